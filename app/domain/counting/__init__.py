@@ -1,0 +1,1 @@
+"""How many dictionary entities are consistent with a disclosed record: the question asked most often."""

@@ -1,0 +1,139 @@
+"""Which dictionary codes of one linked attribute a disclosed node is consistent with.
+
+The compatibility matrix (node × code) is kept sparse. Nodes with the same row of it are interchangeable for
+counting and share a *class*; a code is consistent with the nodes of a list of classes: one for a leaf cell
+against nodes of one level, two for an age against birth years. ⊥ is left out on both sides: it is
+consistent with everything, and both engines treat it apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.dictionaries import LinkedAttribute
+from app.domain.distinct import Ints, Longs, concatenated_ranges, starts_of_runs
+from app.domain.hierarchies import TOP
+
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of a set of nodes.
+
+    ``of_node`` (nodes,): class of each node of the set, −1 for those without any consistent code.
+    ``of_code`` (codes,): the only class per code (−1: none), or None if some code has several; then the
+    classes of code c are ``members[starts[c]:starts[c + 1]]``.
+    """
+
+    of_node: Ints
+    size: int
+    of_code: Ints | None
+    starts: Longs
+    members: Ints
+
+
+@dataclass(eq=False)
+class Compatibility:
+    """The compatibility matrix of one linked attribute, with the classes of its levels on demand.
+
+    ``nodes`` are those that the table holds; the classes of a table level are made of what they become.
+    """
+
+    link: LinkedAttribute
+    nodes: Ints
+
+    def __post_init__(self) -> None:
+        self._classes: dict[tuple[str, int], Classes] = {}
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """All (node, code) with a 1, ⊥ excepted on both sides, ordered by node and then by code."""
+        link, hierarchy = self.link, self.link.hierarchy
+        leaf_index, above = hierarchy.leaf_ancestors
+        inner = above != TOP
+        leaf_index, above = leaf_index[inner], above[inner]
+        order = np.argsort(leaf_index, kind="stable")
+        above = above[order]
+        n_above = np.bincount(leaf_index, minlength=hierarchy.n_leaves)
+        first = np.cumsum(n_above) - n_above
+        codes = np.repeat(np.arange(link.n_codes), np.diff(link.starts))
+        repeats = n_above[link.leaves]
+        keys = above[concatenated_ranges(first[link.leaves], repeats)].astype(np.int64) * max(1, link.n_codes)
+        keys += np.repeat(codes, repeats)
+        keys.sort()
+        keys = keys[starts_of_runs(keys)]
+        return (keys // max(1, link.n_codes)).astype(np.int32), (keys % max(1, link.n_codes)).astype(np.int32)
+
+    @cached_property
+    def _pair_keys(self) -> Longs:
+        nodes, codes = self.pairs
+        return nodes.astype(np.int64) * max(1, self.link.n_codes) + codes
+
+    def consistent(self, nodes: Ints, codes: Ints) -> npt.NDArray[np.bool_]:
+        """Per row, whether the node is consistent with the code."""
+        passed: npt.NDArray[np.bool_] = (nodes == TOP) | self.link.everything[codes]
+        keys = self._pair_keys
+        if len(keys):
+            wanted = nodes.astype(np.int64) * self.link.n_codes + codes
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            passed |= keys[place] == wanted
+        return passed
+
+    def at_level(self, level: int) -> Classes:
+        """Classes of the nodes that a table level discloses."""
+        return self._cached(("level", level))
+
+    def at_depth(self, depth: int) -> Classes:
+        """Classes of the nodes of one depth."""
+        return self._cached(("depth", depth))
+
+    @property
+    def of_all_nodes(self) -> Classes:
+        """Classes of all nodes together."""
+        return self._cached(("all", 0))
+
+    def _cached(self, key: tuple[str, int]) -> Classes:
+        if key not in self._classes:
+            hierarchy = self.link.hierarchy
+            chosen = np.zeros(hierarchy.n_nodes, dtype=bool)
+            kind, number = key
+            if kind == "level":
+                chosen[hierarchy.ancestors_at(number)[self.nodes]] = True
+            elif kind == "depth":
+                chosen[hierarchy.depth == number] = True
+            else:
+                chosen[:] = True
+            self._classes[key] = self._classify(chosen)
+        return self._classes[key]
+
+    def _classify(self, chosen: npt.NDArray[np.bool_]) -> Classes:
+        nodes, codes = self.pairs
+        kept = chosen[nodes]
+        nodes, codes = nodes[kept], codes[kept]
+        of_node = np.full(len(chosen), NONE, dtype=np.int32)
+        present = np.unique(nodes)
+        if not len(codes) or np.bincount(codes, minlength=1).max() <= 1:
+            of_node[present] = np.arange(len(present), dtype=np.int32)
+            of_code = np.full(self.link.n_codes, NONE, dtype=np.int32)
+            of_code[codes] = of_node[nodes]
+            empty = np.empty(0, dtype=np.int32)
+            return Classes(of_node, len(present), of_code, np.zeros(1, dtype=np.int64), empty)
+        size = _number_equal_rows(nodes, codes, present, of_node)
+        keys = np.unique(codes.astype(np.int64) * size + of_node[nodes])
+        starts = np.searchsorted(keys, np.arange(self.link.n_codes + 1) * size)
+        return Classes(of_node, size, None, starts, (keys % size).astype(np.int32))
+
+
+def _number_equal_rows(nodes: Ints, codes: Ints, present: Ints, of_node: Ints) -> int:
+    """Give nodes with equal code lists one number, in order of first appearance; return how many."""
+    bounds = np.append(np.searchsorted(nodes, present), len(nodes)).tolist()
+    numbers: dict[bytes, int] = {}
+    for i, node in enumerate(present.tolist()):
+        row = codes[bounds[i] : bounds[i + 1]].tobytes()
+        of_node[node] = numbers.setdefault(row, len(numbers))
+    return len(numbers)

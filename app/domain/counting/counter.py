@@ -1,0 +1,202 @@
+"""The one function that counts, over two engines chosen by estimated cost and a memory ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.counting.compatibility import Classes, Compatibility
+from app.domain.counting.cube import Cube, cube_cells
+from app.domain.counting.sorted_keys import DictionaryRows, count_group
+from app.domain.dictionaries import Dictionary, LinkedAttribute, link_nodes, own_rows
+from app.domain.distinct import Ints, Longs, distinct_rows, row_keys
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies import TOP
+from app.domain.tables import Table
+
+Engine = Literal["cube", "sorted_keys"]
+
+MEMORY_CEILING = 1 << 30
+SECONDS_PER_CALL = 2e-4
+SECONDS_PER_CELL = 6e-9
+SECONDS_PER_KEY = 3e-8
+SECONDS_PER_CODE = 5e-9
+SECONDS_WORTH_A_CUBE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Consistent entities per disclosed row, int64 (r,), and the engine that counted them."""
+
+    values: Longs
+    engine: Engine
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Estimated seconds and bytes of a piece of work, and the engine that would do it."""
+
+    seconds: float
+    bytes: int
+    engine: Engine
+
+
+class Counter:
+    """Counts the entities of one dictionary that are consistent with disclosed records of one table.
+
+    Both sides are reduced to distinct combinations once; what is prepared per attribute and level is kept.
+    ``linked`` are the positions in the table of the linked attributes, in the dictionary's order.
+    """
+
+    def __init__(self, table: Table, dictionary: Dictionary, memory_ceiling: int = MEMORY_CEILING) -> None:
+        _require_links_fit(table, dictionary)
+        self.table = table
+        self.dictionary = dictionary
+        self.memory_ceiling = memory_ceiling
+        self.linked = tuple(table.position(link.attribute) for link in dictionary.links)
+        self.compatibilities = tuple(
+            Compatibility(link, table.used_nodes[j])
+            for j, link in zip(self.linked, dictionary.links, strict=True)
+        )
+        self._rows = DictionaryRows(dictionary)
+        self._cube: Cube | None = None
+
+    def count(self, nodes: Ints, levels: Sequence[int] | None = None, engine: Engine | None = None) -> Counts:
+        """Count for rows of disclosed nodes (r, q) of the linked attributes.
+
+        ``levels``, one per linked attribute, says that the rows come from one table-level rule, which saves
+        work; ``engine`` forces one. Counts are exact integers whatever the engine.
+        """
+        chosen = engine or self.choose(len(nodes), 1).engine
+        if not self.dictionary.n_entities:
+            return Counts(np.zeros(len(nodes), dtype=np.int64), chosen)
+        if chosen == "cube":
+            if self._cube is None:
+                self._cube = Cube(self.dictionary, self.compatibilities)
+            return Counts(self._cube.count(nodes), chosen)
+        counts = np.zeros(len(nodes), dtype=np.int64)
+        for positions, layers in self._groups(nodes, levels):
+            counts[positions] = self._count_layers(nodes[positions], layers)
+        return Counts(counts, chosen)
+
+    def count_records(self, codes: Ints, levels: Sequence[int] | None = None) -> Counts:
+        """Count for disclosed records (r, m) of the table; counts each distinct linked part once."""
+        chosen = None if levels is None else [levels[j] for j in self.linked]
+        if self.linked == tuple(range(codes.shape[1])):
+            return self.count(codes, chosen)
+        sizes = [self.table.sizes[j] for j in self.linked]
+        rows = distinct_rows([codes[:, j] for j in self.linked], sizes, len(codes))
+        counted = self.count(rows.codes, chosen)
+        return Counts(counted.values[rows.inverse], counted.engine)
+
+    @cached_property
+    def of_table_itself(self) -> Counter:
+        """The counter of the table against itself, for k-anonymity in the matching sense."""
+        return Counter(self.table, dictionary_of(self.table), self.memory_ceiling)
+
+    @cached_property
+    def own_rows(self) -> OwnRows:
+        """Where each record's own entity is; NotSupported if the identifiers cannot be compared."""
+        return OwnRows(self)
+
+    def choose(self, n_rows: int, n_rules: int) -> Cost:
+        """The cheaper engine, with its cost, for some rules of about ``n_rows`` distinct linked rows each."""
+        q, size = len(self.linked), self.dictionary.reduced.size
+        keys = n_rules * (SECONDS_PER_CALL + (size + n_rows) * (SECONDS_PER_KEY + q * SECONDS_PER_CODE))
+        by_keys = Cost(keys, 8 * (size + n_rows) * (q + 6), "sorted_keys")
+        if self._cube is None and by_keys.seconds < SECONDS_WORTH_A_CUBE:
+            return by_keys
+        largest, touched = self._cube_cells
+        if 8 * largest > self.memory_ceiling:
+            return by_keys
+        built = 0.0 if self._cube is not None else touched * SECONDS_PER_CELL
+        gathers = n_rules * (SECONDS_PER_CALL + n_rows * (q + 1) * SECONDS_PER_CODE)
+        by_cube = Cost(built + gathers, 8 * largest, "cube")
+        return min(by_cube, by_keys, key=lambda cost: cost.seconds)
+
+    @cached_property
+    def _cube_cells(self) -> tuple[int, int]:
+        return cube_cells(self.compatibilities, self.memory_ceiling // 8)
+
+    def _groups(
+        self, nodes: Ints, levels: Sequence[int] | None
+    ) -> Iterator[tuple[slice | npt.NDArray[np.int64], list[tuple[int, Classes]]]]:
+        """Rows that disclose the same attributes on the same layers, with the classes of these."""
+        columns = []
+        for j, link in enumerate(self.dictionary.links):
+            column = nodes[:, j]
+            columns.append((column != TOP).astype(np.int32) if levels else link.hierarchy.depth[column])
+        if not len(nodes):
+            return
+        if all(column[0] == column.min() == column.max() for column in columns):
+            yield slice(None), self._layers([int(column[0]) for column in columns], levels)
+            return
+        sizes = [link.hierarchy.height + 2 for link in self.dictionary.links]
+        keys, _ = row_keys(columns, sizes, len(nodes))
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        for number, row in enumerate(first.tolist()):
+            layers = self._layers([int(column[row]) for column in columns], levels)
+            yield np.flatnonzero(inverse == number), layers
+
+    def _layers(self, depths: Sequence[int], levels: Sequence[int] | None) -> list[tuple[int, Classes]]:
+        return [
+            (j, compatibility.at_level(levels[j]) if levels else compatibility.at_depth(depths[j]))
+            for j, compatibility in enumerate(self.compatibilities)
+            if depths[j]
+        ]
+
+    def _count_layers(self, nodes: Ints, layers: Sequence[tuple[int, Classes]]) -> Longs:
+        disclosed = [j for j, _ in layers]
+        classes = [kinds for _, kinds in layers]
+        node_classes = [kinds.of_node[nodes[:, j]] for j, kinds in layers]
+        return count_group(self._rows, disclosed, node_classes, classes, len(nodes))
+
+
+def _require_links_fit(table: Table, dictionary: Dictionary) -> None:
+    if len(set(dictionary.attributes)) != len(dictionary.attributes):
+        raise InvalidInput.of(
+            "/links", "duplicate-link", "An attribute of the dataset is linked twice.", "Link it once."
+        )
+    for link in dictionary.links:
+        own = table.hierarchies[table.position(link.attribute)]
+        theirs = link.hierarchy
+        if own is not theirs and (own.labels, own.parents) != (theirs.labels, theirs.parents):
+            raise InvalidInput.of(
+                f"/links/{link.attribute}",
+                "other-hierarchy",
+                f"The dictionary links {link.attribute!r} through another hierarchy than the dataset's.",
+                "Use a dictionary that is linked to this dataset's hierarchy.",
+            )
+
+
+def dictionary_of(table: Table) -> Dictionary:
+    """The table itself as a dictionary: every record its own entity, on all disclosed attributes."""
+    links: tuple[LinkedAttribute, ...] = tuple(
+        link_nodes(attribute, hierarchy, table.codes[:, j])
+        for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True))
+    )
+    return Dictionary(table.n_records, links, table.own_ids, comparable_ids=table.entity_ids is not None)
+
+
+class OwnRows:
+    """Where each record's own entity is in the dictionary, and when its row is consistent (``add_self``)."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self.row: Longs = own_rows(counter.table, counter.dictionary)
+
+    def consistent(self, codes: Ints) -> npt.NDArray[np.bool_]:
+        """Per record (n,), whether its own dictionary row exists and is consistent with its codes (n, m)."""
+        present = self.row >= 0
+        rows = self.row[present]
+        passed = np.ones(len(rows), dtype=bool)
+        for j, compatibility in zip(self._counter.linked, self._counter.compatibilities, strict=True):
+            passed &= compatibility.consistent(codes[present, j], compatibility.link.column[rows])
+        result = np.zeros(len(codes), dtype=bool)
+        result[present] = passed
+        return result

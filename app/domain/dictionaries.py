@@ -1,0 +1,260 @@
+"""What the attacker can look up: entities with attributes linked to the dataset's (specification 2.4).
+
+A dictionary cell stands for the set of dataset leaves that it may mean: one leaf, the leaves of an inner
+node, the dates on which somebody of an age may be born, all leaves (⊥), or none that the dataset knows
+("elsewhere", consistent with ⊥ alone). A disclosed node is consistent with it iff it covers one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import DistinctRows, Ints, Longs, distinct_rows
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
+from app.domain.periods import age_at, period_of
+from app.domain.tables import Table, require_unique_ids
+
+MissingEntry = Literal["error", "missing", "elsewhere"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedAttribute:
+    """One dataset attribute as the dictionary carries it.
+
+    Parameters
+    ----------
+    attribute
+        Name of the dataset's attribute.
+    hierarchy
+        The dataset's hierarchy of it.
+    column
+        int32 (N,): a code per entity.
+    starts, leaves
+        The dataset leaves of code c are ``leaves[starts[c]:starts[c + 1]]``, ascending.
+    everything
+        bool per code: ⊥, which may be any leaf (its list is empty).
+    """
+
+    attribute: str
+    hierarchy: Hierarchy
+    column: Ints
+    starts: Longs
+    leaves: Ints
+    everything: npt.NDArray[np.bool_]
+
+    @property
+    def n_codes(self) -> int:
+        return len(self.everything)
+
+    @cached_property
+    def elsewhere(self) -> npt.NDArray[np.bool_]:
+        """Per code: whether it is consistent with ⊥ only."""
+        empty: npt.NDArray[np.bool_] = np.diff(self.starts) == 0
+        return empty & ~self.everything
+
+    @cached_property
+    def n_elsewhere(self) -> int:
+        """Entities whose value lies outside the dataset's hierarchy."""
+        return int(self.elsewhere[self.column].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """N entities with q linked attributes; attributes of the dataset that are not linked are ⊥ everywhere.
+
+    ``comparable_ids`` says that ``entity_ids`` mean the same entities as the dataset's; only then can a
+    record's own row be recognised.
+    """
+
+    n_entities: int
+    links: tuple[LinkedAttribute, ...]
+    entity_ids: npt.NDArray[Any] | None = None
+    comparable_ids: bool = False
+
+    def __post_init__(self) -> None:
+        if any(len(link.column) != self.n_entities for link in self.links):
+            raise ValueError("a dictionary has one code per entity and linked attribute")
+        if self.entity_ids is not None:
+            require_unique_ids(self.entity_ids, self.n_entities, "dictionary")
+        elif self.comparable_ids:
+            raise ValueError("comparable identifiers need identifiers")
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(link.attribute for link in self.links)
+
+    @cached_property
+    def reduced(self) -> DistinctRows:
+        """Distinct rows of codes with the number of entities of each, computed once."""
+        columns = [link.column for link in self.links]
+        return distinct_rows(columns, [link.n_codes for link in self.links], self.n_entities)
+
+    @property
+    def elsewhere(self) -> dict[str, int]:
+        """Per linked attribute, entities whose value is outside the dataset's hierarchy."""
+        return {link.attribute: link.n_elsewhere for link in self.links}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if self.n_entities:
+            return ()
+        return ("The dictionary has no entities: every identification probability is 0.",)
+
+
+def own_rows(table: Table, dictionary: Dictionary) -> Longs:
+    """The dictionary row of each record's own entity, int64 (n,), −1 where it has none.
+
+    Raises InvalidInput unless the identifiers of the two mean the same entities (``add_self`` needs that).
+    """
+    if not dictionary.comparable_ids or dictionary.entity_ids is None:
+        raise InvalidInput.of(
+            "/absent_policy",
+            "ids-not-comparable",
+            "add_self needs identifiers that mean the same entities in the dataset and the dictionary.",
+            "Declare an identifier in both and same_entities_as, or choose another absent_policy.",
+        )
+    row_of = {entity: row for row, entity in enumerate(dictionary.entity_ids.tolist())}
+    return np.array([row_of.get(entity, -1) for entity in table.own_ids.tolist()], dtype=np.int64)
+
+
+def link_nodes(attribute: str, hierarchy: Hierarchy, nodes: Ints) -> LinkedAttribute:
+    """Link entities whose values are already nodes (N,) of the hierarchy; −1 marks elsewhere."""
+    used = np.unique(nodes)
+    column = np.searchsorted(used, nodes).astype(np.int32)
+    listed, leaves = hierarchy.leaves_below(used[used > TOP])
+    starts = np.concatenate([np.zeros(int((used <= TOP).sum()), dtype=np.int64), listed])
+    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, used == TOP)
+
+
+def link_identity(
+    attribute: str,
+    hierarchy: Hierarchy,
+    values: Sequence[str | None],
+    positions: npt.NDArray[np.integer] | None = None,
+) -> LinkedAttribute:
+    """Link values that are labels of the dataset's hierarchy; None is ⊥, an unknown label is elsewhere.
+
+    ``values`` has one entry per entity, or, with ``positions`` (N,), one per distinct value.
+    """
+    nodes = _nodes_of_cells(hierarchy, values)
+    return link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
+
+
+def _nodes_of_cells(hierarchy: Hierarchy, values: Sequence[str | None]) -> Ints:
+    """Node per value, also of a label that several nodes share if all of them cover the same leaves."""
+    nodes, unknown = hierarchy.encode(values)
+    shared: dict[str, list[int]] = {}
+    for code, label in enumerate(hierarchy.labels if unknown else ()):
+        if label in unknown:
+            shared.setdefault(label, []).append(code)
+    for label, codes in shared.items():
+        covered = {hierarchy.leaves_of(code).tobytes() for code in codes}
+        if len(covered) == 1:
+            nodes[[value == label for value in values]] = codes[-1]
+    return nodes
+
+
+def link_lookup(
+    attribute: str,
+    hierarchy: Hierarchy,
+    values: Sequence[str | None],
+    table: Mapping[str, str | None],
+    missing_entry: MissingEntry = "error",
+    positions: npt.NDArray[np.integer] | None = None,
+) -> LinkedAttribute:
+    """Link values through a lookup (zip → city); ``missing_entry`` says what a value without entry is."""
+    without = {value for value in values if value is not None and value not in table}
+    if without and missing_entry == "error":
+        raise InvalidInput.of(
+            f"/links/{attribute}",
+            "missing-entry",
+            f"{len(without)} distinct values linked to {attribute!r} have no entry in the lookup.",
+            "Add them to the lookup, or choose missing_entry 'missing' or 'elsewhere'.",
+        )
+    images = [None if value is None else table.get(value) for value in values]
+    nodes = _nodes_of_cells(hierarchy, images)
+    if missing_entry == "elsewhere":
+        nodes[[value in without for value in values]] = UNKNOWN
+    return link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
+
+
+def link_age(
+    attribute: str,
+    hierarchy: Hierarchy,
+    values: Sequence[str | None],
+    reference_date: date,
+    positions: npt.NDArray[np.integer] | None = None,
+) -> LinkedAttribute:
+    """Link ages to the dates, months, quarters or years of birth that are possible at ``reference_date``.
+
+    Age is completed years; 29 February counts as 1 March in other years. Ages that no leaf can have are
+    elsewhere. Leaves must be written 1975-05-10, 1975-05, 1975-Q2 or 1975.
+    """
+    youngest, oldest = _ages_of_leaves(attribute, hierarchy, reference_date)
+    ages, column = _distinct_ages(attribute, values)
+    sets = [
+        np.empty(0, np.int32)
+        if age is None
+        else np.flatnonzero((youngest <= age) & (age <= oldest)).astype(np.int32)
+        for age in ages
+    ]
+    everything = np.array([age is None for age in ages], dtype=bool)
+    chosen = column if positions is None else column[positions]
+    starts = np.zeros(len(sets) + 1, dtype=np.int64)
+    np.cumsum([len(leaves) for leaves in sets], out=starts[1:])
+    leaves = np.concatenate([np.empty(0, np.int32), *sets])
+    return LinkedAttribute(attribute, hierarchy, chosen, starts, leaves, everything)
+
+
+def _ages_of_leaves(
+    attribute: str, hierarchy: Hierarchy, reference: date
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Least and greatest age at the reference date that a birth in each leaf allows."""
+    youngest, oldest = [], []
+    bad = 0
+    for leaf in hierarchy.leaves.tolist():
+        period = period_of(hierarchy.labels[leaf])
+        if period is None:
+            bad += 1
+            continue
+        youngest.append(age_at(period.last, reference))
+        oldest.append(age_at(period.first, reference))
+    if bad:
+        raise InvalidInput.of(
+            f"/links/{attribute}",
+            "not-a-date",
+            f"{bad} of {hierarchy.n_leaves} leaves of the hierarchy of {attribute!r} are not dates.",
+            "An age can be linked to values written 1975-05-10, 1975-05, 1975-Q2 or 1975.",
+        )
+    return np.array(youngest, dtype=np.int32), np.array(oldest, dtype=np.int32)
+
+
+def _distinct_ages(attribute: str, values: Sequence[str | None]) -> tuple[list[int | None], Ints]:
+    """Distinct ages in ascending order, ⊥ first, and the position of each value's age among them."""
+    ages: list[int | None] = []
+    bad = 0
+    for value in values:
+        text = None if value is None else value.strip()
+        if text is not None and not re.fullmatch(r"\d{1,4}", text, re.ASCII):
+            bad += 1
+        else:
+            ages.append(None if text is None else int(text))
+    if bad:
+        raise InvalidInput.of(
+            f"/links/{attribute}",
+            "not-an-age",
+            f"{bad} values of the column linked to {attribute!r} are not ages.",
+            "Ages are whole numbers of completed years, 0 or more.",
+        )
+    distinct = sorted(set(ages), key=lambda age: -1 if age is None else age)
+    place = {age: i for i, age in enumerate(distinct)}
+    return distinct, np.array([place[age] for age in ages], dtype=np.int32)

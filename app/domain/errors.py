@@ -1,0 +1,147 @@
+"""Everything that can go wrong, as one tree.
+
+::
+
+    PrivacyRiskError                 every error that the product raises on purpose
+    ├─ InvalidInput                  the request or the data break a rule; carries one fault per offender
+    ├─ NotSupported                  a correct request outside what the model can do
+    ├─ NotFound                      no such resource for this tenant
+    ├─ Conflict                      the name, key or state is taken, or the resource is in use
+    ├─ TooLarge                      a stated limit was exceeded
+    ├─ DirectBudgetExceeded          too much work for a direct answer: it must be a run
+    ├─ Unauthenticated               no valid credential
+    ├─ Forbidden                     the credential lacks a scope
+    ├─ RateLimited                   too many requests
+    └─ Unavailable                   a part that is needed does not answer
+
+Messages say what was wrong, what is allowed and where; they never repeat a cell of uploaded data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class PrivacyRiskError(Exception):
+    """Root of the tree; ``code`` is the stable name of the kind of problem."""
+
+    code: ClassVar[str] = "internal-error"
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One offender: where it is (JSON pointer or column path), what is wrong, what would be right."""
+
+    pointer: str
+    code: str
+    message: str
+    remedy: str = ""
+
+
+class InvalidInput(PrivacyRiskError):
+    """The input breaks one or more rules, all of them listed."""
+
+    code = "invalid-input"
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        if not faults:
+            raise ValueError("InvalidInput needs at least one fault")
+        self.faults = tuple(faults)
+        first = self.faults[0]
+        more = "" if len(self.faults) == 1 else f" (and {len(self.faults) - 1} more)"
+        super().__init__(first.message + more, first.remedy)
+
+    @classmethod
+    def of(cls, pointer: str, code: str, message: str, remedy: str = "") -> InvalidInput:
+        """Build the error for a single fault."""
+        return cls([Fault(pointer, code, message, remedy)])
+
+
+class NotSupported(PrivacyRiskError):
+    """A correct request that the model cannot answer; the remedy names the alternatives."""
+
+    code = "not-supported"
+
+
+class NotFound(PrivacyRiskError):
+    """No resource of this kind has this id or name."""
+
+    code = "not-found"
+
+    def __init__(self, kind: str, ref: str) -> None:
+        super().__init__(f"There is no {kind} with the id or name {ref!r}.")
+        self.kind = kind
+        self.ref = ref
+
+
+class Conflict(PrivacyRiskError):
+    """The request contradicts what exists; ``details`` names it."""
+
+    code = "conflict"
+
+    def __init__(self, message: str, remedy: str = "", details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message, remedy)
+        self.details = dict(details or {})
+
+
+class TooLarge(PrivacyRiskError):
+    """More than the stated limit."""
+
+    code = "too-large"
+
+    def __init__(self, message: str, remedy: str = "", limit: int | None = None) -> None:
+        super().__init__(message, remedy)
+        self.limit = limit
+
+
+class DirectBudgetExceeded(PrivacyRiskError):
+    """The estimated work is above the budget of a direct answer; ``run_route`` takes it."""
+
+    code = "direct-budget-exceeded"
+
+    def __init__(self, cost: Mapping[str, Any], run_route: str) -> None:
+        super().__init__(
+            "The estimated work is above the budget of a direct answer.",
+            f"Send the same body to {run_route}; it is computed in the background.",
+        )
+        self.cost = dict(cost)
+        self.run_route = run_route
+
+
+class Unauthenticated(PrivacyRiskError):
+    """No credential, or one that is unknown, expired or revoked."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(PrivacyRiskError):
+    """The credential is valid but lacks the scope."""
+
+    code = "forbidden"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"This needs the scope {scope}.", "Use a key that carries this scope.")
+        self.scope = scope
+
+
+class RateLimited(PrivacyRiskError):
+    """Too many requests; ``retry_after`` is in seconds."""
+
+    code = "rate-limited"
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message, f"Try again in {retry_after} s.")
+        self.retry_after = retry_after
+
+
+class Unavailable(PrivacyRiskError):
+    """A part of the system that is needed does not answer at present."""
+
+    code = "unavailable"

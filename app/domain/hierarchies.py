@@ -1,0 +1,309 @@
+"""Value generalisation hierarchies: finite posets of nodes with one top, ⊥ (specification 2.2, 2.3).
+
+Nodes are int32 codes in an order in which parents precede children, for trees the depth-first preorder, so
+that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is ⊥, which is at the same time
+"missing" and "withheld".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from app.domain.distinct import Ints, Longs, concatenated_ranges
+from app.domain.errors import NotSupported
+from app.domain.hierarchy_definitions import (
+    TOP as TOP,
+)
+from app.domain.hierarchy_definitions import (
+    TOP_LABEL,
+    nodes_from_parents,
+    nodes_from_rows,
+)
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """A hierarchy; two are equal if their nodes and covering edges are.
+
+    Parameters
+    ----------
+    labels
+        Display label per node; several nodes may share one (a label repeated on the next level).
+    parents
+        Covering parents per node, all with smaller codes; ``()`` for node 0.
+    warnings
+        What was repaired when it was built.
+    """
+
+    labels: tuple[str, ...]
+    parents: tuple[tuple[int, ...], ...]
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.labels or len(self.labels) != len(self.parents) or self.parents[0]:
+            raise ValueError("a hierarchy starts with ⊥ and has one tuple of parents per label")
+        for code, parents in enumerate(self.parents[1:], start=1):
+            if not parents or not all(0 <= parent < code for parent in parents):
+                raise ValueError("parents precede their children")
+
+    @classmethod
+    def from_parents(
+        cls, parents: Mapping[str, Sequence[str | None]], top_label: str = TOP_LABEL, pointer: str = ""
+    ) -> Hierarchy:
+        """Build it from ``{value: [parents]}`` with ``None`` for ⊥; ``pointer`` prefixes every fault's."""
+        return cls(*nodes_from_parents(parents, top_label, pointer))
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Sequence[str]], pointer: str = "") -> Hierarchy:
+        """Build it from one row per leaf: the leaf, then its ancestor on each level.
+
+        A node is (level, label). A last column with a single value is ⊥, otherwise ⊥ is added above it.
+        """
+        return cls(*nodes_from_rows(rows, pointer))
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Hierarchy:
+        """Inverse of :meth:`to_document`."""
+        parents = tuple(tuple(int(p) for p in node) for node in document["parents"])
+        return cls(tuple(document["labels"]), parents, tuple(document.get("warnings", ())))
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form, the same for equal hierarchies."""
+        return {
+            "labels": list(self.labels),
+            "parents": [list(node) for node in self.parents],
+            "warnings": list(self.warnings),
+        }
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def is_tree(self) -> bool:
+        return all(len(node) == 1 for node in self.parents[1:])
+
+    @cached_property
+    def parent(self) -> Ints:
+        """The one parent per node (⊥ is its own), trees only."""
+        self.require_tree("A single parent per value")
+        return np.array([0, *(node[0] for node in self.parents[1:])], dtype=np.int32)
+
+    @cached_property
+    def depth(self) -> Ints:
+        """Covering edges on the longest path up to ⊥, per node."""
+        depth = [0] * self.n_nodes
+        for code in range(1, self.n_nodes):
+            depth[code] = 1 + max(depth[parent] for parent in self.parents[code])
+        return np.array(depth, dtype=np.int32)
+
+    @cached_property
+    def edges(self) -> tuple[Ints, Ints]:
+        """All covering edges as two arrays of nodes: child, parent."""
+        children = [code for code, node in enumerate(self.parents) for _ in node]
+        parents = [parent for node in self.parents for parent in node]
+        return np.array(children, dtype=np.int32), np.array(parents, dtype=np.int32)
+
+    @cached_property
+    def height(self) -> int:
+        return int(self.depth.max())
+
+    @cached_property
+    def is_leaf(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        leaf: np.ndarray[Any, np.dtype[np.bool_]] = np.ones(self.n_nodes, dtype=bool)
+        leaf[self.edges[1]] = False
+        return leaf
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """Node code per leaf index; a hierarchy of ⊥ alone has ⊥ as its leaf."""
+        return np.flatnonzero(self.is_leaf).astype(np.int32)
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.leaves)
+
+    @cached_property
+    def is_balanced(self) -> bool:
+        """Whether every leaf has the same depth, so that levels are domains."""
+        return bool((self.depth[self.leaves] == self.height).all())
+
+    @cached_property
+    def leaf_ancestors(self) -> tuple[Ints, Ints]:
+        """All pairs (leaf index, node above or equal) as two arrays, each pair once."""
+        if self.is_tree:
+            return self._leaf_ancestors_of_tree()
+        up: list[set[int]] = []
+        for code, parents in enumerate(self.parents):
+            up.append({code}.union(*(up[parent] for parent in parents)))
+        pairs = [(i, node) for i, leaf in enumerate(self.leaves.tolist()) for node in sorted(up[leaf])]
+        matrix = np.array(pairs, dtype=np.int32)
+        return matrix[:, 0].copy(), matrix[:, 1].copy()
+
+    def _leaf_ancestors_of_tree(self) -> tuple[Ints, Ints]:
+        indices, nodes = np.arange(self.n_leaves, dtype=np.int32), self.leaves
+        found = [(indices, nodes)]
+        while (inner := nodes != TOP).any():
+            indices, nodes = indices[inner], self.parent[nodes[inner]]
+            found.append((indices, nodes))
+        return np.concatenate([i for i, _ in found]), np.concatenate([n for _, n in found])
+
+    @cached_property
+    def leaf_count(self) -> Ints:
+        """n(v): distinct leaves below or equal to each node."""
+        return np.bincount(self.leaf_ancestors[1], minlength=self.n_nodes).astype(np.int32)
+
+    @cached_property
+    def leaf_lo(self) -> Ints:
+        """First leaf index that each node covers, trees only."""
+        self.require_tree("A contiguous range of leaves per value")
+        before: Longs = np.cumsum(self.is_leaf) - self.is_leaf
+        return before.astype(np.int32)
+
+    @cached_property
+    def leaf_hi(self) -> Ints:
+        """One past the last leaf index that each node covers, trees only."""
+        upper: Ints = self.leaf_lo + self.leaf_count
+        return upper
+
+    @cached_property
+    def _leaves_by_node(self) -> tuple[Longs, Ints]:
+        indices, nodes = self.leaf_ancestors
+        order = np.lexsort((indices, nodes))
+        starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(nodes, minlength=self.n_nodes), out=starts[1:])
+        return starts, indices[order]
+
+    def leaves_of(self, node: int) -> Ints:
+        """Ascending leaf indices below or equal to ``node``."""
+        if self.is_tree:
+            return np.arange(self.leaf_lo[node], self.leaf_hi[node], dtype=np.int32)
+        starts, indices = self._leaves_by_node
+        return indices[starts[node] : starts[node + 1]]
+
+    def leaves_below(self, nodes: Ints) -> tuple[Longs, Ints]:
+        """Leaf indices of several nodes: those of the i-th are ``leaves[starts[i]:starts[i + 1]]``."""
+        starts = np.zeros(len(nodes) + 1, dtype=np.int64)
+        np.cumsum(self.leaf_count[nodes], out=starts[1:])
+        if self.is_tree:
+            return starts, concatenated_ranges(self.leaf_lo[nodes], self.leaf_count[nodes]).astype(np.int32)
+        first, indices = self._leaves_by_node
+        return starts, indices[concatenated_ranges(first[nodes], self.leaf_count[nodes])]
+
+    def up(self, node: int) -> frozenset[int]:
+        """The node itself and all its ancestors, ⊥ included."""
+        found: set[int] = set()
+        open_ = [node]
+        while open_:
+            current = open_.pop()
+            if current not in found:
+                found.add(current)
+                open_.extend(self.parents[current])
+        return frozenset(found)
+
+    def is_above(self, upper: int, lower: int) -> bool:
+        """Whether ``lower ⪯ upper``."""
+        return upper in self.up(lower)
+
+    def compatible(self, a: int, b: int) -> bool:
+        """Whether the two nodes share a leaf; ⊥ is compatible with everything."""
+        if self.is_tree:
+            return bool(self.leaf_lo[a] < self.leaf_hi[b] and self.leaf_lo[b] < self.leaf_hi[a])
+        return bool(np.intersect1d(self.leaves_of(a), self.leaves_of(b), assume_unique=True).size)
+
+    def lub(self, a: int, b: int) -> int:
+        """Least common upper bound; NotSupported if a hierarchy that is no semi-lattice has none."""
+        common = self.up(a) & self.up(b)
+        lowest = [v for v in common if not any(v != w and v in self.up(w) for w in common)]
+        if len(lowest) != 1:
+            raise NotSupported(
+                f"The values {self.labels[a]!r} and {self.labels[b]!r} have no least common upper bound.",
+                "Add one value above both, or use a tree.",
+            )
+        return lowest[0]
+
+    @cached_property
+    def _codes_by_label(self) -> dict[str, int]:
+        """Leaf of the label first, else the only inner node of it; ambiguous labels are absent."""
+        inner: dict[str, list[int]] = {}
+        found: dict[str, int] = {}
+        for code, (label, leaf) in enumerate(zip(self.labels, self.is_leaf.tolist(), strict=True)):
+            if leaf:
+                found.setdefault(label, code)
+            else:
+                inner.setdefault(label, []).append(code)
+        for label, codes in inner.items():
+            if len(codes) == 1:
+                found.setdefault(label, codes[0])
+        return found
+
+    def node_of(self, value: str) -> int | None:
+        """The leaf with this label, else the only inner node with it, else None."""
+        return self._codes_by_label.get(value)
+
+    def encode(self, values: Sequence[str | None]) -> tuple[Ints, set[str]]:
+        """Node code per value: missing (None) becomes ⊥, an unknown value −1 and a member of the set."""
+        known = self._codes_by_label
+        codes = np.array(
+            [TOP if value is None else known.get(value, UNKNOWN) for value in values], dtype=np.int32
+        )
+        unknown = {value for value in values if value is not None and value not in known}
+        return codes, unknown
+
+    def require_tree(self, what: str) -> None:
+        """Raise NotSupported, naming ``what`` needs it, unless every value has one parent."""
+        if not self.is_tree:
+            offender = next(i for i, node in enumerate(self.parents) if len(node) > 1)
+            raise NotSupported(
+                f"{what} needs a tree, but the value {self.labels[offender]!r} has several parents.",
+                "Give every value one parent, or use rules that name the disclosed values per record.",
+            )
+
+    @cached_property
+    def _cuts(self) -> tuple[Ints, ...]:
+        self.require_tree("A table level")
+        current = np.arange(self.n_nodes, dtype=np.int32)
+        cuts = [current]
+        for cut in range(self.height - 1, -1, -1):
+            current = np.where(self.depth[current] > cut, self.parent[current], current)
+            cuts.append(current)
+        return tuple(cuts)
+
+    def ancestors_at(self, level: int) -> Ints:
+        """Per node, what it becomes at a level 0..height: its ancestor at depth min(depth, height − level).
+
+        Level 0 leaves every value as it is, level ``height`` makes it ⊥; those between need a tree (else
+        NotSupported).
+        """
+        if not 0 <= level <= self.height:
+            raise ValueError(f"level {level} is outside 0..{self.height}")
+        if level == self.height:
+            return np.zeros(self.n_nodes, dtype=np.int32)
+        if level == 0:
+            return np.arange(self.n_nodes, dtype=np.int32)
+        return self._cuts[level]
+
+    def ancestor_steps(self, steps: int) -> Ints:
+        """Per node, the node ``steps`` covering edges above it, at most ⊥. Trees only (else NotSupported)."""
+        self.require_tree("A number of generalisation steps")
+        current = np.arange(self.n_nodes, dtype=np.int32)
+        for _ in range(min(steps, self.height)):
+            current = self.parent[current]
+        return current
+
+    def with_attached(self, values: Sequence[str]) -> Hierarchy:
+        """The same hierarchy with unknown values as new leaves directly below ⊥ (D-3); old codes stay."""
+        new = [value for value in dict.fromkeys(values) if self.node_of(value) is None]
+        if not new:
+            return self
+        note = f"{len(new)} values were attached below the top"
+        return Hierarchy(
+            self.labels + tuple(new), self.parents + ((TOP,),) * len(new), (*self.warnings, note)
+        )

@@ -1,0 +1,251 @@
+"""Hierarchies made from their leaves: intervals, groups of an order, masking, dates, flat.
+
+Each builder takes the leaves as text and puts ⊥ above the levels asked for. Leaves come out in the order of
+their kind: numbers and dates ascending, others as given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from decimal import Context, Decimal, InvalidOperation, localcontext
+from typing import Literal, get_args
+
+from app.domain.errors import InvalidInput, TooLarge
+from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchy_definitions import TOP_LABEL, nodes_of_levels
+from app.domain.periods import Period, period_of
+
+DateLevel = Literal["day", "month", "quarter", "year", "decade"]
+Side = Literal["left", "right"]
+
+MAX_LEAVES = 2_000_000
+MAX_MASKED_CHARACTERS = 200_000_000
+MAX_DIGITS = 30
+_EXACT = Context(prec=4 * MAX_DIGITS)
+"""Holds sums, products and quotients of numbers of ``MAX_DIGITS`` digits on both sides of the point."""
+
+PADDING = " "
+
+
+def flat(values: Sequence[str]) -> Hierarchy:
+    """Every value directly below ⊥."""
+    return _of_levels([[value] for value in _leaves(values)])
+
+
+def intervals(
+    values: Sequence[str], widths: Sequence[str | int | Decimal], origin: str | int | Decimal = 0
+) -> Hierarchy:
+    """Numbers below half-open intervals ``[50000, 60000[`` of the widths given, each a multiple of the last.
+
+    Bounds are ``origin`` plus whole multiples of the width. InvalidInput if a value is no number, a width is
+    not positive or not a multiple of the one before.
+    """
+    with localcontext(_EXACT):
+        return _of_levels(_interval_rows(values, widths, origin))
+
+
+def _interval_rows(
+    values: Sequence[str], widths: Sequence[str | int | Decimal], origin: str | int | Decimal
+) -> list[list[str]]:
+    start = _number("/origin", str(origin))
+    steps = [_number(f"/widths/{i}", str(width)) for i, width in enumerate(widths)]
+    for i, step in enumerate(steps):
+        if step <= 0:
+            raise InvalidInput.of(f"/widths/{i}", "not-positive", "A width must be greater than 0.")
+        if i and (step % steps[i - 1] or step == steps[i - 1]):
+            raise InvalidInput.of(
+                f"/widths/{i}",
+                "not-nested",
+                f"The width {step} is not a multiple of {steps[i - 1]}.",
+                "Each width must be a greater multiple of the one before, so that intervals nest.",
+            )
+    numbers = sorted((_number("/values", value), value) for value in _leaves(values))
+    rows = [[value] for _, value in numbers]
+    for step in steps:
+        end, label = None, ""
+        for (number, _), row in zip(numbers, rows, strict=True):
+            if end is None or number >= end:
+                low = start + (number - start) // step * step
+                if low > number:  # Decimal's // truncates towards zero
+                    low -= step
+                end = low + step
+                label = f"[{_plain(low)}, {_plain(end)}["
+            row.append(label)
+    return rows
+
+
+def ordered_groups(order: Sequence[str], group_sizes: Sequence[int]) -> Hierarchy:
+    """Neighbours in the order given, ``[first, last]``; each size is in groups of the level below.
+
+    The last group of a level may be smaller.
+    """
+    leaves = _leaves(order)
+    if any(size < 2 for size in group_sizes):
+        raise InvalidInput.of(
+            "/group_sizes", "too-small", "A group must hold at least two of the level below."
+        )
+    rows = [[value] for value in leaves]
+    width = 1
+    for size in group_sizes:
+        width *= size
+        for first in range(0, len(leaves), width):
+            members = leaves[first : first + width]
+            for row in rows[first : first + width]:
+                row.append(f"[{members[0]}, {members[-1]}]")
+    return _of_levels(rows)
+
+
+def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: Side = "right") -> Hierarchy:
+    """One more character masked per level, from ``side``; ⊥ is the value with all of them masked.
+
+    Values shorter than the longest are filled up with spaces on the side ``pad`` before they are masked.
+    """
+    if len(char) != 1:
+        raise InvalidInput.of("/char", "not-a-character", "The masking character must be one character.")
+    leaves = _leaves(values)
+    length = max(len(value) for value in leaves)
+    if len(leaves) * length * length > MAX_MASKED_CHARACTERS:
+        raise TooLarge(
+            f"{len(leaves)} values of up to {length} characters have too many masked forms.",
+            "Mask shorter values, or fewer.",
+            MAX_MASKED_CHARACTERS,
+        )
+    rows = []
+    for value in leaves:
+        full = value.ljust(length, PADDING) if pad == "right" else value.rjust(length, PADDING)
+        masked = [
+            full[: length - n] + char * n if side == "right" else char * n + full[n:]
+            for n in range(1, length)
+        ]
+        rows.append([value, *masked])
+    return _of_levels(rows, top_label=char * length)
+
+
+def dates(values: Sequence[str], levels: Sequence[DateLevel] = ("day", "month", "year")) -> Hierarchy:
+    """Dates truncated to the levels given, finest first; leaves are written as the first level is.
+
+    Labels: 1975-05-10, 1975-05, 1975-Q2, 1975, 1970s.
+    """
+    known = get_args(DateLevel)
+    places = [known.index(level) if level in known else -1 for level in levels]
+    if not levels or -1 in places or places != sorted(set(places)) or levels[0] == "decade":
+        raise InvalidInput.of(
+            "/levels",
+            "wrong-levels",
+            "The levels are not an ascending list of units of time.",
+            "Choose from day, month, quarter, year, decade, finest first; decade cannot be the finest.",
+        )
+    periods = []
+    for value in _leaves(values):
+        period = period_of(value)
+        if period is None or period.unit != levels[0]:
+            raise InvalidInput.of(
+                "/values",
+                "not-a-date",
+                f"The value {value!r} is not a {levels[0]}.",
+                "Write days 1975-05-10, months 1975-05, quarters 1975-Q2, years 1975.",
+            )
+        periods.append((period.first, value))
+    rows = [[value, *(_TRUNCATED[level](first) for level in levels[1:])] for first, value in sorted(periods)]
+    return _of_levels(rows)
+
+
+def leaf_range(first: str, last: str, step: str = "1") -> list[str]:
+    """Numbers, or dates with ``step`` in days, from ``first`` to ``last`` inclusive."""
+    low, high = period_of(first), period_of(last)
+    if _is_day(low) and _is_day(high):
+        return _date_range(low.first, high.first, step) if low and high else []
+    with localcontext(_EXACT):
+        return _number_range(first, last, step)
+
+
+def _number_range(first: str, last: str, step: str) -> list[str]:
+    start, end, width = (
+        _number("/range/first", first),
+        _number("/range/last", last),
+        _number("/range/step", step),
+    )
+    if width <= 0 or end < start:
+        raise InvalidInput.of(
+            "/range",
+            "empty-range",
+            "The range is empty.",
+            "last must be at least first, step greater than 0.",
+        )
+    size = int((end - start) // width) + 1
+    _require_few(size)
+    return [_plain(start + i * width) for i in range(size)]
+
+
+def _is_day(period: Period | None) -> bool:
+    return period is not None and period.unit == "day"
+
+
+def _date_range(first: date, last: date, step: str) -> list[str]:
+    if not (step.isascii() and step.isdigit() and int(step)) or last < first:
+        raise InvalidInput.of(
+            "/range", "empty-range", "The range is empty.", "last must be at least first, step 1 day or more."
+        )
+    size = (last - first).days // int(step) + 1
+    _require_few(size)
+    return [(first + timedelta(days=i * int(step))).isoformat() for i in range(size)]
+
+
+def _require_few(size: int) -> None:
+    if size > MAX_LEAVES:
+        raise TooLarge(
+            f"The range has {size} leaves; at most {MAX_LEAVES} are allowed.",
+            "Use a greater step.",
+            MAX_LEAVES,
+        )
+
+
+_TRUNCATED: dict[DateLevel, Callable[[date], str]] = {
+    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
+    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04d}",
+    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+}
+
+
+def _leaves(values: Sequence[str]) -> list[str]:
+    """The distinct values; at least one, none empty."""
+    leaves = list(dict.fromkeys(values))
+    if not leaves:
+        raise InvalidInput.of("/values", "empty", "There are no values.", "Give at least one.")
+    if "" in leaves:
+        raise InvalidInput.of(
+            "/values", "empty-label", "A value is empty.", "An empty cell is missing, no leaf."
+        )
+    _require_few(len(leaves))
+    return leaves
+
+
+def _number(pointer: str, text: str) -> Decimal:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        raise InvalidInput.of(
+            pointer, "not-a-number", f"{text!r} is not a number.", "Write it like 1200 or 0.5."
+        )
+    if number and not (number.adjusted() < MAX_DIGITS and int(number.as_tuple().exponent) >= -MAX_DIGITS):
+        raise InvalidInput.of(
+            pointer,
+            "number-out-of-range",
+            f"{text!r} has more than {MAX_DIGITS} digits before or after the point.",
+            "Write the numbers in a greater or smaller unit.",
+        )
+    return number
+
+
+def _plain(number: Decimal) -> str:
+    """The number without exponent and trailing zeros."""
+    text = format(number, "f")
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+
+
+def _of_levels(rows: Sequence[Sequence[str]], top_label: str = TOP_LABEL) -> Hierarchy:
+    return Hierarchy(*nodes_of_levels(rows, top_label))

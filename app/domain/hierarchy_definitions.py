@@ -1,0 +1,218 @@
+"""Nodes of a hierarchy from the forms in which people give it: parents per value, or rows of a table.
+
+Both forms are checked completely: every fault names its value and row, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.domain.errors import Fault, InvalidInput, TooLarge
+
+TOP = 0
+TOP_LABEL = "*"
+MAX_FAULTS = 100
+MAX_ANCESTORS = 5_000_000
+
+Definition = tuple[tuple[str, ...], tuple[tuple[int, ...], ...], tuple[str, ...]]
+"""Labels and covering parents per node in depth-first order (⊥ first), and warnings."""
+
+
+def _pointer_to(pointer: str, label: str) -> str:
+    return f"{pointer}/{label.replace('~', '~0').replace('/', '~1')}"
+
+
+def _faults_of_parents(
+    parents: Mapping[str, Sequence[str | None]], top_label: str, pointer: str
+) -> list[Fault]:
+    faults = []
+    for label, above in parents.items():
+        here = _pointer_to(pointer, label)
+        if label == "":
+            faults.append(Fault(here, "empty-label", "A value has an empty label.", "Name every value."))
+        if label == top_label:
+            faults.append(
+                Fault(
+                    here,
+                    "duplicate-label",
+                    f"The value {label!r} has the label of the top.",
+                    "Leave the top out (null stands for it), or choose another top_label.",
+                )
+            )
+        if not above:
+            faults.append(
+                Fault(
+                    here,
+                    "no-path-to-top",
+                    f"The value {label!r} has no parent and is not the top.",
+                    "Write [null] for a value directly below the top.",
+                )
+            )
+        faults.extend(
+            Fault(
+                here,
+                "undefined-parent",
+                f"The parent {parent!r} of {label!r} is not defined.",
+                "Define it as a value of its own, or write null for the top.",
+            )
+            for parent in above
+            if parent is not None and parent not in parents
+        )
+    return faults
+
+
+def _emission_order(above: Mapping[str, Sequence[str | None]]) -> list[str]:
+    """Values in depth-first order, each after its last parent; values on or below cycles are left out."""
+    children: dict[str | None, list[str]] = {}
+    waiting = {}
+    for label, parents in above.items():
+        waiting[label] = len(parents)
+        for parent in parents:
+            children.setdefault(parent, []).append(label)
+    order: list[str] = []
+    stack: list[str | None] = [None]
+    while stack:
+        current = stack.pop()
+        if current is not None:
+            order.append(current)
+        ready = []
+        for child in children.get(current, ()):
+            waiting[child] -= 1
+            if not waiting[child]:
+                ready.append(child)
+        stack.extend(reversed(ready))
+    return order
+
+
+def _without_implied_edges(
+    order: Sequence[str], above: Mapping[str, Sequence[str | None]]
+) -> tuple[dict[str, list[str | None]], list[str]]:
+    """Covering edges only, since depth is counted on them, and a warning per edge that was dropped."""
+    strict: dict[str | None, set[str | None]] = {None: set()}
+    kept: dict[str, list[str | None]] = {}
+    warnings = []
+    pairs = 0
+    for label in order:
+        parents = list(above[label])
+        implied = set().union(*(strict[parent] for parent in parents)) if len(parents) > 1 else set()
+        kept[label] = [parent for parent in parents if parent not in implied]
+        for parent in parents:
+            if parent in implied:
+                name = "the top" if parent is None else repr(parent)
+                warnings.append(f"The edge from {label!r} to {name} is implied by others and was dropped.")
+        strict[label] = set(parents).union(*(strict[parent] for parent in parents))
+        pairs += len(strict[label])
+        if pairs > MAX_ANCESTORS:
+            raise TooLarge(
+                "The values have too many ancestors, counted together.",
+                "Give fewer values several parents, or leave levels out.",
+                MAX_ANCESTORS,
+            )
+    return kept, warnings
+
+
+def nodes_from_parents(
+    parents: Mapping[str, Sequence[str | None]], top_label: str, pointer: str
+) -> Definition:
+    faults = _faults_of_parents(parents, top_label, pointer)
+    if faults:
+        raise InvalidInput(faults[:MAX_FAULTS])
+    above = {label: list(dict.fromkeys(given)) for label, given in parents.items()}
+    order = _emission_order(above)
+    if len(order) < len(above):
+        placed = set(order)
+        raise InvalidInput(
+            [
+                Fault(
+                    _pointer_to(pointer, label),
+                    "cycle",
+                    f"The value {label!r} lies on a cycle of parents, or below one.",
+                    "Parents must lead to the top without coming back.",
+                )
+                for label in above
+                if label not in placed
+            ][:MAX_FAULTS]
+        )
+    several = any(len(given) > 1 for given in above.values())
+    covering, warnings = _without_implied_edges(order, above) if several else (above, [])
+    codes: dict[str | None, int] = {None: TOP}
+    for code, label in enumerate(order, start=1):
+        codes[label] = code
+    nodes = tuple(tuple(sorted(codes[parent] for parent in covering[label])) for label in order)
+    return (top_label, *order), ((), *nodes), tuple(warnings)
+
+
+def nodes_from_rows(rows: Sequence[Sequence[str]], pointer: str) -> Definition:
+    if not rows:
+        raise InvalidInput.of(pointer, "empty", "The hierarchy has no rows.", "Give one row per value.")
+    width = len(rows[0])
+    faults = [
+        Fault(
+            f"{pointer}/{i}",
+            "ragged-row",
+            f"Row {i + 1} has {len(row)} columns, row 1 has {width}.",
+            "Give every row the same number of columns.",
+        )
+        for i, row in enumerate(rows)
+        if len(row) != width or not width
+    ]
+    faults += [
+        Fault(f"{pointer}/{i}", "empty-label", f"Row {i + 1} has an empty label.", "Name every value.")
+        for i, row in enumerate(rows)
+        if "" in row
+    ]
+    if faults:
+        raise InvalidInput(faults[:MAX_FAULTS])
+    has_top = width > 1 and len({row[-1] for row in rows}) == 1
+    top_label = rows[0][-1] if has_top else TOP_LABEL
+    return nodes_of_levels([row[: width - has_top] for row in rows], top_label, pointer)
+
+
+def nodes_of_levels(
+    rows: Sequence[Sequence[str]], top_label: str = TOP_LABEL, pointer: str = ""
+) -> Definition:
+    """Nodes from rows of equal length (leaf, then its ancestors below ⊥), each (level, label) a node."""
+    above, faults = _edges_of_rows(rows, len(rows[0]), pointer)
+    if faults:
+        raise InvalidInput(faults[:MAX_FAULTS])
+    return _nodes_of_levels(above, top_label)
+
+
+Node = tuple[int, str]
+
+
+def _edges_of_rows(
+    rows: Sequence[Sequence[str]], levels: int, pointer: str
+) -> tuple[dict[Node, Node | None], list[Fault]]:
+    """Parent of each (level, label), None for ⊥, and a fault for each that has two."""
+    above: dict[Node, Node | None] = {}
+    faults = []
+    for i, row in enumerate(rows):
+        for level in range(levels):
+            parent = (level + 1, row[level + 1]) if level + 1 < levels else None
+            if above.setdefault((level, row[level]), parent) != parent:
+                faults.append(
+                    Fault(
+                        f"{pointer}/{i}",
+                        "two-parents",
+                        f"Row {i + 1}: the value {row[level]!r} in column {level + 1} has two parents.",
+                        "Give a value the same ancestors in all of its rows.",
+                    )
+                )
+    return above, faults
+
+
+def _nodes_of_levels(above: Mapping[Node, Node | None], top_label: str) -> Definition:
+    children: dict[Node | None, list[Node]] = {}
+    for node, parent in above.items():
+        children.setdefault(parent, []).append(node)
+    labels = [top_label]
+    parents: list[tuple[int, ...]] = [()]
+    stack = [(node, TOP) for node in reversed(children.get(None, []))]
+    while stack:
+        node, parent_code = stack.pop()
+        code = len(labels)
+        labels.append(node[1])
+        parents.append((parent_code,))
+        stack.extend((child, code) for child in reversed(children.get(node, [])))
+    return tuple(labels), tuple(parents), ()

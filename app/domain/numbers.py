@@ -1,0 +1,77 @@
+"""How numbers are compared and summed, the same everywhere.
+
+Feasibility and thresholds on reals carry the tolerance 1e-9 (D-1), for thresholds beyond 1000 the 1e-12 of
+their size that sums in another order may differ by, ties 1e-12·max(1, |value|) (D-2), integers are compared
+exactly. Searches and scores call these functions and never compare by hand, so that
+a rule found feasible never fails its own check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+FEASIBILITY_TOLERANCE = 1e-9
+TIE_TOLERANCE = 1e-12
+
+
+def _tolerance(threshold: float) -> float:
+    return max(FEASIBILITY_TOLERANCE, TIE_TOLERANCE * abs(threshold))
+
+
+def lowest_accepted(floor: float) -> float:
+    """The least value that passes ``value ≥ floor``."""
+    return floor - _tolerance(floor)
+
+
+def highest_accepted(cap: float) -> float:
+    """The greatest value that passes ``value ≤ cap``."""
+    return cap + _tolerance(cap)
+
+
+def tie_margin(value: float) -> float:
+    """Largest distance from ``value`` that still counts as a tie; infinite values tie only with equals."""
+    return TIE_TOLERANCE * max(1.0, abs(value)) if math.isfinite(value) else 0.0
+
+
+def tie_margins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """:func:`tie_margin` of each value."""
+    finite = np.isfinite(values)
+    return np.where(finite, TIE_TOLERANCE * np.maximum(1.0, np.abs(np.where(finite, values, 0.0))), 0.0)
+
+
+def exact_sum(values: npt.NDArray[np.float64] | Iterable[float]) -> float:
+    """Correctly rounded sum, hence independent of order; never NaN for terms ≥ 0.
+
+    +∞ if any term is, or if the sum is greater than any number.
+    """
+    if isinstance(values, np.ndarray):
+        if values.size and np.isposinf(values).any():
+            return math.inf
+        values = values.tolist()
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
+
+
+def to_json_number(value: float) -> float | str:
+    """The number, or ``"inf"``: JSON has no infinity. NaN is refused."""
+    if math.isnan(value):
+        raise ValueError("NaN is not a result")
+    return ("inf" if value > 0 else "-inf") if math.isinf(value) else value
+
+
+def from_json_number(value: float | str) -> float:
+    """Inverse of :func:`to_json_number`; also accepts ``"Infinity"``."""
+    if isinstance(value, str):
+        if value not in ("inf", "Infinity", "-inf", "-Infinity"):
+            raise ValueError("not a number; infinity is written 'inf'")
+        return float(value)
+    number = float(value)
+    if math.isnan(number):
+        raise ValueError("NaN is not a number")
+    return number

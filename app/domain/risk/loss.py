@@ -1,0 +1,43 @@
+"""Identification probability and loss of single records (specification 4.3, 6.1)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import Longs
+from app.domain.weights import Floats
+
+AbsentPolicy = Literal["zero", "add_self", "error"]
+
+
+def identification_probability(counts: Longs) -> Floats:
+    """p(Z=1) = 1/|ρ|, and 0 where ρ is empty; float64 in [0, 1]."""
+    probability = np.zeros(len(counts))
+    np.divide(1.0, counts, out=probability, where=counts > 0)
+    return probability
+
+
+def with_self(counts: Longs, own_consistent: npt.NDArray[np.bool_]) -> Longs:
+    """|ρ| under ``add_self``: the entity itself is always one of the consistent ones."""
+    return counts + 1 - own_consistent.astype(np.int64)
+
+
+def loss(counts: Longs, phi: Floats, psi: Floats | float = 0.0) -> Floats:
+    """ℓ = p·Φ + (1 − p)·Ψ per record, float64 in [0, +∞], never NaN.
+
+    In this order: ∞ where Ψ = ∞ (categorically prohibited); Φ counts for nothing where ρ is empty, even if it
+    is ∞; otherwise ∞ where Φ = ∞. ``counts``, ``phi`` and ``psi`` are |ρ|, Φ and Ψ of the disclosed records.
+    """
+    harm = np.zeros(len(counts))
+    np.divide(phi, counts, out=harm, where=counts > 0)
+    failure = np.broadcast_to(np.asarray(psi, dtype=np.float64), harm.shape)
+    if failure.any():
+        share = 1.0 - identification_probability(counts)
+        missed = np.zeros(len(counts))
+        np.multiply(share, failure, out=missed, where=share > 0)
+        harm = harm + missed
+        harm[np.isposinf(failure)] = np.inf
+    return harm

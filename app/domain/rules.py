@@ -1,0 +1,157 @@
+"""Disclosure rules as values: what each cell becomes (specification 3.1).
+
+A level counts generalisation from 0 (as it is) to the hierarchy's height (⊥). For table rules on
+unbalanced trees level l is the depth cut H − l (D-4): a value above the cut stays. For single records a
+level is a number of steps up from the record's own value, at most to ⊥.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import Ints
+from app.domain.errors import Fault, InvalidInput
+from app.domain.tables import Table
+
+
+@dataclass(frozen=True)
+class TableRule:
+    """One level per attribute for all records; ``a <= b`` iff b is at least as general everywhere."""
+
+    levels: tuple[int, ...]
+
+    def __le__(self, other: TableRule) -> bool:
+        return len(self.levels) == len(other.levels) and all(
+            a <= b for a, b in zip(self.levels, other.levels, strict=True)
+        )
+
+    def __lt__(self, other: TableRule) -> bool:
+        return self != other and self <= other
+
+
+@dataclass(frozen=True, eq=False)
+class RecordRule:
+    """Steps up per record and attribute, integers (n, m)."""
+
+    steps: npt.NDArray[np.int16]
+
+
+Rule = TableRule | RecordRule
+
+
+def identity(n_attributes: int) -> TableRule:
+    """Disclose everything as it is."""
+    return TableRule((0,) * n_attributes)
+
+
+def suppression(table: Table, attributes: Iterable[str]) -> TableRule:
+    """Withhold the named attributes entirely; InvalidInput for a name that the table does not have."""
+    withheld = {table.position(attribute) for attribute in attributes}
+    return TableRule(tuple(height if j in withheld else 0 for j, height in enumerate(table.heights)))
+
+
+def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels") -> TableRule:
+    """Check a level per attribute, 0 for those not named; every fault names its attribute and bound."""
+    faults = [
+        Fault(
+            f"{pointer}/{attribute}",
+            "unknown-attribute",
+            f"There is no attribute {attribute!r}.",
+            f"The attributes are: {', '.join(table.attributes)}.",
+        )
+        for attribute in levels
+        if attribute not in table.attributes
+    ]
+    for attribute, height in zip(table.attributes, table.heights, strict=True):
+        level = levels.get(attribute, 0)
+        if not 0 <= level <= height:
+            faults.append(
+                Fault(
+                    f"{pointer}/{attribute}",
+                    "level-out-of-range",
+                    f"Level {level} of attribute {attribute!r} is outside 0..{height}.",
+                    f"Choose 0 (as it is) to {height} (withheld).",
+                )
+            )
+    if faults:
+        raise InvalidInput(faults)
+    for attribute, hierarchy in zip(table.attributes, table.hierarchies, strict=True):
+        if 0 < levels.get(attribute, 0) < hierarchy.height:
+            hierarchy.require_tree(f"A level of attribute {attribute!r}")
+    return TableRule(tuple(levels.get(attribute, 0) for attribute in table.attributes))
+
+
+def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/records") -> RecordRule:
+    """Check steps (n, m); faults name attribute, bound and the first rows (numbered from 1)."""
+    if steps.shape != table.codes.shape:
+        raise InvalidInput.of(
+            pointer,
+            "wrong-shape",
+            f"The rule is for {steps.shape[0]} records; the dataset has {table.n_records}.",
+            "Give the levels of every record of the dataset.",
+        )
+    faults = []
+    for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
+        column = steps[:, j]
+        bad = np.flatnonzero((column < 0) | (column > hierarchy.height))
+        if len(bad):
+            rows = ", ".join(str(row + 1) for row in bad[:10])
+            faults.append(
+                Fault(
+                    f"{pointer}/{attribute}",
+                    "level-out-of-range",
+                    f"{len(bad)} records have a level of attribute {attribute!r} "
+                    f"outside 0..{hierarchy.height} (first rows: {rows}).",
+                    f"Choose 0 (as it is) to {hierarchy.height} (withheld).",
+                )
+            )
+        elif column.any():
+            hierarchy.require_tree(f"A level of attribute {attribute!r}")
+    if faults:
+        raise InvalidInput(faults)
+    return RecordRule(np.asfortranarray(steps, dtype=np.int16))
+
+
+def apply(rule: Rule, table: Table) -> Ints:
+    """Disclosed node codes (n, m), column-major. Every result is ⪰ its original."""
+    return apply_to_codes(rule, table, table.codes)
+
+
+def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
+    """Apply a rule to rows of node codes (r, m) of the table's hierarchies.
+
+    For a :class:`RecordRule` the rows must be the table's records.
+    """
+    disclosed = np.empty(codes.shape, dtype=np.int32, order="F")
+    if isinstance(rule, RecordRule):
+        for j in range(table.n_attributes):
+            disclosed[:, j] = _climb(table, j, codes[:, j], rule.steps[:, j])
+        return disclosed
+    _require_width(rule.levels, table)
+    for j, (hierarchy, level) in enumerate(zip(table.hierarchies, rule.levels, strict=True)):
+        disclosed[:, j] = hierarchy.ancestors_at(level)[codes[:, j]] if level else codes[:, j]
+    return disclosed
+
+
+def _require_width(levels: Sequence[int], table: Table) -> None:
+    if len(levels) != table.n_attributes:
+        raise InvalidInput.of(
+            "/levels",
+            "wrong-shape",
+            f"The rule has {len(levels)} levels, the table {table.n_attributes} attributes.",
+            "Give one level per attribute.",
+        )
+
+
+def _climb(table: Table, j: int, column: Ints, steps: npt.NDArray[np.int16]) -> Ints:
+    """Column with each value raised by its own number of steps."""
+    if not steps.any():
+        return column
+    hierarchy = table.hierarchies[j]
+    ladder = np.stack([hierarchy.ancestor_steps(s) for s in range(int(steps.max()) + 1)])
+    climbed: Ints = ladder[steps, column]
+    return climbed

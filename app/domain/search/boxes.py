@@ -1,0 +1,276 @@
+"""Exact branch and bound over the boxes of a lattice, with the D-2 tie-break (section 12.3).
+
+A lattice is a box ∏{0..h_j} of level vectors. Utility never rises under generalisation, so on a box it lies
+between its values at the two corners; risk has a lower bound at the general corner, which the instance gives
+(the risk itself where section 6.3 holds for every record, the part of it that is monotone elsewhere).
+
+The pre-checks and stop rules fix only the optimal value. Three passes find the rule: the optimal value of the
+first criterion; among the nodes that tie with it the best second criterion; among those the lexicographically
+smallest levels. Hence no attribute is suppressed for nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.search.problem import Problem
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
+
+Levels = tuple[int, ...]
+
+
+class Lattice(Protocol):
+    """What branch and bound asks of an instance."""
+
+    @property
+    def heights(self) -> Levels:
+        """Largest level of each attribute."""
+
+    def risks(self, levels: Levels) -> tuple[float, float]:
+        """Risk of a node, and a lower bound of the risk of every node at or below it."""
+
+    def utility(self, levels: Levels) -> float:
+        """Utility of a node; must not rise under generalisation."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one search found.
+
+    ``code`` as in :mod:`app.domain.search.selection`; ``truncated`` if the node budget ended it, then
+    ``bound`` is the smallest open bound of the objective (as it is minimised), else the optimal value.
+    ``reach`` is, for an infeasible problem, the best utility (or risk, for ``max_utility``) there is, NaN if
+    the budget was too small to find it.
+    """
+
+    code: int
+    node: Levels | None
+    risk: float
+    utility: float
+    bound: float
+    truncated: bool
+    reach: float
+    visited_nodes: int
+    risk_evaluations: int
+    utility_evaluations: int
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """``risk_share`` · risk − ``utility_share`` · utility, to be minimised or limited."""
+
+    risk_share: float
+    utility_share: float
+
+
+RISK = Criterion(1.0, 0.0)
+UTILITY = Criterion(0.0, 1.0)
+Limit = tuple[Criterion, float]
+
+
+class _BudgetSpentError(Exception):
+    """The node budget is used up; carries the smallest open bound of the pass."""
+
+    def __init__(self, bound: float) -> None:
+        super().__init__()
+        self.bound = bound
+
+
+def search_boxes(
+    lattice: Lattice,
+    problem: Problem,
+    max_nodes: int | None = None,
+    tick: Callable[[int], None] | None = None,
+) -> Found:
+    """Solve ``problem`` on ``lattice`` exactly, or as well as ``max_nodes`` visited boxes allow.
+
+    ``tick`` is called with the number of nodes whose risk was evaluated since its last call.
+    """
+    return _BoxSearch(lattice, problem, max_nodes, tick).solve()
+
+
+class _BoxSearch:
+    def __init__(
+        self, lattice: Lattice, problem: Problem, max_nodes: int | None, tick: Callable[[int], None] | None
+    ) -> None:
+        self._lattice = lattice
+        self._problem = problem
+        self._budget = math.inf if max_nodes is None else max_nodes
+        self._tick = tick
+        self._risks: dict[Levels, tuple[float, float]] = {}
+        self._utilities: dict[Levels, float] = {}
+        self._visited = 0
+        self._root = (tuple(0 for _ in lattice.heights), lattice.heights)
+
+    # --- evaluations, each node once -----------------------------------------------------------------
+
+    def _risk(self, levels: Levels) -> tuple[float, float]:
+        if levels not in self._risks:
+            self._risks[levels] = self._lattice.risks(levels)
+            if self._tick is not None:
+                self._tick(1)
+        return self._risks[levels]
+
+    def _utility(self, levels: Levels) -> float:
+        if levels not in self._utilities:
+            self._utilities[levels] = self._lattice.utility(levels)
+        return self._utilities[levels]
+
+    def _value(self, criterion: Criterion, levels: Levels) -> float:
+        value = criterion.risk_share * self._risk(levels)[0] if criterion.risk_share else 0.0
+        return value - criterion.utility_share * self._utility(levels) if criterion.utility_share else value
+
+    def _bound(self, criterion: Criterion, lo: Levels, hi: Levels) -> float:
+        value = criterion.risk_share * self._risk(hi)[1] if criterion.risk_share else 0.0
+        return value - criterion.utility_share * self._utility(lo) if criterion.utility_share else value
+
+    def _admits(self, limits: Sequence[Limit], levels: Levels) -> bool:
+        return all(self._value(criterion, levels) <= limit for criterion, limit in limits)
+
+    def _excludes(self, limits: Sequence[Limit], lo: Levels, hi: Levels) -> bool:
+        return any(self._bound(criterion, lo, hi) > limit for criterion, limit in limits)
+
+    def _tightened(self, limits: Sequence[Limit], lo: Levels, hi: Levels) -> Levels:
+        """The general corner without levels that no node of the box can have within the utility limits."""
+        corner = list(hi)
+        for criterion, limit in limits:
+            if criterion.risk_share:
+                continue
+            for j in range(len(lo)):
+                while (
+                    corner[j] > lo[j] and self._value(criterion, (*lo[:j], corner[j], *lo[j + 1 :])) > limit
+                ):
+                    corner[j] -= 1
+        return tuple(corner)
+
+    # --- the passes ----------------------------------------------------------------------------------
+
+    def solve(self) -> Found:
+        threshold = self._problem.threshold
+        if self._problem.objective == "min_risk":
+            limits: list[Limit] = [(UTILITY, -lowest_accepted(threshold))]
+            return self._solve_in_order(limits, RISK, UTILITY)
+        if self._problem.objective == "max_utility":
+            return self._solve_in_order([(RISK, highest_accepted(threshold))], UTILITY, RISK)
+        return self._solve_in_order([], Criterion(1.0, threshold), UTILITY)
+
+    def _solve_in_order(self, limits: list[Limit], first: Criterion, second: Criterion) -> Found:
+        best: tuple[float, Levels] | None = None
+        try:
+            best = self._least(first, limits)
+            if best is None:
+                return self._infeasible()
+            if math.isinf(best[0]):
+                return self._found(PROHIBITED, None, best[0])
+            value = best[0]
+            limits = [*limits, (first, value + tie_margin(value))]
+            best = self._least(second, limits) or best
+            runner_up = self._value(second, best[1])
+            limits = [*limits, (second, runner_up + tie_margin(runner_up))]
+            node = self._first(limits, *self._root) or best[1]
+            return self._found(OPTIMAL, node, value)
+        except _BudgetSpentError as spent:
+            node_so_far = best[1] if best is not None else self._incumbent
+            if node_so_far is not None and math.isinf(self._risk(node_so_far)[0]):
+                node_so_far = None
+            bound = value if best is not None else spent.bound
+            return self._found(OPTIMAL, node_so_far, bound, truncated=True)
+
+    def _infeasible(self) -> Found:
+        identity, _ = self._root
+        if self._problem.objective == "min_risk":
+            return self._found(INFEASIBLE, None, math.inf, reach=self._utility(identity))
+        try:
+            least = self._least(RISK, [])
+        except _BudgetSpentError:
+            return self._found(INFEASIBLE, None, math.inf)
+        return self._found(INFEASIBLE, None, math.inf, reach=math.inf if least is None else least[0])
+
+    def _found(
+        self, code: int, node: Levels | None, bound: float, truncated: bool = False, reach: float = math.nan
+    ) -> Found:
+        risk = math.inf if node is None else self._risk(node)[0]
+        utility = -math.inf if node is None else self._utility(node)
+        return Found(
+            code, node, risk, utility, bound, truncated, reach,
+            self._visited, len(self._risks), len(self._utilities),
+        )  # fmt: skip
+
+    def _least(self, goal: Criterion, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
+        """Best first over boxes: the least value of ``goal`` within the limits, and a node with it."""
+        lo, hi = self._root
+        best = self._dive(goal, limits) if math.isfinite(self._budget) else None
+        self._incumbent = best[1] if best is not None else None
+        heap = [(self._bound(goal, lo, hi), lo, hi)]
+        while heap:
+            bound, lo, hi = heapq.heappop(heap)
+            if best is not None and bound >= best[0]:
+                break
+            if self._visited >= self._budget:
+                raise _BudgetSpentError(bound)
+            self._visited += 1
+            if self._excludes(limits, lo, hi):
+                continue
+            hi = self._tightened(limits, lo, hi)
+            candidate = hi if goal.risk_share and not goal.utility_share else lo
+            bound = self._bound(goal, lo, hi)
+            value = self._value(goal, candidate)
+            if self._admits(limits, candidate):
+                if best is None or value < best[0]:
+                    best = (value, candidate)
+                    self._incumbent = candidate
+                if value <= bound:
+                    continue
+            if lo == hi:
+                continue
+            for half_lo, half_hi in _halves(lo, hi):
+                heapq.heappush(heap, (max(bound, self._bound(goal, half_lo, half_hi)), half_lo, half_hi))
+        return best
+
+    def _dive(self, goal: Criterion, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
+        """A node within the limits that no single step towards ``goal`` improves: the heuristic's start."""
+        lo, hi = self._root
+        upwards = bool(goal.risk_share)
+        node, step = (list(lo), 1) if upwards else (list(hi), -1)
+        if not self._admits(limits, tuple(node)):
+            return None
+        for j in range(len(lo)):
+            while node[j] != (hi if upwards else lo)[j]:
+                node[j] += step
+                if not self._admits(limits, tuple(node)):
+                    node[j] -= step
+                    break
+        return self._value(goal, tuple(node)), tuple(node)
+
+    def _first(self, limits: Sequence[Limit], lo: Levels, hi: Levels) -> Levels | None:
+        """The lexicographically smallest node of the box within the limits."""
+        if self._visited >= self._budget:
+            raise _BudgetSpentError(-math.inf)
+        self._visited += 1
+        if self._excludes(limits, lo, hi):
+            return None
+        free = next((j for j in range(len(lo)) if lo[j] < hi[j]), None)
+        if free is None:
+            return lo if self._admits(limits, lo) else None
+        for level in range(lo[free], hi[free] + 1):
+            fixed = (level,)
+            found = self._first(
+                limits, lo[:free] + fixed + lo[free + 1 :], hi[:free] + fixed + hi[free + 1 :]
+            )
+            if found is not None:
+                return found
+        return None
+
+
+def _halves(lo: Levels, hi: Levels) -> tuple[tuple[Levels, Levels], tuple[Levels, Levels]]:
+    """The two halves of a box along its widest side."""
+    widest = max(range(len(lo)), key=lambda j: hi[j] - lo[j])
+    middle = (lo[widest] + hi[widest]) // 2
+    left_hi = (*hi[:widest], middle, *hi[widest + 1 :])
+    right_lo = (*lo[:widest], middle + 1, *lo[widest + 1 :])
+    return (lo, left_hi), (right_lo, hi)

@@ -1,0 +1,109 @@
+"""The canonical instance of section 2.5: one record against one dictionary.
+
+Holds, for attributes 1..k with heights h, the number of consistent entities, the sensitivity and the utility
+of every node of the record's lattice ∏{0..h_j} as arrays of that shape. Valid for hierarchies that are trees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.search.boxes import Levels
+from app.domain.search.problem import Problem
+from app.domain.search.selection import Choice, choose
+
+Floats = npt.NDArray[np.float64]
+Combination = Literal["sum", "exponential", "exponential_centred"]
+
+
+def outer_sum(terms: Sequence[Floats]) -> Floats:
+    """Array over the box whose entry at x is Σ_j terms[j][x_j]."""
+    return reduce(np.add.outer, terms, np.zeros(()))
+
+
+def threshold_histogram(thresholds: npt.NDArray[np.integer], heights: Levels) -> npt.NDArray[np.int64]:
+    """|ρ(a^x)| at every node x: histogram of the (N, k) threshold vectors, then k cumulative sums."""
+    shape = tuple(h + 1 for h in heights)
+    cells = (
+        np.ravel_multi_index(tuple(thresholds.T), shape) if len(heights) else np.zeros(len(thresholds), int)
+    )
+    counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+    for axis in range(len(heights)):
+        counts = counts.cumsum(axis=axis)
+    return counts
+
+
+def sensitivity_of(weight_sums: Floats, combination: Combination) -> Floats:
+    """Φ from the summed weights: the sum itself (Φ1, Φ2), its exponential (Φ4), or that minus one."""
+    if combination == "sum":
+        return weight_sums
+    with np.errstate(over="ignore"):
+        return np.exp(weight_sums) if combination == "exponential" else np.expm1(weight_sums)
+
+
+def loss_of(sensitivity: Floats, counts: npt.NDArray[np.integer] | Floats) -> Floats:
+    """Φ / |ρ|, and 0 where ρ is empty, even if Φ is infinite (section 6.1 with Ψ ≡ 0)."""
+    shape = np.broadcast_shapes(sensitivity.shape, counts.shape)
+    return np.divide(sensitivity, counts, out=np.zeros(shape), where=np.broadcast_to(counts > 0, shape))
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalInstance:
+    """One record's lattice: ``counts``, ``sensitivity``, ``utilities`` of shape ∏(h_j + 1).
+
+    Implements the lattice that branch and bound searches. If no entity is consistent with the record as it
+    is, generalising can raise its risk: then nothing but 0 bounds the risk of a box from below.
+    """
+
+    counts: npt.NDArray[np.int64]
+    sensitivity: Floats
+    utilities: Floats
+
+    @classmethod
+    def from_thresholds(
+        cls,
+        weights: Sequence[Floats],
+        utilities: Sequence[Floats],
+        thresholds: npt.NDArray[np.integer],
+        combination: Combination = "sum",
+    ) -> CanonicalInstance:
+        """Build from ``w_j[s]``, ``d_j[s]`` (length h_j + 1) and the entities' thresholds (N, k)."""
+        heights = tuple(len(w) - 1 for w in weights)
+        return cls(
+            threshold_histogram(thresholds, heights),
+            sensitivity_of(outer_sum(weights), combination),
+            outer_sum(utilities),
+        )
+
+    @property
+    def heights(self) -> Levels:
+        return tuple(size - 1 for size in self.counts.shape)
+
+    @property
+    def absent(self) -> bool:
+        """Whether no entity is consistent with the unmodified record."""
+        return bool(self.counts[(0,) * self.counts.ndim] == 0)
+
+    def risks(self, levels: Levels) -> tuple[float, float]:
+        risk = float(loss_of(self.sensitivity[levels], self.counts[levels]))
+        return risk, 0.0 if self.absent else risk
+
+    def utility(self, levels: Levels) -> float:
+        return float(self.utilities[levels])
+
+    def all_risks(self) -> Floats:
+        """Loss at every node, shape ∏(h_j + 1)."""
+        return loss_of(self.sensitivity, self.counts)
+
+    def enumerate(self, problem: Problem) -> tuple[Choice, Levels]:
+        """Solve by evaluating every node; the levels of the chosen one."""
+        choice = choose(self.all_risks().reshape(-1, 1), self.utilities.reshape(-1, 1), problem)
+        node = np.unravel_index(int(choice.node[0]), self.counts.shape)
+        return choice, tuple(int(level) for level in node)

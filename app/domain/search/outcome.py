@@ -1,0 +1,217 @@
+"""What a search found, with what proves or bounds it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from app.domain.assessment import Assessment, assess
+from app.domain.numbers import to_json_number
+from app.domain.rules import RecordRule, Rule, TableRule
+from app.domain.search.context import SearchContext
+from app.domain.search.problem import Problem
+from app.domain.search.selection import Floats, frontier
+
+Status = Literal["optimal", "infeasible", "prohibited", "heuristic"]
+
+MAP_LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class Counters:
+    """How much work the search was, each counted on its own (specification 19.4)."""
+
+    visited_nodes: int
+    risk_evaluations: int
+    utility_evaluations: int
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """By how much the threshold is out of reach.
+
+    ``best`` is the greatest utility (``min_risk``) or least risk (``max_utility``) that any rule attains, of
+    the worst of the ``records`` concerned; ``by`` its distance from the threshold.
+    """
+
+    best: float
+    by: float
+    records: int
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """Risk and utility of one table-level rule."""
+
+    levels: tuple[int, ...]
+    risk: float
+    utility: float
+
+
+@dataclass(frozen=True)
+class RiskMap:
+    """All rules of a search, or, above 2,000 of them, those that no other dominates."""
+
+    kind: Literal["all", "frontier"]
+    n_rules: int
+    points: tuple[MapPoint, ...]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What proves the objective, or how far from the optimum it can be at most."""
+
+    lower: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The answer to a :class:`Problem`.
+
+    Attributes
+    ----------
+    objective
+        Value of what is minimised (risk, or risk − λ · utility) or maximised (utility); None without a rule.
+    assessment
+        Score of the rule, computed by the same path as any other assessment.
+    ties
+        Table-level: rules within the tie margin of the optimum, None where the solver need not know.
+        Record-level: records whose optimum is shared by several nodes.
+    bounds
+        ``lower`` bounds what is minimised (for ``max_utility``: minus the utility); gap 0 when proven.
+    shortfall
+        For ``infeasible``; None if the node budget was too small to find it.
+    prohibited_records
+        Record-level: records all of whose feasible nodes have infinite risk.
+    absent
+        Records without a consistent entity when disclosed as they are.
+    """
+
+    problem: Problem
+    solver: str
+    status: Status
+    rule: Rule | None
+    assessment: Assessment | None
+    objective: float | None
+    ties: int | None
+    bounds: Bounds | None
+    shortfall: Shortfall | None
+    prohibited_records: int
+    absent: int
+    n_rules: int
+    counters: Counters
+    risk_map: RiskMap | None
+    attributes: tuple[str, ...]
+
+    @property
+    def risk(self) -> float | None:
+        """Mean risk of the rule."""
+        return None if self.assessment is None else self.assessment.risk_average
+
+    @property
+    def utility(self) -> float | None:
+        """Mean utility of the rule."""
+        return None if self.assessment is None else self.assessment.utility_average
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form without ids, times and the levels of single records."""
+        return {
+            **self.problem.to_document(),
+            "solver": self.solver,
+            "status": self.status,
+            "levels": self._levels(),
+            "objective_value": _number(self.objective),
+            "risk": _number(self.risk),
+            "utility": _number(self.utility),
+            "ties": self.ties,
+            "lower_bound": None if self.bounds is None else _number(self.bounds.lower),
+            "gap": None if self.bounds is None else _number(self.bounds.gap),
+            "infeasible_by": self._shortfall(),
+            "prohibited_records": self.prohibited_records,
+            "absent": self.absent,
+            "n_rules": self.n_rules,
+            "visited_nodes": self.counters.visited_nodes,
+            "risk_evaluations": self.counters.risk_evaluations,
+            "utility_evaluations": self.counters.utility_evaluations,
+        }
+
+    def map_document(self) -> dict[str, Any] | None:
+        """The risk–utility map, None if the solver did not score all rules."""
+        if self.risk_map is None:
+            return None
+        points = [
+            {"levels": list(p.levels), "risk": _number(p.risk), "utility": _number(p.utility)}
+            for p in self.risk_map.points
+        ]
+        return {
+            "kind": self.risk_map.kind,
+            "n_rules": self.risk_map.n_rules,
+            "attributes": list(self.attributes),
+            "points": points,
+        }
+
+    def _levels(self) -> dict[str, int] | None:
+        if not isinstance(self.rule, TableRule):
+            return None
+        return dict(zip(self.attributes, self.rule.levels, strict=True))
+
+    def _shortfall(self) -> dict[str, Any] | None:
+        if self.shortfall is None:
+            return None
+        return {
+            "best": _number(self.shortfall.best),
+            "by": _number(self.shortfall.by),
+            "records": self.shortfall.records,
+        }
+
+
+def _number(value: float | None) -> float | str | None:
+    return None if value is None else to_json_number(float(value))
+
+
+def score(context: SearchContext, problem: Problem, rule: Rule) -> tuple[Assessment, float]:
+    """Score of the rule that a search found, and the value of the problem's objective."""
+    found = assess(
+        context.table, rule, context.dictionary, context.sensitivity, context.utility, problem.absent_policy
+    )
+    if problem.objective == "max_utility":
+        return found, found.utility_average
+    if problem.objective == "min_risk":
+        return found, found.risk_average
+    return found, found.risk_average - problem.threshold * found.utility_average
+
+
+def proven(problem: Problem, objective: float) -> Bounds:
+    """The bounds of an objective that is proven optimal."""
+    return Bounds(-objective if problem.objective == "max_utility" else objective, 0.0)
+
+
+def shortfall_of(problem: Problem, best: float, records: int) -> Shortfall | None:
+    """By how much ``best`` misses the problem's threshold; None if ``best`` is unknown (NaN)."""
+    if math.isnan(best):
+        return None
+    by = problem.threshold - best if problem.objective == "min_risk" else best - problem.threshold
+    return Shortfall(best, by, records)
+
+
+def map_of(shape: Sequence[int], risk: Floats, utility: Floats) -> RiskMap:
+    """The risk–utility map of all rules, in lexicographic order of their levels."""
+    few = len(risk) <= MAP_LIMIT
+    chosen = np.arange(len(risk)) if few else frontier(risk, utility)
+    levels = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1).tolist()
+    points = tuple(
+        MapPoint(tuple(row), r, u)
+        for row, r, u in zip(levels, risk[chosen].tolist(), utility[chosen].tolist(), strict=True)
+    )
+    return RiskMap("all" if few else "frontier", len(risk), points)
+
+
+def record_rule_of(nodes: np.ndarray[Any, np.dtype[np.int64]], shape: Sequence[int]) -> RecordRule:
+    """The rule with each record at the node of its lattice that was chosen for it."""
+    steps = np.stack(np.unravel_index(nodes, tuple(shape)), axis=1)
+    return RecordRule(np.asfortranarray(steps, dtype=np.int16))

@@ -1,0 +1,365 @@
+"""The risk of every table-level rule, by one walk over the lattice of levels.
+
+The risk of a rule is (1/n) Σ Φ/|ρ| over records. Φ is carried as a sum per row: weights are charged when an
+attribute is given its level. Infinite weights are counted apart, since they count only where ρ is not empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from app.domain.distinct import group, row_keys, sort_with_positions
+from app.domain.errors import InvalidInput
+from app.domain.search.axes import Axis, Floats, Longs, build_axes
+from app.domain.search.context import SearchContext
+from app.domain.search.linked_counts import LinkedCounts, entity_codes, record_codes
+from app.domain.search.problem import AbsentPolicy
+from app.domain.search.profiles import build_profiles
+from app.domain.search.walk import (
+    Columns,
+    State,
+    begin,
+    coarser_suffixes,
+    expand,
+    number_of_run,
+    step,
+    sums,
+    thin,
+    walk_order,
+)
+
+RECORDS = 1
+CHOSEN = -1
+EXPONENTIAL = ("multiplicative", "multiplicative_centered")
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Charge:
+    """What one attribute and level adds to Φ per code: weights, and those that a personal factor scales."""
+
+    own: Floats
+    unit: Floats
+    is_free: bool
+
+
+class TableScores:
+    """Risks of the table-level rules of one instance under one absent policy.
+
+    Attributes
+    ----------
+    order
+        Positions in the table of the attributes in the order of the walk, see :func:`walk_order`.
+    shape
+        Number of levels per attribute in that order.
+    n_absent
+        Records of the table without a consistent entity when disclosed as they are.
+    """
+
+    def __init__(self, context: SearchContext, policy: AbsentPolicy) -> None:
+        self._context = context
+        axes = build_axes(context, "table_level")
+        self.order = walk_order(axes, range(len(axes)))
+        self._axes = [axes[j] for j in self.order]
+        self.shape = tuple(axis.n_levels for axis in self._axes)
+        self._profiles = build_profiles(context, policy, "table_level")
+        self._begin(axes, policy)
+        sensitivity = context.sensitivity
+        self._exponential = sensitivity.family in EXPONENTIAL
+        self._charges = [
+            [_Charge(o, u, not (o.any() or u.any())) for o, u in zip(axis.own, axis.unit, strict=True)]
+            for axis in self._axes
+        ]
+
+    @property
+    def n_rules(self) -> int:
+        return math.prod(self.shape)
+
+    def work(self, seconds_per_state: float, seconds_per_row: float) -> float:
+        """Estimated seconds of the whole walk.
+
+        A state has at most as many rows as the first one, and as its combinations of classes times what is
+        to come; how far real data stay below is taken from one path through the middle levels.
+        """
+        prefixes, on_path = np.ones(1), 1.0
+        state, seconds = self._root, 0.0
+        for depth, axis in enumerate(self._axes):
+            size = self._suffixes[depth].size
+            share = state.n_rows / min(on_path * size, self._root.n_rows)
+            rows = np.minimum(prefixes * size, self._root.n_rows) * share
+            seconds += axis.n_levels * float((rows * seconds_per_row + seconds_per_state).sum())
+            classes = np.array([float(image.n_classes) for image in axis.images])
+            prefixes = np.minimum(np.multiply.outer(prefixes, classes).reshape(-1), self._root.n_rows)
+            middle = (axis.n_levels - 1) // 2
+            on_path = min(on_path * classes[middle], self._root.n_rows)
+            state = self._advance(self._thinned_from(state, depth, middle), depth, middle)
+        return seconds
+
+    def _thinned_from(self, state: State, depth: int, level: int) -> State:
+        for coarser in self._coarser[depth][: level + 1]:
+            state = thin(state, coarser)
+        return state
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated bytes of the states that are alive at once."""
+        return self._root.n_rows * 8 * (2 + len(self._root.columns)) * (len(self.shape) + 3)
+
+    def to_table_order(self, values: Floats) -> Floats:
+        """Array over the lattice in the table's attribute order from values in the order of the walk."""
+        return values.reshape(self.shape).transpose(np.argsort(self.order))
+
+    # --- preparation ---------------------------------------------------------------------------------
+
+    def _begin(self, axes: Sequence[Axis], policy: AbsentPolicy) -> None:
+        reduced, codes = self._context.table.reduced, record_codes(self._context, axes)
+        counts = LinkedCounts(self._context, axes, codes)
+        absent = (counts.at([0] * len(axes)) == 0)[counts.part_of]
+        self.n_absent = int(reduced.counts[absent].sum())
+        if policy == "error" and self.n_absent:
+            raise absence_error(self.n_absent)
+        bounded = ~absent if policy == "zero" else np.ones(reduced.size, dtype=bool)
+        columns = [reduced.inverse, self._profiles.of_record]
+        keys, limit = row_keys(columns, [reduced.size, self._profiles.size], self._context.table.n_records)
+        first, inverse = group(keys, limit)
+        record, profile = reduced.inverse[first], self._profiles.of_record[first]
+        n_of_row = np.bincount(inverse, minlength=len(first)).astype(np.float64)
+        # A mark is a profile, split by whether generalising can only lower the record's risk.
+        marks = profile * 2 + bounded[record]
+        used, mark = np.unique(marks, return_inverse=True)
+        self._profile_of_mark, self._bounded = (used // 2).astype(np.int64), used % 2 == 1
+        rows, entities = entity_codes(self._context, axes)
+        joined = [np.concatenate([codes[record, j], rows[j]]) for j in self.order]
+        joined.append(np.concatenate([mark, np.zeros(len(entities), mark.dtype)]).astype(np.int32))
+        sizes = [axis.n_codes for axis in self._axes] + [len(used)]
+        start = begin(joined, sizes, self._columns(entities, n_of_row))
+        entity_sums, record_sums, *others = start.state.columns
+        if np.array_equal(entity_sums, record_sums):
+            # The table is its own dictionary: the two columns stay equal and are summed once.
+            record_sums = entity_sums
+        self._root = replace(start.state, columns=(entity_sums, record_sums, *others))
+        self._suffixes = start.suffixes
+        self._coarser = [
+            coarser_suffixes(suffix, axis, later)
+            for suffix, axis, later in zip(self._suffixes, self._axes, self._suffixes[1:], strict=False)
+        ]
+        self._mark_of_rest = [self._suffixes[-2].codes.astype(np.int64)]
+        for suffix in reversed(self._suffixes[:-2]):
+            self._mark_of_rest.insert(0, self._mark_of_rest[0][suffix.next])
+
+    def _columns(self, entities: Floats, records: Floats) -> Columns:
+        sensitivity = self._context.sensitivity
+        none = np.zeros(len(records))
+        own = np.concatenate([records, np.zeros(len(entities))])
+        harm, infinite = np.zeros_like(own), np.zeros_like(own)
+        if sensitivity.family in EXPONENTIAL:
+            harm = own
+        elif sensitivity.family == "constant":
+            if math.isinf(sensitivity.constant):
+                infinite = own
+            else:
+                harm = own * sensitivity.constant
+        columns = (np.concatenate([none, entities]), own, harm)
+        return (*columns, infinite) if self._has_infinite else columns
+
+    @cached_property
+    def _has_infinite(self) -> bool:
+        """Whether some weight is infinite, or so large that its exponential is."""
+        sensitivity = self._context.sensitivity
+        limit = 700.0 if sensitivity.family in EXPONENTIAL else math.inf
+        weights = [axis.own.max(initial=0.0) for axis in self._axes]
+        with np.errstate(invalid="ignore"):
+            weights += [
+                np.nanmax(sensitivity.factors[:, j], initial=0.0) * axis.unit.max(initial=0.0)
+                for j, axis in zip(self.order, self._axes, strict=True)
+            ]
+        return any(not weight < limit for weight in [*weights, sensitivity.constant])
+
+    # --- the walk ------------------------------------------------------------------------------------
+
+    def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order.
+
+        Prefixes are numbered in lexicographic order. ``tick`` receives the number of rules scored.
+        """
+        inner = math.prod(self.shape[depth:])
+        found = np.empty((last - first) * inner)
+        states = [self._root]
+        before: tuple[int, ...] = ()
+        for number in range(first, last):
+            levels = tuple(int(v) for v in np.unravel_index(number, self.shape[:depth])) if depth else ()
+            same = next(
+                (k for k, (a, b) in enumerate(zip(before, levels, strict=False)) if a != b), len(before)
+            )
+            del states[same + 1 :]
+            for k in range(same, depth):
+                thinned = self._thinned_from(states[k], k, levels[k])
+                states.append(self._advance(thinned, k, levels[k]))
+            before = levels
+            at = (number - first) * inner
+            self._descend(states[depth], list(levels), found[at : at + inner], tick)
+        return found
+
+    def _descend(self, state: State, levels: list[int], found: Floats, tick: Tick) -> None:
+        depth = len(levels)
+        inner = len(found) // self.shape[depth]
+        for level in range(self.shape[depth]):
+            levels.append(level)
+            state = thin(state, self._coarser[depth][level])
+            if inner == 1:
+                found[level] = self._risks(state, levels)[0]
+            else:
+                part = found[level * inner : (level + 1) * inner]
+                self._descend(self._advance(state, depth, level), levels, part, tick)
+            levels.pop()
+        if inner == 1:
+            tick(self.shape[depth])
+
+    def _advance(self, state: State, depth: int, level: int) -> State:
+        """The state after one more level, from the state thinned for it."""
+        coarser, later = self._coarser[depth][level], self._suffixes[depth + 1]
+        columns = self._charged(state, depth, level)
+        return step(state, self._axes[depth].images[level], coarser, later, columns)[0]
+
+    def _charged(self, state: State, depth: int, level: int) -> Columns:
+        """The state's columns with the weights of one attribute and level added to Φ."""
+        charge = self._charges[depth][level]
+        if charge.is_free or self._context.sensitivity.family == "constant":
+            return state.columns
+        suffix = self._coarser[depth][level].suffix
+        codes = suffix.codes[state.rest]
+        weights = charge.own[codes]
+        factors = self._context.sensitivity.factors[:, self.order[depth]]
+        if not np.isnan(factors).all():
+            weights = self._personal(weights, charge.unit[codes], factors, depth, suffix.next[state.rest])
+        entities, records, harm, *infinite = state.columns
+        with np.errstate(over="ignore"):
+            if infinite:
+                counted = np.isposinf(np.exp(weights) if self._exponential else weights)
+                weights = np.where(counted, 0.0, weights)
+                infinite = [infinite[0] + counted * records]
+            harm = harm * np.exp(weights) if self._exponential else harm + records * weights
+        return (entities, records, harm, *infinite)
+
+    def _personal(self, own: Floats, unit: Floats, factors: Floats, depth: int, later: Longs) -> Floats:
+        marks = self._mark_of_rest[depth + 1][later]
+        factor = factors[self._profiles.groups[self._profile_of_mark[marks]]]
+        with np.errstate(invalid="ignore"):
+            scaled = np.where(unit == 0.0, 0.0, factor * unit)
+        return np.where(np.isnan(factor), own, scaled)
+
+    def _risks(self, state: State, levels: Sequence[int]) -> tuple[float, float]:
+        """Risk of the rule that gives the last attribute its level too, and its part that is monotone."""
+        depth = len(levels) - 1
+        coarser, image = self._coarser[depth][levels[depth]], self._axes[depth].images[levels[depth]]
+        suffix, columns = coarser.suffix, self._charged(state, depth, levels[depth])
+        if coarser.exact and self._is_simple:
+            total = float(self._losses(columns[RECORDS:], columns[0]).sum()) / self._context.table.n_records
+            return total, total if self._bounded[0] else 0.0
+        codes = suffix.codes[state.rest]
+        if image.keeps_order:
+            pairs, rest = state.prefix * image.n_classes + image.class_of[codes], state.rest
+        else:
+            at, pairs = expand(state, image, codes, columns[RECORDS])
+            pairs, order = sort_with_positions(pairs, state.n_prefixes * image.n_classes)
+            rest, columns = state.rest[at][order], tuple(column[at[order]] for column in columns)
+        numbers = number_of_run(pairs)
+        n_classes = int(numbers[-1]) + 1 if len(numbers) else 0
+        n = self._context.table.n_records
+        if self._is_simple:
+            entities, *rest_of_columns = sums(columns, numbers, n_classes)
+            total = float(self._losses(rest_of_columns, entities).sum()) / n
+            return total, total if self._bounded[0] else 0.0
+        marks = self._mark_of_rest[depth + 1][suffix.next[rest]]
+        (entities,) = sums(columns[:RECORDS], numbers, n_classes)
+        counts = entities[numbers] + self._added_for(levels)[self._profile_of_mark[marks]]
+        losses = self._losses(columns[RECORDS:], counts)
+        return float(losses.sum()) / n, float(losses[self._bounded[marks]].sum()) / n
+
+    @cached_property
+    def _is_simple(self) -> bool:
+        """Whether all records of a class have the same count and are bounded alike."""
+        return len(self._profile_of_mark) == 1 and self._profiles.thresholds is None
+
+    def _losses(self, columns: Sequence[Floats], counts: Floats) -> Floats:
+        """Summed loss per row or class from the columns after the entities; 0 where ρ is empty."""
+        records, harm, *infinite = columns
+        if self._context.sensitivity.family == "multiplicative_centered":
+            harm = harm - records
+        present = counts > 0
+        losses = np.divide(harm, counts, out=np.zeros(len(counts)), where=present)
+        if infinite:
+            losses[present & (infinite[0] > 0)] = math.inf
+        return losses
+
+    def _added_for(self, levels: Sequence[int]) -> Floats:
+        by_table = np.empty(len(levels), dtype=np.int64)
+        by_table[self.order] = levels
+        return self._profiles.added(by_table.tolist())
+
+    # --- single rules --------------------------------------------------------------------------------
+
+    def risks_at(self, levels: Sequence[int], states: StateCache) -> tuple[float, float]:
+        """Risk of one rule (levels in the table's order) and a lower bound of it for every finer rule."""
+        ordered = tuple(levels[j] for j in self.order)
+        return self._risks(self._thinned(ordered, states), ordered)
+
+    def _state(self, prefix: tuple[int, ...], states: StateCache) -> State:
+        if not prefix:
+            return self._root
+        found = states.get((*prefix, CHOSEN))
+        if found is None:
+            found = self._advance(self._thinned(prefix, states), len(prefix) - 1, prefix[-1])
+            states.put((*prefix, CHOSEN), found)
+        return found
+
+    def _thinned(self, prefix: tuple[int, ...], states: StateCache) -> State:
+        """The state of all but the last level of a prefix, thinned for that level."""
+        before, level = prefix[:-1], prefix[-1]
+        if level == 0:
+            return self._state(before, states)
+        found = states.get(prefix)
+        if found is None:
+            found = thin(self._thinned((*before, level - 1), states), self._coarser[len(before)][level])
+            states.put(prefix, found)
+        return found
+
+
+class StateCache:
+    """States by the levels that led to them, the least recently used dropped above a number of bytes."""
+
+    def __init__(self, max_bytes: int = 256 * 1024**2) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._states: dict[tuple[int, ...], State] = {}
+
+    def get(self, prefix: tuple[int, ...]) -> State | None:
+        state = self._states.pop(prefix, None)
+        if state is not None:
+            self._states[prefix] = state
+        return state
+
+    def put(self, prefix: tuple[int, ...], state: State) -> None:
+        self._states[prefix] = state
+        self._bytes += _bytes_of(state)
+        while self._bytes > self._max_bytes and len(self._states) > 1:
+            self._bytes -= _bytes_of(self._states.pop(next(iter(self._states))))
+
+
+def _bytes_of(state: State) -> int:
+    return state.prefix.nbytes + state.rest.nbytes + sum(column.nbytes for column in state.columns)
+
+
+def absence_error(n_absent: int) -> InvalidInput:
+    """The refusal of the absent policy ``error``."""
+    return InvalidInput.of(
+        "/absent_policy",
+        "absent-records",
+        f"{n_absent} records have no consistent entity in the dictionary, and the absent policy is error.",
+        "Complete the dictionary, or choose the policy zero or add_self.",
+    )

@@ -1,0 +1,78 @@
+"""Choosing the best node when the risk and utility of every node are known.
+
+The optimum is the D-2 best among all feasible nodes whose objective lies within the tie margin of the optimal
+value: the second criterion first (higher utility, or lower risk for ``max_utility``), then the
+lexicographically smallest levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.numbers import highest_accepted, lowest_accepted, tie_margins
+from app.domain.search.problem import Problem
+
+Floats = npt.NDArray[np.float64]
+
+OPTIMAL, INFEASIBLE, PROHIBITED = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen in each of B independent lattices.
+
+    ``node`` (row of the chosen node; 0 where there is none), ``code``
+    (OPTIMAL, INFEASIBLE or PROHIBITED), ``value`` of the objective, number of ``ties`` (nodes within the
+    tie margin, the chosen one included) and ``reach``, the best utility (``min_risk``) or risk
+    (``max_utility``) that any node attains.
+    """
+
+    node: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int8]
+    value: Floats
+    ties: npt.NDArray[np.int64]
+    reach: Floats
+
+
+def choose(risk: Floats, utility: Floats, problem: Problem) -> Choice:
+    """Solve ``problem`` on B lattices at once.
+
+    ``risk`` and ``utility`` have shape (nodes, B), nodes in lexicographic order of their levels. Infinite
+    risks are allowed, NaN is not.
+    """
+    threshold = problem.threshold
+    if problem.objective == "min_risk":
+        feasible = utility >= lowest_accepted(threshold)
+        first, second, reach = risk, -utility, utility.max(axis=0)
+    elif problem.objective == "max_utility":
+        feasible = risk <= highest_accepted(threshold)
+        first, second, reach = -utility, risk, risk.min(axis=0)
+    else:
+        feasible = np.ones(risk.shape, dtype=bool)
+        first, second, reach = risk - threshold * utility, -utility, utility.max(axis=0)
+    masked = np.where(feasible, first, np.inf)
+    best = masked.min(axis=0)
+    tied = (masked <= best + tie_margins(best)) & feasible
+    masked = np.where(tied, second, np.inf)
+    runner = masked.min(axis=0)
+    node = (tied & (masked <= runner + tie_margins(runner))).argmax(axis=0)
+    code = np.full(best.shape, OPTIMAL, dtype=np.int8)
+    code[np.isposinf(best)] = PROHIBITED
+    code[~feasible.any(axis=0)] = INFEASIBLE
+    value = -best if problem.objective == "max_utility" else best
+    return Choice(node.astype(np.int64), code, value, tied.sum(axis=0), reach)
+
+
+def frontier(risk: Floats, utility: Floats) -> npt.NDArray[np.int64]:
+    """Positions of the non-dominated nodes, by ascending utility; of equal nodes the first.
+
+    No other node has at most their risk and at least their utility, one of them strictly.
+    """
+    order = np.lexsort((np.arange(len(risk)), risk, -utility))
+    least = np.minimum.accumulate(risk[order])
+    keep = np.ones(len(order), dtype=bool)
+    keep[1:] = risk[order[1:]] < least[:-1]
+    return order[keep][::-1]

@@ -1,0 +1,211 @@
+"""Optimal table-level rules: enumeration in blocks of one walk, or branch and bound."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cached_property
+
+import numpy as np
+
+from app.domain.numbers import exact_sum
+from app.domain.rules import TableRule
+from app.domain.search.boxes import Found, Levels, search_boxes
+from app.domain.search.canonical import outer_sum
+from app.domain.search.context import SearchContext
+from app.domain.search.outcome import Bounds, Counters, Outcome, Status, map_of, proven, score, shortfall_of
+from app.domain.search.problem import Problem
+from app.domain.search.scores import StateCache, TableScores
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Floats, choose
+
+SECONDS_PER_STATE = 3e-5
+SECONDS_PER_ROW = 1.5e-8
+SECONDS_PER_BLOCK = 0.5
+STATES_TO_SPLIT = 4
+
+STATUSES: dict[int, Status] = {OPTIMAL: "optimal", INFEASIBLE: "infeasible", PROHIBITED: "prohibited"}
+
+
+class TableUtilities:
+    """Mean utility per attribute and level: the utility of a rule is their sum."""
+
+    def __init__(self, context: SearchContext) -> None:
+        table = context.table
+        self.terms: list[Floats] = []
+        for j, hierarchy in enumerate(table.hierarchies):
+            counts = np.bincount(table.codes[:, j], minlength=hierarchy.n_nodes)
+            used = np.flatnonzero(counts)
+            values = context.utility.values[j]
+            sums = [
+                exact_sum(values[hierarchy.ancestors_at(level)[used]] * counts[used]) / table.n_records
+                for level in range(hierarchy.height + 1)
+            ]
+            self.terms.append(np.array(sums))
+
+    def of(self, levels: Levels) -> float:
+        return math.fsum(term[level] for term, level in zip(self.terms, levels, strict=True))
+
+
+class TableInstance:
+    """A table-level problem's lattice as branch and bound sees it; also shared by all blocks of a plan."""
+
+    def __init__(self, context: SearchContext, problem: Problem) -> None:
+        self.context = context
+        self.problem = problem
+        self.scores = TableScores(context, problem.absent_policy)
+        self.utilities = TableUtilities(context)
+        self._states = StateCache()
+
+    @property
+    def heights(self) -> Levels:
+        return self.context.table.heights
+
+    def risks(self, levels: Levels) -> tuple[float, float]:
+        return self.scores.risks_at(levels, self._states)
+
+    def utility(self, levels: Levels) -> float:
+        return self.utilities.of(levels)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Estimated time to score all rules: rows and states of the walk."""
+        return self.scores.work(SECONDS_PER_STATE, SECONDS_PER_ROW)
+
+
+class TableEnumeration:
+    """Scores every rule; a block is a range of prefixes of the walk."""
+
+    solver = "enumeration"
+
+    def __init__(self, instance: TableInstance) -> None:
+        self._instance = instance
+        scores = instance.scores
+        wanted = max(1, math.ceil(instance.seconds / SECONDS_PER_BLOCK))
+        self._depth = 0
+        while (
+            self._depth < len(scores.shape) - 1 and self._prefixes < STATES_TO_SPLIT * wanted and wanted > 1
+        ):
+            self._depth += 1
+        self.n_blocks = min(wanted, self._prefixes)
+        self.units = scores.n_rules
+
+    @property
+    def _prefixes(self) -> int:
+        return math.prod(self._instance.scores.shape[: self._depth])
+
+    @property
+    def seconds(self) -> float:
+        return self._instance.seconds
+
+    @property
+    def n_bytes(self) -> int:
+        return self._instance.scores.n_bytes
+
+    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+        """Risks of the block's rules in walk order, little-endian float64."""
+        first, last = (self._prefixes * i // self.n_blocks for i in (index, index + 1))
+        done = 0
+
+        def advance(rules: int) -> None:
+            nonlocal done
+            done += rules
+            tick(done)
+
+        risks = self._instance.scores.scores(self._depth, first, last, advance)
+        return risks.astype("<f8").tobytes()
+
+    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+        """The optimal rule among all, with the risk–utility map."""
+        instance, problem = self._instance, self._instance.problem
+        walked = np.frombuffer(b"".join(blocks), dtype="<f8")
+        risk = np.ascontiguousarray(instance.scores.to_table_order(walked)).reshape(-1)
+        utility = outer_sum(instance.utilities.terms).reshape(-1)
+        choice = choose(risk[:, None], utility[:, None], problem)
+        shape = [height + 1 for height in instance.heights]
+        code, reach = int(choice.code[0]), float(choice.reach[0])
+        node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
+        found = Found(
+            code, node if code == OPTIMAL else None, float(risk[choice.node[0]]), float("nan"),
+            float("nan"), False, reach, len(risk), len(risk), len(risk),
+        )  # fmt: skip
+        return conclude(instance, self.solver, found, ties=int(choice.ties[0]), risk=risk, utility=utility)
+
+
+class TableBranchAndBound:
+    """Searches the boxes of the lattice; one block, since the search is one sequence of decisions."""
+
+    n_blocks = 1
+    solver = "branch_and_bound"
+
+    def __init__(self, instance: TableInstance, max_nodes: int | None) -> None:
+        self._instance = instance
+        self._max_nodes = max_nodes
+        self.units = instance.scores.n_rules
+
+    @property
+    def seconds(self) -> float:
+        return self._instance.seconds
+
+    @property
+    def n_bytes(self) -> int:
+        return self._instance.scores.n_bytes
+
+    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+        """What the search found, as JSON."""
+        done = 0
+
+        def advance(rules: int) -> None:
+            nonlocal done
+            done += rules
+            tick(done)
+
+        found = search_boxes(self._instance, self._instance.problem, self._max_nodes, advance)
+        return json.dumps(asdict(found), sort_keys=True).encode()
+
+    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+        """The optimal rule, or the best within the node budget with the smallest open bound."""
+        fields = json.loads(blocks[0])
+        fields["node"] = None if fields["node"] is None else tuple(fields["node"])
+        return conclude(self._instance, self.solver, Found(**fields))
+
+
+def conclude(
+    instance: TableInstance,
+    solver: str,
+    found: Found,
+    ties: int | None = None,
+    risk: Floats | None = None,
+    utility: Floats | None = None,
+) -> Outcome:
+    """The outcome of a table-level search; the rule is scored by the canonical path."""
+    context, problem = instance.context, instance.problem
+    rule = None if found.node is None else TableRule(found.node)
+    assessment = objective = bounds = None
+    if rule is not None:
+        assessment, objective = score(context, problem, rule)
+        bounds = proven(problem, objective)
+        if found.truncated:
+            bounds = Bounds(found.bound, max(0.0, bounds.lower - found.bound))
+    infeasible = found.code == INFEASIBLE
+    n = context.table.n_records
+    return Outcome(
+        problem=problem,
+        solver=solver,
+        status="heuristic" if found.truncated else STATUSES[found.code],
+        rule=rule,
+        assessment=assessment,
+        objective=objective,
+        ties=ties if found.code == OPTIMAL else None,
+        bounds=bounds,
+        shortfall=shortfall_of(problem, found.reach, n) if infeasible else None,
+        prohibited_records=0,
+        absent=instance.scores.n_absent,
+        n_rules=instance.scores.n_rules,
+        counters=Counters(found.visited_nodes, found.risk_evaluations, found.utility_evaluations),
+        risk_map=None
+        if risk is None or utility is None
+        else map_of([height + 1 for height in instance.heights], risk, utility),
+        attributes=context.table.attributes,
+    )

@@ -1,0 +1,142 @@
+"""The table to disclose, encoded once: one node code per cell (specification 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import DistinctRows, Ints, distinct_rows
+from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Records to disclose.
+
+    Parameters
+    ----------
+    attributes
+        The disclosed attributes A_2..A_m in schema order.
+    hierarchies
+        One per attribute.
+    codes
+        int32 (n, m), column-major: the node of each cell, 0 (⊥) where missing.
+    entity_ids
+        Unique identifiers as text, or None: then the row number is an identifier private to the table.
+    """
+
+    attributes: tuple[str, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    codes: Ints
+    entity_ids: npt.NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.int32))
+        if self.codes.ndim != 2 or not len(self.attributes) == len(self.hierarchies) == self.codes.shape[1]:
+            raise ValueError("a table has one hierarchy and one column of codes per attribute")
+        if not self.n_records:
+            raise InvalidInput.of("/", "empty-dataset", "The dataset has no records.", "Give at least one.")
+        for j, hierarchy in enumerate(self.hierarchies):
+            column = self.codes[:, j]
+            if column.min() < 0 or column.max() >= hierarchy.n_nodes:
+                raise ValueError(f"column {self.attributes[j]!r} holds codes that are not nodes")
+        if self.entity_ids is not None:
+            require_unique_ids(self.entity_ids, self.n_records, "dataset")
+
+    @property
+    def n_records(self) -> int:
+        return int(self.codes.shape[0])
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.attributes)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of nodes per attribute, the radices of row keys."""
+        return tuple(hierarchy.n_nodes for hierarchy in self.hierarchies)
+
+    @cached_property
+    def heights(self) -> tuple[int, ...]:
+        return tuple(hierarchy.height for hierarchy in self.hierarchies)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every cell is a leaf: nothing is missing or generalised in the original."""
+        return all(bool(h.is_leaf[self.codes[:, j]].all()) for j, h in enumerate(self.hierarchies))
+
+    @cached_property
+    def own_ids(self) -> npt.NDArray[Any]:
+        """What a dictionary of the same entities calls each record: its identifier, else its row number."""
+        return np.arange(self.n_records) if self.entity_ids is None else self.entity_ids
+
+    @cached_property
+    def used_nodes(self) -> tuple[Ints, ...]:
+        """Per attribute the nodes that occur, ascending."""
+        used = []
+        for j, size in enumerate(self.sizes):
+            occurs = np.zeros(size, dtype=bool)
+            occurs[self.codes[:, j]] = True
+            used.append(np.flatnonzero(occurs).astype(np.int32))
+        return tuple(used)
+
+    def position(self, attribute: str) -> int:
+        """Index of an attribute; InvalidInput if the table does not have it."""
+        try:
+            return self.attributes.index(attribute)
+        except ValueError:
+            known = ", ".join(self.attributes)
+            raise InvalidInput.of(
+                f"/{attribute}",
+                "unknown-attribute",
+                f"There is no attribute {attribute!r}.",
+                f"The attributes are: {known}.",
+            ) from None
+
+    @cached_property
+    def reduced(self) -> DistinctRows:
+        """Distinct records in canonical order, computed once."""
+        return self.distinct()
+
+    def distinct(
+        self,
+        attributes: Sequence[int] | None = None,
+        extra: Sequence[tuple[npt.NDArray[np.integer], int]] = (),
+    ) -> DistinctRows:
+        """Distinct combinations of some attributes (default: all), optionally split further.
+
+        ``extra`` are columns (codes, exclusive limit) appended after the attributes, such as weight groups.
+        """
+        chosen = range(self.n_attributes) if attributes is None else attributes
+        columns = [self.codes[:, j] for j in chosen] + [column for column, _ in extra]
+        sizes = [self.sizes[j] for j in chosen] + [size for _, size in extra]
+        return distinct_rows(columns, sizes, self.n_records)
+
+
+def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:
+    """Raise InvalidInput unless there is one identifier per row and none twice (E-8)."""
+    if len(ids) != n:
+        raise ValueError("one identifier per row")
+    seen: dict[Any, int] = {}
+    rows = []
+    for row, entity in enumerate(ids.tolist()):
+        if seen.setdefault(entity, row) != row:
+            rows.append(row + 1)
+    if rows:
+        shown = ", ".join(map(str, rows[:10]))
+        raise InvalidInput(
+            [
+                Fault(
+                    "/identifier",
+                    "duplicate-identifier",
+                    f"The {what} repeats an identifier in {len(rows)} rows (first rows: {shown}).",
+                    "Counts are per entity: give every entity exactly one row.",
+                )
+            ]
+        )

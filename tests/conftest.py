@@ -1,0 +1,193 @@
+"""Fixtures of every tier that needs a database.
+
+One PostgreSQL per session: the server at ``TEST_DATABASE_URL`` (a superuser's address) or an embedded
+one. The schema is migrated once into a template, which each test file gets a clone of. Asynchronous
+tests and fixtures run by anyio's plugin: mark the module with ``pytestmark = pytest.mark.anyio``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.persistence.addresses import create_engine, libpq_url, sqlalchemy_url
+from app.persistence.embedded import start_embedded
+from app.persistence.encryption import MasterKey
+from app.persistence.migration import migrate
+from app.persistence.provisioning import OWNER_ROLE, RUNTIME_ROLE, close_to_public, provision
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
+from app.services.resources import TenantId
+from tests.spec_coverage import SpecCoverage
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--spec-coverage", action="store_true", help="say which tests prove which items of the specification"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--spec-coverage"):
+        config.pluginmanager.register(SpecCoverage(), "spec coverage")
+
+
+class FixedClock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True)
+class DatabaseUrls:
+    """One database by its two roles, and by the superuser."""
+
+    owner: str
+    runtime: str
+    admin: str
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """A server with a migrated template database, from which others are cloned.
+
+    ``data`` is its data folder if it is embedded.
+    """
+
+    admin_url: str
+    owner_password: str
+    runtime_password: str
+    template: str
+    data: Path | None
+
+    def urls(self, database: str) -> DatabaseUrls:
+        admin = sqlalchemy_url(self.admin_url).set(database=database)
+        owner = admin.set(username=OWNER_ROLE, password=self.owner_password)
+        runtime = admin.set(username=RUNTIME_ROLE, password=self.runtime_password)
+        return DatabaseUrls(
+            *(libpq_url(url.render_as_string(hide_password=False)) for url in (owner, runtime, admin))
+        )
+
+    def execute(self, statement: str, **names: str) -> None:
+        composed = sql.SQL(statement).format(**{key: sql.Identifier(name) for key, name in names.items()})
+        with psycopg.connect(libpq_url(self.admin_url), autocommit=True) as connection:
+            connection.execute(composed)
+
+    def clone(self) -> str:
+        name = f"test_{secrets.token_hex(6)}"
+        self.execute(
+            "CREATE DATABASE {name} TEMPLATE {template} OWNER {owner}",
+            name=name, template=self.template, owner=OWNER_ROLE,
+        )  # fmt: skip
+        close_to_public(self.admin_url, name)
+        return name
+
+    def drop(self, database: str) -> None:
+        self.execute("DROP DATABASE IF EXISTS {database} WITH (FORCE)", database=database)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def short_folder() -> Iterator[Path]:
+    """A new folder directly under /tmp: the account that runs PostgreSQL for root can reach it."""
+    folder = Path(tempfile.mkdtemp(prefix="pr-", dir="/tmp"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres(short_folder: Path) -> Iterator[PostgresServer]:
+    """The session's server."""
+    given = os.environ.get("TEST_DATABASE_URL")
+    if given:
+        yield from _templated(given, None)
+    else:
+        with start_embedded(short_folder / "session") as embedded:
+            yield from _templated(embedded.admin_url, embedded.home / "postgres" / "data")
+
+
+def _templated(admin_url: str, data: Path | None) -> Iterator[PostgresServer]:
+    template = f"template_{secrets.token_hex(6)}"
+    # Roles belong to the server: sessions that share one must agree on the passwords.
+    owner_password, runtime_password = (
+        hashlib.sha256(f"{role} {admin_url}".encode()).hexdigest() for role in (OWNER_ROLE, RUNTIME_ROLE)
+    )
+    server = PostgresServer(admin_url, owner_password, runtime_password, template, data)
+    provision(admin_url, template, server.owner_password, server.runtime_password)
+    migrate(server.urls(template).owner)
+    try:
+        yield server
+    finally:
+        server.drop(template)
+
+
+@pytest.fixture(scope="module")
+def database_urls(postgres: PostgresServer) -> Iterator[DatabaseUrls]:
+    """The addresses of this file's own database."""
+    name = postgres.clone()
+    yield postgres.urls(name)
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+def master_key() -> MasterKey:
+    return MasterKey.generate()
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+async def engine(anyio_backend: str, database_urls: DatabaseUrls) -> AsyncIterator[AsyncEngine]:
+    """The runtime role's engine, of this test's event loop."""
+    made = create_engine(database_urls.runtime)
+    yield made
+    await made.dispose()
+
+
+@pytest.fixture
+def store(engine: AsyncEngine, master_key: MasterKey, clock: FixedClock) -> PostgresStore:
+    return PostgresStore(engine, master_key, clock)
+
+
+@pytest.fixture
+def registry(engine: AsyncEngine, master_key: MasterKey, clock: FixedClock) -> PostgresRegistry:
+    return PostgresRegistry(engine, master_key, clock)
+
+
+@pytest.fixture
+async def tenant(anyio_backend: str, registry: PostgresRegistry) -> TenantId:
+    """A new tenant."""
+    return (await registry.add_tenant(f"tenant {secrets.token_hex(4)}"))[0].id
+
+
+@pytest.fixture
+async def second_tenant(anyio_backend: str, registry: PostgresRegistry) -> TenantId:
+    """Another new tenant."""
+    return (await registry.add_tenant(f"other tenant {secrets.token_hex(4)}"))[0].id

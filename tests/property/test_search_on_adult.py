@@ -1,0 +1,115 @@
+"""Optimal rules of the Adult table, its own dictionary, against a brute force of its own."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.domain.counting.counter import dictionary_of
+from app.domain.hierarchies import Hierarchy
+from app.domain.search.context import SearchContext
+from app.domain.search.plans import plan
+from app.domain.search.problem import Problem
+from app.domain.search.table_level import TableInstance
+from app.domain.sensitivity import build_sensitivity
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from app.domain.weights import LeafWeights
+from tests.property.adult_by_hand import AdultByHand, read_rows
+
+DATA = os.environ.get("PRIVACY_RISK_DATA")
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(DATA is None, reason="PRIVACY_RISK_DATA does not name the folder of real data"),
+]
+FOUR = ["age", "education", "marital-status", "native-country"]
+FIVE = [*FOUR, "race"]
+
+
+@cache
+def by_hand(*attributes):
+    return AdultByHand(Path(DATA), list(attributes) or None)
+
+
+@cache
+def context_of(*attributes):
+    folder = Path(DATA) / "arx-adult"
+    header, *body = read_rows(folder / "adult.csv")
+    names = attributes or tuple(header)
+    trees = [Hierarchy.from_rows(read_rows(folder / f"adult_hierarchy_{name}.csv")) for name in names]
+    columns = [
+        tree.encode([row[header.index(name)] for row in body])[0]
+        for name, tree in zip(names, trees, strict=True)
+    ]
+    ids = np.array([str(i) for i in range(len(body))], dtype=object)
+    table = Table(tuple(names), tuple(trees), np.stack(columns, axis=1), ids)
+    sensitivity = build_sensitivity(table, "linear", {name: LeafWeights(1.0) for name in names})
+    return SearchContext(table, dictionary_of(table), sensitivity, build_utility(table))
+
+
+def answer(context, problem, solver="auto"):
+    chosen = plan(context, problem, solver)
+    return chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+
+
+@pytest.mark.parametrize("floor", [2, 5, 8, 11])
+def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor):
+    hand = by_hand(*FIVE)
+    rated = {levels: hand.risk(levels) for levels in hand.rules()}
+    expected = hand.best(rated, floor)
+    for solver in ("enumeration", "branch_and_bound"):
+        outcome = answer(context_of(*FIVE), Problem("min_risk", floor), solver)
+        assert outcome.rule.levels == expected
+        assert outcome.risk == pytest.approx(rated[expected], rel=1e-12)
+        assert outcome.utility == hand.utility(expected)
+
+
+def test_all_rules_over_all_nine_attributes_include_seeded_ones_of_the_brute_force():
+    hand, context = by_hand(), context_of()
+    outcome = answer(context, Problem("min_risk", 8))
+    instance = TableInstance(context, Problem("min_risk", 8))
+    assert outcome.n_rules == outcome.counters.risk_evaluations == 12_960
+    rng = np.random.default_rng(30_162)
+    rules = hand.rules()
+    for i in rng.choice(len(rules), 60, replace=False).tolist():
+        risk = hand.risk(rules[i])
+        assert instance.risks(rules[i])[0] == pytest.approx(risk, rel=1e-12)
+        assert hand.utility(rules[i]) < 8 or outcome.risk <= risk
+    assert outcome.risk == pytest.approx(hand.risk(outcome.rule.levels), rel=1e-12)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+def test_the_optima_over_all_nine_attributes_are_those_of_the_brute_force():
+    hand = by_hand()
+    rated = {levels: hand.risk(levels) for levels in hand.rules()}
+    for floor in (2, 4, 6, 8, 10, 12, 14):
+        expected = hand.best(rated, floor)
+        for solver in ("enumeration", "branch_and_bound"):
+            outcome = answer(context_of(), Problem("min_risk", floor), solver)
+            assert outcome.rule.levels == expected
+            assert outcome.risk == pytest.approx(rated[expected], rel=1e-12)
+
+
+@pytest.mark.parametrize("floor", [4, 8, 12])
+def test_branch_and_bound_evaluates_less_than_half_of_the_rules(floor):
+    outcome = answer(context_of(), Problem("min_risk", floor), "branch_and_bound")
+    everything = answer(context_of(), Problem("min_risk", floor), "enumeration")
+    assert outcome.counters.risk_evaluations < 12_960 / 2
+    assert outcome.rule == everything.rule
+
+
+@pytest.mark.parametrize("floor", [3, 6])
+def test_the_record_level_optimum_is_that_of_the_brute_force_for_five_hundred_records(floor):
+    hand, context = by_hand(*FOUR), context_of(*FOUR)
+    outcome = answer(context, Problem("min_risk", floor, "record_level"))
+    assert outcome.status == "optimal"
+    losses = outcome.assessment.records.loss
+    for row in np.random.default_rng(floor).choice(hand.n, 250, replace=False).tolist():
+        levels, loss = hand.best_of_record(row, floor)
+        assert tuple(outcome.rule.steps[row].tolist()) == levels
+        assert losses[row] == pytest.approx(loss, rel=1e-12)

@@ -1,0 +1,323 @@
+"""Optima on canonical instances: the specification's vectors and the properties of the solvers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from app.domain.numbers import tie_margin
+from app.domain.search.boxes import search_boxes
+from app.domain.search.canonical import CanonicalInstance
+from app.domain.search.problem import Problem
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, frontier
+
+C1_WEIGHTS = [np.array([0.6, 0.3, 0.1, 0.0]), np.array([0.4, 0.2, 0.0])]
+C1_UTILITIES = [np.array([3.0, 2, 1, 0]), np.array([2.0, 1, 0])]
+C1_THRESHOLDS = np.array([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2), (3, 2)])
+C1 = CanonicalInstance.from_thresholds(C1_WEIGHTS, C1_UTILITIES, C1_THRESHOLDS)
+
+# Record 1 of the fixture (Lafayette, Chinese, 20-39) under dictionary D1, thresholds as TV-4 lists them.
+R1_WEIGHTS = [
+    np.array([0.3, 0.15, 0.1, 0.075, 0.05, 0.0]),
+    np.array([0.4, 0.4 / 3, 0.0]),
+    np.array([0.75, 0.375, 0.0]),
+]
+R1_DEPTHS = [np.arange(5.0, -1, -1), np.arange(2.0, -1, -1), np.arange(2.0, -1, -1)]
+R1_LOG_LEAVES = [np.log(7 / np.array([1.0, 2, 3, 4, 6, 7])), np.log(5 / np.array([1.0, 3, 5])),
+                 np.log(4 / np.array([1.0, 2, 4]))]  # fmt: skip
+R1_THRESHOLDS = np.array(
+    [(0, 0, 0), (1, 0, 0), (0, 1, 2), (4, 2, 0), (0, 2, 0), (0, 0, 0),
+     (0, 2, 0), (4, 2, 2), (4, 2, 0), (5, 0, 0), (2, 0, 2), (0, 0, 0)]
+)  # fmt: skip
+R1 = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
+
+
+def with_constant_sensitivity(instance):
+    """Model II: pure identification."""
+    return CanonicalInstance(instance.counts, np.ones(instance.counts.shape), instance.utilities)
+
+
+def generated(seed, heights, n_entities):
+    """The specification's generator G(seed, h, N)."""
+    state = seed
+
+    def draw(m):
+        nonlocal state
+        state = (1103515245 * state + 12345) % 2**31
+        return (state // 2**16) % m
+
+    def falling(h, m):
+        steps = [draw(m) + 1 for _ in range(h)]
+        return np.array([float(sum(steps[s:])) for s in range(h + 1)])
+
+    utilities, weights = [], []
+    for h in heights:
+        utilities.append(falling(h, 6))
+        weights.append(falling(h, 9))
+    thresholds = [[0] * len(heights)]
+    thresholds += [[draw(h + 1) for h in heights] for _ in range(n_entities - 1)]
+    return CanonicalInstance.from_thresholds(weights, utilities, np.array(thresholds))
+
+
+def solve_both(instance, problem):
+    """Value and node, the same from both solvers."""
+    choice, node = instance.enumerate(problem)
+    found = search_boxes(instance, problem)
+    assert found.code == choice.code[0]
+    if found.code == OPTIMAL:
+        assert found.node == node
+    return choice, node
+
+
+def by_hand(instance, problem):
+    """The D-2 optimum by plain loops."""
+    nodes = []
+    for x in itertools.product(*(range(h + 1) for h in instance.heights)):
+        risk = instance.sensitivity[x] / instance.counts[x] if instance.counts[x] else 0.0
+        utility = instance.utilities[x]
+        feasible, goal, second = {
+            "min_risk": (utility >= problem.threshold - 1e-9, risk, -utility),
+            "max_utility": (risk <= problem.threshold + 1e-9, -utility, risk),
+            "lagrangian": (True, risk - problem.threshold * utility, -utility),
+        }[problem.objective]
+        if feasible:
+            nodes.append((goal, second, x))
+    if not nodes:
+        return None
+    best = min(goal for goal, _, _ in nodes)
+    nodes = [n for n in nodes if n[0] <= best + tie_margin(best)]
+    second = min(n[1] for n in nodes)
+    nodes = [n for n in nodes if n[1] <= second + tie_margin(second)]
+    return best, min(n[2] for n in nodes)
+
+
+@pytest.mark.spec("TV-13")
+def test_the_canonical_instance_has_the_tabulated_counts_sensitivities_and_losses():
+    expected = {
+        (0, 0): (1, 1.0, 5, 1.0), (0, 1): (2, 0.8, 4, 0.4), (0, 2): (2, 0.6, 3, 0.3),
+        (1, 0): (2, 0.7, 4, 0.35), (1, 1): (4, 0.5, 3, 0.125), (1, 2): (5, 0.3, 2, 0.06),
+        (2, 0): (3, 0.5, 3, 0.166667), (2, 1): (6, 0.3, 2, 0.05), (2, 2): (7, 0.1, 1, 0.014286),
+        (3, 0): (4, 0.4, 2, 0.1), (3, 1): (7, 0.2, 1, 0.028571), (3, 2): (10, 0, 0, 0),
+    }  # fmt: skip
+    for x, (count, phi, utility, risk) in expected.items():
+        assert C1.counts[x] == count
+        assert C1.sensitivity[x] == pytest.approx(phi)
+        assert C1.utility(x) == utility
+        assert C1.risks(x)[0] == pytest.approx(risk, abs=5e-7)
+
+
+@pytest.mark.spec("TV-13")
+@pytest.mark.parametrize(
+    ("kind", "threshold", "node"),
+    [
+        ("min_risk", 1, (2, 2)), ("min_risk", 2, (2, 1)), ("min_risk", 3, (1, 1)), ("min_risk", 4, (1, 0)),
+        ("min_risk", 5, (0, 0)), ("lagrangian", 0.01, (3, 2)), ("lagrangian", 0.05, (2, 1)),
+        ("lagrangian", 0.1, (1, 1)), ("lagrangian", 0.3, (1, 0)),
+    ],
+)  # fmt: skip
+def test_the_canonical_instance_has_the_tabulated_optima(kind, threshold, node):
+    assert solve_both(C1, Problem(kind, threshold, "record_level"))[1] == node
+
+
+@pytest.mark.spec("TV-13")
+@pytest.mark.parametrize(("cap", "utility"), [(0.03, 1), (0.05, 2), (0.1, 2), (0.3, 3)])
+def test_the_canonical_instance_has_the_tabulated_greatest_utilities(cap, utility):
+    assert solve_both(C1, Problem("max_utility", cap, "record_level"))[0].value[0] == utility
+
+
+@pytest.mark.spec("TV-13")
+def test_the_lagrangian_has_the_tabulated_values():
+    values = [
+        solve_both(C1, Problem("lagrangian", x, "record_level"))[0].value[0] for x in (0.01, 0.05, 0.1, 0.3)
+    ]
+    assert values == pytest.approx([0, -0.05, -0.175, -0.85])
+
+
+@pytest.mark.spec("TV-13")
+@pytest.mark.parametrize(("floor", "count", "node"), [(1, 2, (2, 2)), (4, 2, (0, 1))])
+def test_ties_of_pure_identification_are_counted_and_broken_by_the_levels(floor, count, node):
+    choice, found = solve_both(with_constant_sensitivity(C1), Problem("min_risk", floor, "record_level"))
+    assert (choice.ties[0], found) == (count, node)
+
+
+@pytest.mark.spec("TV-13")
+@pytest.mark.parametrize(
+    ("seed", "heights", "n", "floor", "risk", "node", "pure_risk", "pure_nodes"),
+    [
+        (2009, (3, 2, 2), 25, 4, 0.375, (3, 1, 2), 0.0625, [(3, 1, 2)]),
+        (2009, (3, 2, 2), 25, 8, 1.555556, (3, 0, 2), 0.111111, [(3, 0, 2)]),
+        (2009, (3, 2, 2), 25, 12, 5.6, (1, 0, 1), 0.2, [(1, 0, 1)]),
+        (2012, (4, 3, 2, 2), 60, 9.5, 0.176471, (2, 3, 2, 2), 0.029412, [(2, 3, 2, 2)]),
+        (2012, (4, 3, 2, 2), 60, 19, 1.0, None, 0.071429, [(1, 2, 2, 2), (2, 1, 2, 2)]),
+        (2012, (4, 3, 2, 2), 60, 28.5, 4.8, (2, 0, 0, 2), 0.2, [(1, 1, 0, 2), (2, 0, 0, 2)]),
+        (7, (2, 2, 2, 2, 2), 80, 10.75, 0.113636, (2, 1, 1, 2, 2), 0.022727, [(2, 1, 1, 2, 2)]),
+        (7, (2, 2, 2, 2, 2), 80, 21.5, 1.384615, (2, 0, 0, 2, 2), 0.071429, [(1, 0, 1, 1, 2)]),
+        (7, (2, 2, 2, 2, 2), 80, 32.25, 7.2, (0, 0, 0, 1, 2), 0.2, [(0, 0, 0, 1, 2)]),
+    ],
+)
+def test_the_generated_instances_have_the_tabulated_optima(
+    seed, heights, n, floor, risk, node, pure_risk, pure_nodes
+):
+    instance = generated(seed, heights, n)
+    problem = Problem("min_risk", floor, "record_level")
+    choice, found = solve_both(instance, problem)
+    assert choice.value[0] == pytest.approx(risk, abs=5e-7)
+    assert found == node if node else found in [(1, 2, 2, 2), (2, 1, 2, 2)]
+    choice, found = solve_both(with_constant_sensitivity(instance), problem)
+    assert choice.value[0] == pytest.approx(pure_risk, abs=5e-7)
+    assert found in pure_nodes
+    assert choice.ties[0] == len(pure_nodes)
+
+
+@pytest.mark.spec("TV-12")
+@pytest.mark.parametrize(
+    ("floor", "risk", "node", "pure_risk"),
+    [
+        (0, 0, None, 0.083333), (1, 0.004545, (4, 2, 2), 0.090909), (3, 0.0125, (2, 2, 2), 0.125),
+        (5, 0.05, (0, 2, 2), 0.166667), (7, 0.21, (0, 2, 0), 0.2), (9, 0.483333, (0, 0, 0), 0.333333),
+    ],
+)  # fmt: skip
+def test_the_fixtures_first_record_has_the_tabulated_optima(floor, risk, node, pure_risk):
+    problem = Problem("min_risk", floor, "record_level")
+    choice, found = solve_both(R1, problem)
+    assert choice.value[0] == pytest.approx(risk, abs=5e-7)
+    assert found == (node or (5, 2, 2))
+    choice, _ = solve_both(with_constant_sensitivity(R1), problem)
+    assert choice.value[0] == pytest.approx(pure_risk, abs=5e-7)
+
+
+@pytest.mark.spec("TV-12")
+@pytest.mark.parametrize(
+    ("cap", "utility", "node"),
+    [(0.01, 2, (3, 2, 2)), (0.05, 5, (0, 2, 2)), (0.1, 5, (0, 2, 2)), (0.5, 9, (0, 0, 0))],
+)
+def test_the_fixtures_first_record_has_the_tabulated_greatest_utilities(cap, utility, node):
+    choice, found = solve_both(R1, Problem("max_utility", cap, "record_level"))
+    assert (choice.value[0], found) == (utility, node)
+    assert cap != 0.1 or choice.ties[0] == 4
+
+
+@pytest.mark.spec("TV-12")
+@pytest.mark.parametrize(
+    ("trade_off", "value", "node"),
+    [
+        (0.01, -0.018571, (1, 2, 2)),
+        (0.05, -0.2, (0, 2, 2)),
+        (0.1, -0.491667, (0, 1, 2)),
+        (0.2, -1.316667, (0, 0, 0)),
+    ],
+)
+def test_the_fixtures_first_record_has_the_tabulated_lagrangian_optima(trade_off, value, node):
+    choice, found = solve_both(R1, Problem("lagrangian", trade_off, "record_level"))
+    assert choice.value[0] == pytest.approx(value, abs=5e-7)
+    assert found == node
+
+
+@pytest.mark.spec("TV-12")
+@pytest.mark.parametrize(
+    ("floor", "risk", "node"),
+    [(1, 0.021429, (1, 2, 2)), (2, 0.095, (3, 0, 2)), (3, 0.21, (0, 2, 0)), (4, 0.325, (1, 0, 0))],
+)
+def test_the_fixtures_first_record_has_the_tabulated_optima_under_log_leaves(floor, risk, node):
+    instance = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_LOG_LEAVES, R1_THRESHOLDS)
+    choice, found = solve_both(instance, Problem("min_risk", floor, "record_level"))
+    assert choice.value[0] == pytest.approx(risk, abs=5e-7)
+    assert found == node
+
+
+@pytest.mark.spec("TV-12")
+def test_an_unreachable_floor_is_infeasible_and_says_what_is_reachable():
+    problem = Problem("min_risk", 10, "record_level")
+    choice, _ = solve_both(R1, problem)
+    assert choice.code[0] == INFEASIBLE
+    assert choice.reach[0] == search_boxes(R1, problem).reach == 9
+
+
+def test_an_unreachable_cap_is_infeasible_and_says_the_least_risk():
+    instance = with_constant_sensitivity(C1)
+    problem = Problem("max_utility", 0.05, "record_level")
+    choice, _ = solve_both(instance, problem)
+    assert choice.code[0] == INFEASIBLE
+    assert choice.reach[0] == search_boxes(instance, problem).reach == pytest.approx(0.1)
+
+
+def test_only_infinite_risks_within_the_floor_mean_prohibited():
+    weights = [np.array([math.inf, 0.0]), np.array([1.0, 0.0])]
+    depths = [np.array([1.0, 0.0])] * 2
+    instance = CanonicalInstance.from_thresholds(weights, depths, np.zeros((3, 2), int))
+    assert solve_both(instance, Problem("min_risk", 2, "record_level"))[0].code[0] == PROHIBITED
+    assert solve_both(instance, Problem("min_risk", 1, "record_level"))[1] == (1, 0)
+
+
+def test_an_attribute_of_weight_zero_is_not_suppressed_for_nothing():
+    weights = [np.array([1.0, 0.0]), np.array([0.0, 0.0])]
+    depths = [np.array([1.0, 0.0])] * 2
+    instance = CanonicalInstance.from_thresholds(weights, depths, np.zeros((3, 2), int))
+    for problem in (Problem("min_risk", 0, "record_level"), Problem("lagrangian", 0.0, "record_level")):
+        assert solve_both(instance, problem)[1] == (1, 0)
+
+
+def test_an_absent_record_is_disclosed_as_it_is():
+    instance = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, np.array([(3, 1, 2)]))
+    assert instance.absent
+    assert solve_both(instance, Problem("min_risk", 0, "record_level"))[1] == (0, 0, 0)
+
+
+def test_a_spent_budget_is_a_heuristic_with_a_bound_below_the_optimum():
+    instance = generated(2012, (4, 3, 2, 2), 60)
+    problem = Problem("min_risk", 19, "record_level")
+    best = search_boxes(instance, problem)
+    for budget in range(1, best.visited_nodes):
+        found = search_boxes(instance, problem, max_nodes=budget)
+        assert found.truncated
+        assert found.node is not None
+        assert found.utility >= 19
+        assert found.bound <= best.risk <= found.risk
+    assert not search_boxes(instance, problem, max_nodes=10**6).truncated
+
+
+def test_branch_and_bound_evaluates_less_than_half_of_the_nodes():
+    instance = generated(2012, (4, 3, 2, 2), 60)
+    found = search_boxes(instance, Problem("min_risk", 19, "record_level"))
+    assert found.risk_evaluations < 180 / 2
+
+
+@pytest.mark.spec("INV-5", "INV-8")
+def test_both_solvers_agree_with_plain_loops_on_random_instances():
+    rng = np.random.default_rng(12)
+    for _ in range(150):
+        heights = tuple(int(h) for h in rng.integers(0, 4, size=rng.integers(1, 5)))
+        falling = [np.sort(rng.integers(0, 4, h + 1))[::-1].astype(float) for h in heights]
+        weights = [np.sort(rng.integers(0, 4, h + 1))[::-1] / 7 for h in heights]
+        thresholds = rng.integers(0, np.array(heights) + 1, size=(rng.integers(0, 12), len(heights)))
+        instance = CanonicalInstance.from_thresholds(weights, falling, thresholds)
+        last = 0.0
+        for threshold in (0.0, 1.0, 2.0, 3.5, 5.0):
+            for kind, scale in (("min_risk", 1), ("max_utility", 0.05), ("lagrangian", 0.03)):
+                problem = Problem(kind, threshold * scale, "record_level")
+                choice, node = solve_both(instance, problem)
+                expected = by_hand(instance, problem)
+                assert (expected is None) == (choice.code[0] == INFEASIBLE)
+                if expected is not None:
+                    assert node == expected[1]
+                if kind == "min_risk" and expected is not None:
+                    assert choice.value[0] >= last
+                    last = choice.value[0]
+                    cap = Problem("max_utility", choice.value[0], "record_level")
+                    assert instance.enumerate(cap)[0].value[0] >= threshold
+
+
+def test_the_frontier_holds_exactly_the_nodes_that_nothing_dominates():
+    rng = np.random.default_rng(5)
+    risk, utility = rng.integers(0, 8, 60) / 8, rng.integers(0, 8, 60).astype(float)
+    kept = set(frontier(risk, utility).tolist())
+    for i in range(60):
+        dominated = any(
+            (risk[j] <= risk[i] and utility[j] >= utility[i])
+            and (risk[j] < risk[i] or utility[j] > utility[i] or j < i)
+            for j in range(60)
+        )
+        assert (i in kept) == (not dominated)
