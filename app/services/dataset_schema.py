@@ -1,0 +1,145 @@
+"""The declared schema of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from app.domain.errors import Fault, InvalidInput
+from app.services.references import document_of
+from app.services.resources import Stored
+
+
+class AttributeType(StrEnum):
+    """What the texts of a column are."""
+
+    CATEGORICAL = "categorical"
+    TEXT = "text"
+    NUMBER = "number"
+    DATE = "date"
+
+
+class Role(StrEnum):
+    """What a column is to the release; quasi-identifiers and sensitive columns are disclosed."""
+
+    IDENTIFIER = "identifier"
+    QUASI_IDENTIFIER = "quasi_identifier"
+    SENSITIVE = "sensitive"
+    OTHER = "other"
+
+    @property
+    def is_disclosed(self) -> bool:
+        """Whether columns of this role have levels, weights and utility, and are released."""
+        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+class OnUnknown(StrEnum):
+    """What becomes of values that the hierarchy does not hold."""
+
+    REFUSE = "refuse"
+    ATTACH = "attach"
+    MISSING = "missing"
+
+
+class DatasetStatus(StrEnum):
+    """Whether a dataset can be scored."""
+
+    READY = "ready"
+    NEEDS_ATTENTION = "needs_attention"
+
+
+@dataclass(frozen=True)
+class AttributeDeclaration:
+    """One column: its type, role, hierarchy (flat if None) and what becomes of unknown values.
+
+    ``map`` replaces values before they are looked up in the hierarchy.
+    """
+
+    name: str
+    type: AttributeType
+    role: Role
+    hierarchy: str | None = None
+    on_unknown: OnUnknown = OnUnknown.REFUSE
+    map: Mapping[str, str] = field(default_factory=dict)
+
+
+def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
+    """The schema of a stored dataset; hierarchies are named by their ids."""
+    return tuple(
+        AttributeDeclaration(
+            attribute["name"],
+            AttributeType(attribute["type"]),
+            Role(attribute["role"]),
+            None if attribute["hierarchy"] is None else attribute["hierarchy"]["id"],
+            OnUnknown(attribute["on_unknown"]),
+            attribute["map"],
+        )
+        for attribute in document_of(dataset)["attributes"]
+    )
+
+
+def identifier_of(declarations: Sequence[AttributeDeclaration]) -> str | None:
+    """Name of the column that identifies entities."""
+    return next((d.name for d in declarations if d.role is Role.IDENTIFIER), None)
+
+
+def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -> None:
+    """Raise InvalidInput with every fault of the schema itself."""
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    for index, declaration in enumerate(declarations):
+        pointer = f"/attributes/{index}"
+        if declaration.name not in upload.summary["columns"]:
+            faults.append(_unknown_column(f"{pointer}/name", declaration.name, upload))
+        if declaration.name in seen:
+            faults.append(
+                Fault(
+                    f"{pointer}/name",
+                    "duplicate-attribute",
+                    f"The column {declaration.name!r} is declared twice.",
+                    "Declare each column once.",
+                )
+            )
+        seen.add(declaration.name)
+        if declaration.hierarchy is not None and not declaration.role.is_disclosed:
+            faults.append(
+                Fault(
+                    f"{pointer}/hierarchy",
+                    "hierarchy-not-used",
+                    f"The column {declaration.name!r} is never released, so it needs no hierarchy.",
+                    "Leave the hierarchy out, or choose the role quasi_identifier or sensitive.",
+                )
+            )
+    identifiers = [i for i, d in enumerate(declarations) if d.role is Role.IDENTIFIER]
+    faults += [
+        Fault(
+            f"/attributes/{index}/role",
+            "second-identifier",
+            "A dataset has at most one identifier.",
+            "Give the other columns the role other.",
+        )
+        for index in identifiers[1:]
+    ]
+    if not any(d.role.is_disclosed for d in declarations):
+        faults.append(
+            Fault(
+                "/attributes",
+                "nothing-disclosed",
+                "No column has the role quasi_identifier or sensitive.",
+                "Only these are released and assessed; declare at least one.",
+            )
+        )
+    if faults:
+        raise InvalidInput(faults)
+
+
+def _unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
+    columns = upload.summary["columns"]
+    more = "." if len(columns) <= 50 else ", …"
+    return Fault(
+        pointer,
+        "unknown-column",
+        f"The upload {upload.name!r} has no column {name!r}.",
+        "Its columns are: " + ", ".join(columns[:50]) + more,
+    )

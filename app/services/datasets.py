@@ -1,0 +1,226 @@
+"""Use cases on datasets: an upload with its schema and hierarchies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies import Hierarchy
+from app.domain.tables import Table
+from app.services.access import require
+from app.services.dataset_encoding import EncodedAttribute, encode, table_of
+from app.services.dataset_profile import AttributeProfile as AttributeProfile
+from app.services.dataset_profile import Profile, profile_of
+from app.services.dataset_profile import ValueCount as ValueCount
+from app.services.dataset_schema import (
+    AttributeDeclaration,
+    DatasetStatus,
+    check_schema,
+    declarations_of,
+    identifier_of,
+)
+from app.services.fingerprints import plain, resource_sha256
+from app.services.ingest.pieces import read_piece
+from app.services.named import NamedResources
+from app.services.naming import check_name
+from app.services.notices import few
+from app.services.ports import Store
+from app.services.references import document_of, reference, without_names
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.tables import TableLoader
+from app.services.text_columns import TextColumn, read_columns
+
+
+@dataclass(frozen=True)
+class CreateDataset:
+    """A dataset to be made from an upload."""
+
+    name: str
+    upload: str
+    attributes: tuple[AttributeDeclaration, ...]
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """The keys of a dataset's ``summary``.
+
+    Each of ``attributes`` has name, type, role, hierarchy (name or None), height, leaves, missing,
+    unknown (rows), unknown_values (distinct).
+    """
+
+    status: str
+    rows: int
+    upload: str
+    identifier: str | None
+    attributes: tuple[JsonObject, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first rows as stored; None is a missing cell."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    total_rows: int
+
+
+class DatasetService(NamedResources):
+    """Create, preview and profile datasets."""
+
+    kind: ClassVar[Kind] = Kind.DATASET
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        super().__init__(store)
+        self._loader = loader
+
+    async def create(self, actor: Actor, request: CreateDataset) -> Created:
+        """Validate schema and cells; unknown values make it ``needs_attention``, not an error."""
+        require(actor, Scope.DATA_WRITE)
+        check_name(request.name)
+        source = await self._source(actor, request.upload, request.attributes)
+        if source.upload.summary["rows"] == 0:
+            raise InvalidInput.of(
+                "/upload", "empty-dataset", "The upload has no rows.", "A dataset needs at least one record."
+            )
+        encoded, table = await asyncio.to_thread(_encoded, source, request.attributes)
+        new = _resource(request, source, encoded, table)
+        created = await self._add(actor, new)
+        if new.summary["status"] == DatasetStatus.READY:
+            self._loader.keep_table(actor.tenant, created.resource, table)
+        return created
+
+    async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
+        """The first rows; needs data:read."""
+        require(actor, Scope.DATA_READ)
+        dataset = await self.get(actor, ref)
+        names = tuple(d.name for d in declarations_of(dataset))
+        async with self._store.work(actor.tenant) as work:
+            first = await anext(work.pieces.read(document_of(dataset)["upload"]["id"]))
+        rows = await asyncio.to_thread(_first_rows, first, names, limit)
+        return Preview(names, rows, dataset.summary["rows"])
+
+    async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
+        """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
+        dataset = await self.get(actor, ref)
+        declarations = declarations_of(dataset)
+        source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
+        shown = limit if Scope.DATA_READ in actor.scopes else None
+        return await asyncio.to_thread(profile_of, declarations, source.columns, source.hierarchies, shown)
+
+    async def _source(
+        self, actor: Actor, upload_ref: str, declarations: Sequence[AttributeDeclaration]
+    ) -> _Source:
+        async with self._store.work(actor.tenant) as work:
+            upload = await work.resources.get(Kind.UPLOAD, upload_ref)
+            check_schema(declarations, upload)
+            stored = {
+                d.name: await work.resources.get(Kind.HIERARCHY, d.hierarchy)
+                for d in declarations
+                if d.hierarchy is not None
+            }
+            columns = await read_columns(work, upload, [d.name for d in declarations], "/attributes")
+        return _Source(upload, columns, stored)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    upload: Stored
+    columns: Mapping[str, TextColumn]
+    stored_hierarchies: Mapping[str, Stored]
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        return {
+            name: Hierarchy.from_document(document_of(stored))
+            for name, stored in self.stored_hierarchies.items()
+        }
+
+
+def _encoded(
+    source: _Source, declarations: Sequence[AttributeDeclaration]
+) -> tuple[tuple[EncodedAttribute, ...], Table]:
+    encoded = encode(declarations, source.columns, source.hierarchies)
+    identifier = identifier_of(declarations)
+    ids = None if identifier is None else source.columns[identifier]
+    return encoded, table_of(encoded, declarations, ids)
+
+
+def _resource(
+    request: CreateDataset, source: _Source, encoded: Sequence[EncodedAttribute], table: Table
+) -> NewResource:
+    attributes = [
+        {
+            "name": d.name,
+            "type": d.type.value,
+            "role": d.role.value,
+            "hierarchy": None if d.hierarchy is None else reference(source.stored_hierarchies[d.name]),
+            "on_unknown": d.on_unknown.value,
+            "map": dict(d.map),
+        }
+        for d in request.attributes
+    ]
+    document = {"upload": reference(source.upload), "attributes": attributes}
+    status = DatasetStatus.READY
+    if any(attribute.needs_attention for attribute in encoded):
+        status = DatasetStatus.NEEDS_ATTENTION
+    by_name = {attribute.declaration.name: attribute for attribute in encoded}
+    summary = DatasetSummary(
+        status=status.value,
+        rows=table.n_records,
+        upload=source.upload.name,
+        identifier=identifier_of(request.attributes),
+        attributes=tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
+        warnings=_warnings(encoded),
+    )
+    uses = [source.upload.id, *(stored.id for stored in source.stored_hierarchies.values())]
+    return NewResource(
+        Kind.DATASET,
+        request.name,
+        resource_sha256(Kind.DATASET, without_names(document), {}),
+        plain(asdict(summary)),
+        document,
+        tuple(dict.fromkeys(uses)),
+    )
+
+
+def _attribute_summary(
+    declaration: AttributeDeclaration, source: _Source, encoded: EncodedAttribute | None
+) -> JsonObject:
+    stored = source.stored_hierarchies.get(declaration.name)
+    column = source.columns[declaration.name]
+    return {
+        "name": declaration.name,
+        "type": declaration.type.value,
+        "role": declaration.role.value,
+        "hierarchy": None if stored is None else stored.name,
+        "height": None if encoded is None else encoded.hierarchy.height,
+        "leaves": None if encoded is None else encoded.hierarchy.n_leaves,
+        "missing": column.n_missing,
+        "unknown": 0 if encoded is None else encoded.n_unknown_rows,
+        "unknown_values": 0 if encoded is None else int(encoded.unknown.sum()),
+    }
+
+
+def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
+    warnings = []
+    for attribute in encoded:
+        name, rows = attribute.declaration.name, attribute.n_unknown_rows
+        if attribute.needs_attention:
+            warnings.append(
+                f"{rows} cells of {name!r} are not in its hierarchy: map them, attach them or treat them as "
+                "missing."
+            )
+        elif rows:
+            warnings.append(f"{rows} cells of {name!r} are not in its hierarchy and count as missing.")
+        warnings.extend(f"{name!r}: {warning}." for warning in attribute.hierarchy.warnings)
+    return few(warnings)
+
+
+def _first_rows(payload: bytes, names: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:
+    table = read_piece(payload, names).slice(0, limit)
+    return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -1,0 +1,64 @@
+"""Canonical JSON and the hashes that identify resources and inputs.
+
+A resource's hash covers its meaning: the kind, a version of what that kind means, its own canonical
+document, and the hashes of the resources it uses. Ids, names and times never enter a hash, so that
+equal content hashes equally in every tenant and every year.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from app.services.resources import JsonObject, Kind
+
+MEANING_VERSION: Final = 1
+"""Grows when the same document would come to mean something else, so that old results are not re-used."""
+
+
+def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """UTF-8 JSON with sorted keys, no white space, infinities as the string "inf"; NaN is refused."""
+    text = json.dumps(
+        plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode("utf-8")
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """The value as JSON types: tuples as lists, numpy scalars as Python numbers, infinity as "inf"."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, str) or value is None or isinstance(value, bool):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def sha256_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Hexadecimal sha256 of the canonical JSON of the value."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def resource_sha256(kind: Kind, document: JsonObject, used: Mapping[str, str]) -> str:
+    """The hash of a resource's meaning.
+
+    Parameters
+    ----------
+    kind
+        Kind of the resource.
+    document
+        What the resource says itself, without ids, names and times of what it uses.
+    used
+        Role of each used resource → its sha256.
+    """
+    return sha256_of(
+        {"kind": kind.value, "meaning": MEANING_VERSION, "document": document, "uses": dict(used)}
+    )

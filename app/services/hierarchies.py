@@ -1,0 +1,159 @@
+"""Use cases on hierarchies: how the values of an attribute generalise."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from app.domain.errors import NotFound
+from app.domain.hierarchies import Hierarchy
+from app.services.access import require
+from app.services.fingerprints import plain, resource_sha256
+from app.services.hierarchy_building import build, csv_rows
+from app.services.hierarchy_definitions import (
+    HierarchyDefinition,
+    LeafColumn,
+    ParentsDefinition,
+    RowsDefinition,
+)
+from app.services.named import NamedResources
+from app.services.naming import check_name
+from app.services.notices import few
+from app.services.resources import Actor, Created, Kind, NewResource, Scope, Stored
+from app.services.text_columns import read_columns
+
+
+@dataclass(frozen=True)
+class CreateHierarchy:
+    """A hierarchy to be stored under a name."""
+
+    name: str
+    definition: HierarchyDefinition
+
+
+@dataclass(frozen=True)
+class HierarchySummary:
+    """The keys of a hierarchy's ``summary``."""
+
+    kind: str
+    height: int
+    nodes: int
+    leaves: int
+    is_tree: bool
+    is_balanced: bool
+    top_label: str
+    level_nodes: tuple[int, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """One node of a preview: its code, label, depth, leaves below it, and children shown."""
+
+    node: int
+    label: str
+    depth: int
+    leaves: int
+    n_children: int
+    children: tuple[TreeNode, ...]
+
+
+class HierarchyService(NamedResources):
+    """Create, read and preview hierarchies."""
+
+    kind: ClassVar[Kind] = Kind.HIERARCHY
+
+    async def create(self, actor: Actor, request: CreateHierarchy) -> Created:
+        """Build, validate and store; InvalidInput names what is wrong in the definition."""
+        require(actor, Scope.DATA_WRITE)
+        check_name(request.name)
+        definition = request.definition
+        column = None
+        if not isinstance(definition, ParentsDefinition | RowsDefinition) and isinstance(
+            definition.leaves, LeafColumn
+        ):
+            require(actor, Scope.DATA_READ)  # every key of the tenant will see the values as labels
+            column = await self._column(actor, definition.leaves)
+        hierarchy = await asyncio.to_thread(build, definition, column)
+        return await self._add(
+            actor, await asyncio.to_thread(_resource, request.name, definition.kind, hierarchy)
+        )
+
+    async def create_from_csv(self, actor: Actor, name: str, text: str, delimiter: str = ";") -> Created:
+        """The same from the CSV form: one line per leaf, no header."""
+        require(actor, Scope.DATA_WRITE)
+        rows = await asyncio.to_thread(csv_rows, text, delimiter)
+        return await self.create(actor, CreateHierarchy(name, RowsDefinition(rows)))
+
+    async def tree(
+        self, actor: Actor, ref: str, *, node: int | None = None, depth: int = 2, limit: int = 50
+    ) -> TreeNode:
+        """The node (⊥ if None) with ``depth`` generations below it, at most ``limit`` children each."""
+        stored = await self.get(actor, ref)
+        return await asyncio.to_thread(_preview, hierarchy_of(stored), node or 0, depth, limit)
+
+    async def _column(self, actor: Actor, source: LeafColumn) -> tuple[str, ...]:
+        async with self._store.work(actor.tenant) as work:
+            upload = await work.resources.get(Kind.UPLOAD, source.upload)
+            columns = await read_columns(work, upload, [source.column], "/definition/leaves/column")
+        return columns[source.column].values
+
+
+def hierarchy_of(stored: Stored) -> Hierarchy:
+    """The hierarchy that a stored resource holds."""
+    if stored.document is None:
+        raise ValueError("the document was not loaded")
+    return Hierarchy.from_document(stored.document)
+
+
+def _resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResource:
+    summary = HierarchySummary(
+        kind=kind,
+        height=hierarchy.height,
+        nodes=hierarchy.n_nodes,
+        leaves=hierarchy.n_leaves,
+        is_tree=hierarchy.is_tree,
+        is_balanced=hierarchy.is_balanced,
+        top_label=hierarchy.labels[0],
+        level_nodes=_level_nodes(hierarchy),
+        warnings=few(hierarchy.warnings),
+    )
+    document = hierarchy.to_document()
+    meaning = {"labels": document["labels"], "parents": document["parents"]}
+    sha256 = resource_sha256(Kind.HIERARCHY, meaning, {})
+    return NewResource(Kind.HIERARCHY, name, sha256, plain(asdict(summary)), document)
+
+
+def _level_nodes(hierarchy: Hierarchy) -> tuple[int, ...]:
+    """Number of different values on each level, for trees."""
+    if not hierarchy.is_tree:
+        return ()
+    return tuple(
+        len(np.unique(hierarchy.ancestors_at(level)[hierarchy.leaves]))
+        for level in range(hierarchy.height + 1)
+    )
+
+
+def _preview(hierarchy: Hierarchy, node: int, depth: int, limit: int) -> TreeNode:
+    if not 0 <= node < hierarchy.n_nodes:
+        raise NotFound("node", str(node))
+    child, parent = hierarchy.edges
+    order = np.lexsort((child, parent))
+    child, parent = child[order], parent[order]
+
+    def shown(code: int, generations: int) -> TreeNode:
+        low, high = np.searchsorted(parent, [code, code + 1])
+        below = child[low : min(high, low + limit)].tolist() if generations > 0 else []
+        return TreeNode(
+            node=code,
+            label=hierarchy.labels[code],
+            depth=int(hierarchy.depth[code]),
+            leaves=int(hierarchy.leaf_count[code]),
+            n_children=int(high - low),
+            children=tuple(shown(inner, generations - 1) for inner in below),
+        )
+
+    return shown(node, depth)

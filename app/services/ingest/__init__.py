@@ -1,0 +1,1 @@
+"""From bytes to checked columns of text: readers, limits, proposals."""

@@ -1,0 +1,111 @@
+"""The search for the best rule as the work of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.domain.search.context import SearchContext
+from app.domain.search.outcome import Outcome
+from app.domain.search.plans import SearchPlan, plan
+from app.domain.search.problem import THRESHOLD_NAMES, Problem
+from app.services.assessment_work import result_of
+from app.services.ports import Store
+from app.services.references import document_of
+from app.services.resources import JsonObject, NewResource, Stored, TenantId
+from app.services.rule_documents import new_rule, rule_document
+from app.services.run_execution import Conclusion
+from app.services.scoring_inputs import find_sources, load_context
+from app.services.tables import TableLoader
+
+
+def problem_of(document: JsonObject) -> Problem:
+    """The problem that an optimisation's document states; InvalidInput for a threshold out of range."""
+    objective = document["objective"]
+    return Problem(
+        objective["kind"],
+        objective[THRESHOLD_NAMES[objective["kind"]]],
+        document["scope"],
+        document["absent_policy"],
+    )
+
+
+def plan_search(context: SearchContext, document: JsonObject) -> SearchPlan:
+    """The search that an optimisation's document asks for."""
+    return plan(context, problem_of(document), document["solver"], document["max_nodes"])
+
+
+def result_of_search(outcome: Outcome) -> JsonObject:
+    """The result document: no ids, no times.
+
+    ``rule`` is the document of the rule that was found, ``assessment`` its score, ``points`` the map of
+    ``rules`` rules.
+    """
+    document = outcome.to_document()
+    rule = None if outcome.rule is None else rule_document(outcome.rule, outcome.attributes)
+    score = None if outcome.assessment is None else result_of(outcome.assessment)
+    shown = outcome.map_document()
+    return {
+        **{key: value for key, value in document.items() if key not in ("levels", "n_rules")},
+        "rule": rule,
+        "assessment": score,
+        "rules": document["n_rules"],
+        "points": [] if shown is None else [_point(point, outcome.attributes) for point in shown["points"]],
+    }
+
+
+def found_rule(result: JsonObject, optimisation: Stored, dataset: Stored) -> NewResource | None:
+    """The rule to be stored under the optimisation's name, if one was found."""
+    if result["rule"] is None:
+        return None
+    return new_rule(optimisation.name, result["rule"], dataset, found_by=optimisation.sha256)
+
+
+def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
+    return {**point, "levels": dict(zip(attributes, point["levels"], strict=True))}
+
+
+class OptimisationWork:
+    """The work of a run that searches for the best rule."""
+
+    def __init__(self, search: SearchPlan, optimisation: Stored, dataset: Stored) -> None:
+        self._search = search
+        self._optimisation = optimisation
+        self._dataset = dataset
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of the search."""
+        return self._search.n_blocks
+
+    @property
+    def units(self) -> int:
+        """Rules, or distinct records."""
+        return self._search.units
+
+    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+        """Search one block."""
+        return self._search.run_block(index, tick)
+
+    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
+        """The result, and the rule that was found."""
+        result = result_of_search(self._search.combine(blocks))
+        return Conclusion(result, found_rule(result, self._optimisation, self._dataset))
+
+
+class OptimisationPreparation:
+    """Makes the work of a stored optimisation; a ``Prepare`` of run execution."""
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        self._store = store
+        self._loader = loader
+
+    async def __call__(self, tenant: TenantId, optimisation: Stored) -> OptimisationWork:
+        """Load what the optimisation rests on, and plan its search."""
+        document = document_of(optimisation)
+        async with self._store.work(tenant) as work:
+            sources = await find_sources(work, optimisation.uses)
+        context = await load_context(self._loader, tenant, sources, document["utility"])
+        search = await asyncio.to_thread(plan_search, context, document)
+        return OptimisationWork(search, optimisation, sources.dataset)

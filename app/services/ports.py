@@ -1,0 +1,245 @@
+"""The ports: what services need from the store, the queue and the clock, as protocols.
+
+Persistence and workers implement them; an in-memory twin lives with the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Final, Protocol
+
+from app.services.resources import (
+    ApiKey,
+    Claim,
+    IdempotentReply,
+    JsonObject,
+    Kind,
+    LostRun,
+    NewResource,
+    Page,
+    Progress,
+    Run,
+    RunEvent,
+    RunState,
+    Scope,
+    Stored,
+    Tenant,
+    TenantId,
+)
+
+RUN_QUEUE: Final = "runs"
+RUN_TASK: Final = "execute_run"
+"""Queue and task of the jobs that carry runs; a job's only argument is ``run_id``, also its queueing lock."""
+
+
+class Fenced(Exception):
+    """A worker's claim is outdated: its run is final, or belongs to a newer attempt.
+
+    Seen by workers only, which then drop the run; no request ever meets it.
+    """
+
+
+class Clock(Protocol):
+    """The present, timezone-aware UTC."""
+
+    def __call__(self) -> datetime: ...
+
+
+class Resources(Protocol):
+    """The tenant's named, immutable resources of every kind."""
+
+    async def add(self, new: NewResource) -> tuple[Stored, bool]:
+        """Store it and answer (stored, True); the existing one and False if name and sha256 agree.
+
+        Raises Conflict if the name is taken by other content, NotFound if a used id is gone.
+        """
+        ...
+
+    async def get(self, kind: Kind, ref: str) -> Stored:
+        """The resource with its document, by id or name; NotFound otherwise."""
+        ...
+
+    async def list(self, kind: Kind, *, name: str | None, limit: int, cursor: str | None) -> Page:
+        """Newest first, without documents; ``name`` filters by substring."""
+        ...
+
+    async def delete(self, kind: Kind, ref: str) -> None:
+        """Delete it with what it alone owns (pieces, key); Conflict naming its users if it is in use."""
+        ...
+
+
+class Pieces(Protocol):
+    """The encrypted Parquet pieces of uploads."""
+
+    async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
+        """Encrypt and write one piece in a transaction of its own; invisible until ``publish``."""
+        ...
+
+    async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
+        """Make the staged pieces an upload resource under this id, or discard them if it exists."""
+        ...
+
+    async def discard(self, upload_id: str) -> None:
+        """Remove staged pieces and their key."""
+        ...
+
+    def read(self, upload_id: str) -> AsyncIterator[bytes]:
+        """Decrypted pieces in order."""
+        ...
+
+
+class Runs(Protocol):
+    """The tenant's runs. Writes of a worker carry its claim and fail with Fenced when it is outdated."""
+
+    async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
+        """Queue a run; it is created as succeeded if a result with this input hash is stored already."""
+        ...
+
+    async def get(self, run_id: str) -> Run: ...
+
+    async def list(
+        self, *, resource_id: str | None, state: RunState | None, limit: int, cursor: str | None
+    ) -> tuple[tuple[Run, ...], str | None]: ...
+
+    async def request_cancel(self, run_id: str) -> Run:
+        """Queued: cancelled at once. Running: flag it; its worker ends it. Final: Conflict."""
+        ...
+
+    async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]: ...
+
+    async def heartbeat(self, claim: Claim, progress: Progress | None) -> bool:
+        """Record life and progress; answers whether a cancel was requested."""
+        ...
+
+    async def release(self, claim: Claim, *, spend_attempt: bool) -> None:
+        """Make the run queued again, its blocks kept, because the claim's child is gone.
+
+        ``spend_attempt`` says whether the next claim counts as one attempt more (the child died)
+        or as the same one again (its worker was asked to stop).
+        """
+        ...
+
+    async def save_block(self, claim: Claim, block: int, payload: bytes) -> None: ...
+
+    async def blocks(self, run_id: str) -> dict[int, bytes]: ...
+
+    async def finish(
+        self, claim: Claim, state: RunState, *, result: JsonObject | None, error: JsonObject | None
+    ) -> Run:
+        """End the run, store its result (deduplicated by input hash) and drop its blocks."""
+        ...
+
+    async def result(self, run_id: str) -> JsonObject: ...
+
+
+class Results(Protocol):
+    """Results by the hash of everything that went in."""
+
+    async def find(self, kind: str, input_sha256: str) -> JsonObject | None: ...
+
+    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None: ...
+
+
+class IdempotencyKeys(Protocol):
+    """Replies kept for 24 h per tenant and route."""
+
+    async def begin(self, route: str, key: str, fingerprint: str) -> IdempotentReply | None:
+        """None: go on, the key is now held. A reply: the request was answered before.
+
+        Raises Conflict while the first request is in flight, InvalidInput for another fingerprint.
+        """
+        ...
+
+    async def complete(self, route: str, key: str, reply: IdempotentReply) -> None: ...
+
+    async def abandon(self, route: str, key: str) -> None: ...
+
+
+class ApiKeys(Protocol):
+    """The API keys of one tenant."""
+
+    async def add(
+        self,
+        name: str,
+        prefix: str,
+        secret_sha256: bytes,
+        scopes: frozenset[Scope],
+        expires_at: datetime | None,
+    ) -> ApiKey: ...
+
+    async def list(self) -> Sequence[ApiKey]: ...
+
+    async def revoke(self, key_id: str) -> ApiKey: ...
+
+
+class Audit(Protocol):
+    """The tenant's hash-chained audit events; they hold ids, kinds and hashes, never data."""
+
+    async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None: ...
+
+
+class UnitOfWork(Protocol):
+    """One transaction of one tenant; rolled back unless ``commit`` was called."""
+
+    resources: Resources
+    pieces: Pieces
+    runs: Runs
+    results: Results
+    idempotency: IdempotencyKeys
+    api_keys: ApiKeys
+    audit: Audit
+
+    async def enqueue(self, run_id: str) -> None:
+        """Put the run on the queue, inside this transaction."""
+        ...
+
+    async def commit(self) -> None: ...
+
+
+class Store(Protocol):
+    """The database as services see it."""
+
+    def work(self, tenant: TenantId) -> AbstractAsyncContextManager[UnitOfWork]: ...
+
+
+class Registry(Protocol):
+    """The look-ups that precede a tenant, and the operator's view of tenants."""
+
+    async def find_api_key(self, prefix: str) -> tuple[ApiKey, bytes] | None:
+        """The key and the sha256 of its secret."""
+        ...
+
+    async def touch_api_key(self, key_id: str) -> None: ...
+
+    async def add_tenant(self, name: str) -> tuple[Tenant, bool]: ...
+
+    async def list_tenants(self) -> Sequence[Tenant]: ...
+
+    async def claim(self, run_id: str, worker: str, silent_seconds: float) -> Claim | None:
+        """Take a queued or lost run for one attempt more; None if it is final or held by a living worker.
+
+        A running run is lost once its heartbeat has been silent for ``silent_seconds``.
+        """
+        ...
+
+    async def lost_runs(self, silent_seconds: float) -> Sequence[LostRun]:
+        """Runs that are running without a recent heartbeat, or queued without a job."""
+        ...
+
+    async def fail_lost(self, lost: LostRun, error: JsonObject) -> None:
+        """End a run whose attempts are used up; nothing if it is final or in a newer attempt by now."""
+        ...
+
+    async def discard_stale_uploads(self, silent_seconds: float) -> int:
+        """Remove half-written uploads to which nothing was added for so long; how many there were."""
+        ...
+
+
+class RunSignals(Protocol):
+    """Wakes those who wait for news of a run."""
+
+    async def wait(self, run_id: str, timeout_seconds: float) -> None:
+        """Return when something about the run may have changed, or after the timeout."""
+        ...

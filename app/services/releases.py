@@ -1,0 +1,139 @@
+"""Use cases on releases: the table that leaves the house."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import ClassVar
+
+from app.domain.errors import InvalidInput
+from app.services.access import require
+from app.services.fingerprints import resource_sha256
+from app.services.named import NamedResources
+from app.services.naming import check_name
+from app.services.ports import Store
+from app.services.released_tables import ReleasedTable, release_of
+from app.services.resources import (
+    Actor,
+    Created,
+    DataFormat,
+    DataStream,
+    JsonObject,
+    Kind,
+    NewResource,
+    Scope,
+    Stored,
+    TenantId,
+)
+from app.services.rule_documents import require_rule_of, rule_of
+from app.services.table_streams import stream
+from app.services.tables import TableLoader
+
+
+@dataclass(frozen=True)
+class CreateRelease:
+    """A dataset under a rule; formulas of spreadsheets are made harmless if asked for."""
+
+    name: str
+    dataset: str
+    rule: str
+    neutralise_formulas: bool = False
+
+
+@dataclass(frozen=True)
+class ReleaseSummary:
+    """The keys of a release's ``summary``: its manifest.
+
+    ``rule`` has name, kind, sha256 and levels (None for record-level); ``suppressed_cells`` counts ⊥,
+    the cells that were missing included. ``csv_sha256`` is the hash of the data in the format csv.
+    """
+
+    dataset: str
+    dataset_sha256: str
+    rule: JsonObject
+    columns: tuple[str, ...]
+    rows: int
+    suppressed_cells: int
+    suppressed_records: int
+    classes: int
+    neutralise_formulas: bool
+    csv_sha256: str
+
+
+class ReleaseService(NamedResources):
+    """Make releases and stream their data."""
+
+    kind: ClassVar[Kind] = Kind.RELEASE
+    write_scope: ClassVar[Scope] = Scope.ASSESS
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        super().__init__(store)
+        self._loader = loader
+
+    async def create(self, actor: Actor, request: CreateRelease) -> Created:
+        """Store the manifest; the data are made when they are asked for."""
+        require(actor, Scope.ASSESS)
+        check_name(request.name)
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, request.dataset)
+            rule = await work.resources.get(Kind.RULE, request.rule)
+        released = await self._released(actor.tenant, dataset, rule)
+        summary = await asyncio.to_thread(_manifest, released, dataset, rule, request.neutralise_formulas)
+        meaning = {"neutralise_formulas": request.neutralise_formulas}
+        sha256 = resource_sha256(Kind.RELEASE, meaning, {"dataset": dataset.sha256, "rule": rule.sha256})
+        uses = (dataset.id, rule.id)
+        return await self._add(actor, NewResource(Kind.RELEASE, request.name, sha256, summary, meaning, uses))
+
+    async def data(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
+        """The released table in the order of the records; needs data:read."""
+        require(actor, Scope.DATA_READ)
+        async with self._store.work(actor.tenant) as work:
+            release = await work.resources.get(Kind.RELEASE, ref)
+            dataset = await work.resources.get(Kind.DATASET, release.uses[0])
+            rule = await work.resources.get(Kind.RULE, release.uses[1])
+        released = await self._released(actor.tenant, dataset, rule)
+        if format is DataFormat.CSV:
+            chunks = released.csv_chunks(neutralise_formulas=release.summary["neutralise_formulas"])
+        elif format is DataFormat.PARQUET:
+            chunks = released.parquet_chunks(_origin(release, dataset, rule))
+        else:
+            raise InvalidInput.of(
+                "/format", "unknown-choice", "A release leaves as a table.", "Choose csv or parquet."
+            )
+        return stream(chunks, format, release.name)
+
+    async def _released(self, tenant: TenantId, dataset: Stored, rule: Stored) -> ReleasedTable:
+        document = require_rule_of(rule, dataset)
+        table = await self._loader.table(tenant, dataset)
+        return await asyncio.to_thread(lambda: release_of(table, rule_of(document, table)))
+
+
+def _manifest(
+    released: ReleasedTable, dataset: Stored, rule: Stored, neutralise_formulas: bool
+) -> JsonObject:
+    cells, records = released.suppressed()
+    return {
+        "dataset": dataset.name,
+        "dataset_sha256": dataset.sha256,
+        "rule": {
+            "name": rule.name,
+            "kind": rule.summary["kind"],
+            "sha256": rule.sha256,
+            "levels": rule.summary["levels"],
+        },
+        "columns": list(released.columns),
+        "rows": released.n_records,
+        "suppressed_cells": cells,
+        "suppressed_records": records,
+        "classes": released.n_classes,
+        "neutralise_formulas": neutralise_formulas,
+        "csv_sha256": released.csv_sha256(neutralise_formulas=neutralise_formulas),
+    }
+
+
+def _origin(release: Stored, dataset: Stored, rule: Stored) -> dict[str | bytes, str | bytes]:
+    return {
+        "privacy-risk.release": release.sha256,
+        "privacy-risk.dataset": dataset.sha256,
+        "privacy-risk.rule": rule.sha256,
+    }

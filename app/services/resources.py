@@ -1,0 +1,218 @@
+"""The plain values that services and their ports exchange: who asks, and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NewType
+
+TenantId = NewType("TenantId", str)
+
+JsonObject = dict[str, Any]
+
+
+class Scope(StrEnum):
+    """What an API key may do; any valid key may read its tenant's metadata."""
+
+    DATA_READ = "data:read"
+    DATA_WRITE = "data:write"
+    ASSESS = "assess"
+    ADMIN = "admin"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who asks: one API key of one tenant."""
+
+    tenant: TenantId
+    key_id: str
+    scopes: frozenset[Scope]
+
+
+class Kind(StrEnum):
+    """Kinds of stored resource; the value is also the kind's name in errors and audit events."""
+
+    HIERARCHY = "hierarchy"
+    UPLOAD = "upload"
+    DATASET = "dataset"
+    DICTIONARY = "dictionary"
+    SENSITIVITY_PROFILE = "sensitivity_profile"
+    RULE = "rule"
+    ASSESSMENT = "assessment"
+    OPTIMISATION = "optimisation"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One immutable, named resource as the store holds it.
+
+    ``summary`` is small, free of personal data and shown in lists; ``document`` is the canonical
+    JSON of what the resource means, kept encrypted and absent from lists. ``sha256`` is the hash
+    of everything that gives the resource its meaning, the hashes of what it uses included.
+    """
+
+    id: str
+    kind: Kind
+    name: str
+    sha256: str
+    created_at: datetime
+    summary: JsonObject
+    document: JsonObject | None = None
+    uses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NewResource:
+    """A resource to be stored; ``uses`` are the ids of the resources that it is built on."""
+
+    kind: Kind
+    name: str
+    sha256: str
+    summary: JsonObject
+    document: JsonObject
+    uses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """Part of a list, newest first; ``next_cursor`` is None on the last page."""
+
+    items: tuple[Stored, ...]
+    next_cursor: str | None
+
+
+class RunState(StrEnum):
+    """How the work of a run stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a run in this state never changes again."""
+        return self not in (RunState.QUEUED, RunState.RUNNING)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: ``done`` of ``total`` units in a named stage, and units per second."""
+
+    stage: str
+    done: int
+    total: int
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """The execution of an optimisation or of a large assessment."""
+
+    id: str
+    resource_id: str
+    resource_kind: Kind
+    resource_name: str
+    state: RunState
+    attempt: int
+    input_sha256: str
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    heartbeat_at: datetime | None = None
+    progress: Progress | None = None
+    cancel_requested: bool = False
+    error: JsonObject | None = None
+    result_id: str | None = None
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """One entry of a run's event stream; ``number`` grows by one from 1 within a run."""
+
+    run_id: str
+    number: int
+    type: str
+    data: JsonObject
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A worker's right to execute one attempt of a run; writes carry ``attempt`` as fencing value."""
+
+    run_id: str
+    tenant: TenantId
+    attempt: int
+
+
+@dataclass(frozen=True)
+class LostRun:
+    """A run that nobody works on any more, and the number of its last attempt."""
+
+    run_id: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """An API key as it may be shown: never its secret."""
+
+    id: str
+    tenant: TenantId
+    name: str
+    prefix: str
+    scopes: frozenset[Scope]
+    created_at: datetime
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """One customer: the border that no data crosses."""
+
+    id: TenantId
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class IdempotentReply:
+    """What the first request with an idempotency key was answered."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Created:
+    """What a create answers: the resource, and whether it is new or was there with equal content."""
+
+    resource: Stored
+    created: bool
+
+
+@dataclass(frozen=True)
+class DataStream:
+    """Bytes produced while they are sent, and how to label them."""
+
+    media_type: str
+    filename: str
+    chunks: AsyncIterator[bytes]
+
+
+class DataFormat(StrEnum):
+    """Formats that tables leave in."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSON = "json"

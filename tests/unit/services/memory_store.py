@@ -1,0 +1,255 @@
+"""The ports of the services in memory: the rules of the store without its database."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from uuid import uuid4
+
+from app.domain.errors import Conflict, NotFound
+from app.services.resources import (
+    ApiKey,
+    JsonObject,
+    Kind,
+    NewResource,
+    Page,
+    Run,
+    RunState,
+    Scope,
+    Stored,
+    Tenant,
+    TenantId,
+)
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class TenantData:
+    """Everything of one tenant; copied at the start of a transaction."""
+
+    resources: dict[str, Stored] = field(default_factory=dict)
+    pieces: dict[str, dict[int, bytes]] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    queue: list[str] = field(default_factory=list)
+    results: dict[tuple[str, str], JsonObject] = field(default_factory=dict)
+    keys: dict[str, tuple[ApiKey, bytes]] = field(default_factory=dict)
+    audit: list[tuple[str, str, str, JsonObject]] = field(default_factory=list)
+
+    def snapshot(self) -> TenantData:
+        return TenantData(
+            dict(self.resources),
+            {key: dict(value) for key, value in self.pieces.items()},
+            dict(self.runs),
+            list(self.queue),
+            copy.deepcopy(self.results),
+            dict(self.keys),
+            list(self.audit),
+        )
+
+
+class MemoryStore:
+    """Transactions are copies that replace the data when they commit."""
+
+    def __init__(self) -> None:
+        self.tenants: dict[TenantId, TenantData] = {}
+        self.ticks = count()
+
+    def data(self, tenant: TenantId) -> TenantData:
+        return self.tenants.setdefault(tenant, TenantData())
+
+    def now(self) -> datetime:
+        return NOW + timedelta(seconds=next(self.ticks))
+
+    @asynccontextmanager
+    async def work(self, tenant: TenantId) -> AsyncIterator[MemoryWork]:
+        yield MemoryWork(self, tenant)
+
+
+class MemoryWork:
+    def __init__(self, store: MemoryStore, tenant: TenantId) -> None:
+        self.store, self.tenant = store, tenant
+        self.data = store.data(tenant).snapshot()
+        self.resources = _Resources(self)
+        self.pieces = _Pieces(self)
+        self.runs = _Runs(self)
+        self.results = _Results(self)
+        self.api_keys = _ApiKeys(self)
+        self.audit = _Audit(self)
+
+    async def enqueue(self, run_id: str) -> None:
+        self.data.queue.append(run_id)
+
+    async def commit(self) -> None:
+        self.store.tenants[self.tenant] = self.data
+        self.data = self.data.snapshot()
+
+
+class _Part:
+    def __init__(self, work: MemoryWork) -> None:
+        self._work = work
+
+    @property
+    def data(self) -> TenantData:
+        return self._work.data
+
+
+class _Resources(_Part):
+    def put(self, new: NewResource, id_: str) -> tuple[Stored, bool]:
+        for found in self.data.resources.values():
+            if found.kind is new.kind and found.name == new.name:
+                if found.sha256 == new.sha256:
+                    return found, False
+                raise Conflict("The name is taken by other content.", "Choose another name.")
+        for used in new.uses:
+            if used not in self.data.resources:
+                raise NotFound("resource", used)
+        stored = Stored(
+            id_, new.kind, new.name, new.sha256, self._work.store.now(), new.summary, new.document, new.uses
+        )
+        self.data.resources[id_] = stored
+        return stored, True
+
+    async def add(self, new: NewResource) -> tuple[Stored, bool]:
+        return self.put(new, uuid4().hex)
+
+    async def get(self, kind: Kind, ref: str) -> Stored:
+        for found in self.data.resources.values():
+            if found.kind is kind and ref in (found.id, found.name):
+                return found
+        raise NotFound(kind.value, ref)
+
+    async def list(self, kind: Kind, *, name: str | None, limit: int, cursor: str | None) -> Page:
+        found = [r for r in self.data.resources.values() if r.kind is kind and (name or "") in r.name]
+        found.sort(key=lambda r: r.created_at, reverse=True)
+        start = int(cursor or 0)
+        items = tuple(replace(r, document=None) for r in found[start : start + limit])
+        return Page(items, str(start + limit) if start + limit < len(found) else None)
+
+    async def delete(self, kind: Kind, ref: str) -> None:
+        found = await self.get(kind, ref)
+        users = [r.name for r in self.data.resources.values() if found.id in r.uses]
+        if users:
+            raise Conflict("It is in use.", "Delete its users first.", {"users": users})
+        del self.data.resources[found.id]
+        self.data.pieces.pop(found.id, None)
+
+
+class _Pieces(_Part):
+    async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
+        assert isinstance(payload, bytes)
+        self.data.pieces.setdefault(upload_id, {})[number] = payload
+
+    async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
+        stored, created = self._work.resources.put(new, upload_id)
+        if not created:
+            await self.discard(upload_id)
+        return stored, created
+
+    async def discard(self, upload_id: str) -> None:
+        self.data.pieces.pop(upload_id, None)
+
+    async def read(self, upload_id: str) -> AsyncIterator[bytes]:
+        for number in sorted(self.data.pieces[upload_id]):
+            yield self.data.pieces[upload_id][number]
+
+
+class _Runs(_Part):
+    async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
+        known = (resource.kind.value, input_sha256) in self.data.results
+        state = RunState.SUCCEEDED if known else RunState.QUEUED
+        run = Run(
+            uuid4().hex,
+            resource.id,
+            resource.kind,
+            resource.name,
+            state,
+            0,
+            input_sha256,
+            self._work.store.now(),
+        )
+        self.data.runs[run.id] = run
+        return run
+
+    async def list(
+        self, *, resource_id: str | None, state: RunState | None, limit: int, cursor: str | None
+    ) -> tuple[tuple[Run, ...], str | None]:
+        found = [
+            run
+            for run in self.data.runs.values()
+            if resource_id in (None, run.resource_id) and state in (None, run.state)
+        ]
+        found.sort(key=lambda run: run.created_at, reverse=True)
+        return tuple(found[:limit]), None
+
+
+class _Results(_Part):
+    async def find(self, kind: str, input_sha256: str) -> JsonObject | None:
+        return self.data.results.get((kind, input_sha256))
+
+    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
+        self.data.results[kind, input_sha256] = document
+
+
+class _ApiKeys(_Part):
+    async def add(
+        self,
+        name: str,
+        prefix: str,
+        secret_sha256: bytes,
+        scopes: frozenset[Scope],
+        expires_at: datetime | None,
+    ) -> ApiKey:
+        key = ApiKey(uuid4().hex, self._work.tenant, name, prefix, scopes, self._work.store.now(), expires_at)
+        self.data.keys[key.id] = key, secret_sha256
+        return key
+
+    async def list(self) -> Sequence[ApiKey]:
+        return [key for key, _ in self.data.keys.values()]
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        if key_id not in self.data.keys:
+            raise NotFound("api key", key_id)
+        key, secret = self.data.keys[key_id]
+        key = replace(key, revoked_at=key.revoked_at or self._work.store.now())
+        self.data.keys[key_id] = key, secret
+        return key
+
+
+class _Audit(_Part):
+    async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
+        self.data.audit.append((key_id, action, subject, details))
+
+
+class MemoryRegistry:
+    """Tenants, and keys before their tenant is known."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.known: dict[str, Tenant] = {}
+        self.touched: list[str] = []
+
+    async def find_api_key(self, prefix: str) -> tuple[ApiKey, bytes] | None:
+        for data in self._store.tenants.values():
+            for key, secret in data.keys.values():
+                if key.prefix == prefix:
+                    return key, secret
+        return None
+
+    async def touch_api_key(self, key_id: str) -> None:
+        self.touched.append(key_id)
+
+    async def add_tenant(self, name: str) -> tuple[Tenant, bool]:
+        if name in self.known:
+            return self.known[name], False
+        tenant = Tenant(TenantId(hashlib.sha256(name.encode()).hexdigest()[:32]), name, self._store.now())
+        self.known[name] = tenant
+        return tenant, True
+
+    async def list_tenants(self) -> Sequence[Tenant]:
+        return list(self.known.values())
