@@ -1,0 +1,210 @@
+"""One PostgreSQL server process on one data folder: made, started, found again, stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+from app.domain.errors import Unavailable
+from app.persistence.embedded_binaries import NEWEST, Account, binaries
+
+ADMIN_ROLE = "postgres"
+_START_SECONDS = 60.0
+_STOP_SECONDS = 20.0
+_LONGEST_SOCKET_FOLDER = 80
+_SOCKET_NAME = ".s.PGSQL.5432"
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "80",
+    "shared_buffers": "128MB",
+    "jit": "off",
+    "max_wal_senders": "0",
+    "wal_level": "minimal",
+    "timezone": "UTC",
+    # Logs must not hold data: no statements, no details of violated keys.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+}
+
+
+@dataclass
+class Server:
+    """The server of a service folder: ``service/data``, its socket folder and ``service/postgres.log``."""
+
+    service: Path
+    account: Account | None
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's data folder."""
+        return self.service / "data"
+
+    @property
+    def sockets(self) -> Path:
+        """The folder of the socket: in the service folder unless the path were too long for a socket."""
+        inside = self.service / "run"
+        if len(os.fsencode(inside)) <= _LONGEST_SOCKET_FOLDER:
+            return inside
+        name = hashlib.sha256(os.fsencode(self.service)).hexdigest()[:16]
+        return Path("/tmp") / f"privacy-risk-{name}"  # noqa: S108 - its owner is checked below
+
+    @property
+    def _programs(self) -> Path:
+        file = self.data / "PG_VERSION"
+        version = int(file.read_text()) if file.exists() else NEWEST
+        return binaries(version, self.account, self.service)
+
+    def program(self, name: str) -> Path:
+        """The path of one of PostgreSQL's programs, of the data folder's version."""
+        return self._programs / name
+
+    def initialise(self, password: str) -> None:
+        """Make the data folder with password authentication only; whole or not at all."""
+        if self.data.exists():
+            return
+        with tempfile.TemporaryDirectory(dir=self.service) as parent:
+            self._own(Path(parent), 0o700)
+            fresh, secret = Path(parent) / "data", Path(parent) / "password"
+            secret.touch(mode=0o600)
+            secret.write_text(password)
+            self._own(secret, 0o600)
+            done = subprocess.run(  # noqa: S603 - our own program and arguments
+                [
+                    self.program("initdb"), "--pgdata", fresh, "--username", ADMIN_ROLE, "--pwfile", secret,
+                    "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C",
+                    "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--no-instructions",
+                ],
+                capture_output=True, check=False, **self._child(),
+            )  # fmt: skip
+            if done.returncode != 0:
+                raise Unavailable(f"initdb failed: {done.stderr.decode(errors='replace').strip()[-500:]}")
+            self._write_access_rules(fresh)
+            fresh.rename(self.data)
+
+    def _write_access_rules(self, data: Path) -> None:
+        """Socket and password only; initdb's file would also admit replication and loopback TCP."""
+        (data / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+
+    def start(self, password: str) -> None:
+        """Start, or start again after a crash, and wait until connections are answered."""
+        self._end_orphan()
+        self._prepare_sockets()
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._try_start(password, deadline):
+            if time.monotonic() > deadline:
+                raise Unavailable(f"PostgreSQL did not start: {self._last_words()}")
+            time.sleep(0.2)
+
+    def is_running(self) -> bool:
+        """Whether the server process that we started lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        """Shut down fast: sessions are ended, everything committed is on disk."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.send_signal(signal.SIGQUIT)
+                self._process.wait(_STOP_SECONDS)
+            self._process = None
+
+    def admin_url(self, password: str, database: str = "postgres") -> str:
+        """The superuser's address."""
+        return f"postgresql://{ADMIN_ROLE}:{password}@/{database}?host={self.sockets}"
+
+    def _child(self) -> dict[str, Any]:
+        return {
+            "cwd": "/",
+            "env": {"LC_ALL": "C", "PATH": os.defpath},
+            "umask": 0o077,
+            **(self.account.popen_arguments() if self.account else {}),
+        }
+
+    def _own(self, path: Path, mode: int) -> None:
+        if self.account:
+            os.chown(path, self.account.uid, self.account.gid)
+        path.chmod(mode)
+
+    def _prepare_sockets(self) -> None:
+        folder = self.sockets
+        if not folder.exists():
+            folder.mkdir(mode=0o700)
+            self._own(folder, 0o700)
+        status = folder.lstat()
+        expected = self.account.uid if self.account else os.geteuid()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != expected or status.st_mode & 0o077:
+            raise Unavailable(
+                f"{folder} belongs to somebody else.", "Remove it, or choose a shorter home folder."
+            )
+
+    def _try_start(self, password: str, deadline: float) -> bool:
+        log = os.open(self.service / "postgres.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            settings = {**_SETTINGS, "unix_socket_directories": str(self.sockets)}
+            options = [f"--{name}={value}" for name, value in settings.items()]
+            self._process = subprocess.Popen(  # noqa: S603 - our own program and arguments
+                [self.program("postgres"), "-D", self.data, *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **self._child(),
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                psycopg.connect(self.admin_url(password), connect_timeout=5).close()
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+            else:
+                return True
+        self.stop()
+        return False
+
+    def _end_orphan(self) -> None:
+        """Stop a server that outlived the process which started it, and disarm a stale pid file.
+
+        The file is not removed: PostgreSQL itself must still check its shared-memory entry, which
+        tells whether back ends of a killed server are alive.
+        """
+        file = self.data / "postmaster.pid"
+        try:
+            lines = file.read_text().splitlines()
+            pid = int(lines[0])
+        except (FileNotFoundError, ValueError, IndexError):
+            return
+        if self._is_our_server(pid):
+            process = psutil.Process(pid)
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_STOP_SECONDS)
+            except psutil.TimeoutExpired:
+                raise Unavailable(f"An earlier PostgreSQL (process {pid}) does not end.", "End it.") from None
+            return
+        # The number is free, a zombie's or another program's; PostgreSQL takes its parent's for stale.
+        file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
+
+    def _is_our_server(self, pid: int) -> bool:
+        try:
+            return str(self.data) in psutil.Process(pid).cmdline()
+        except psutil.Error:  # gone, a zombie, or not ours to look at
+            return False
+
+    def _last_words(self) -> str:
+        text = (self.service / "postgres.log").read_text(errors="replace")
+        return " / ".join(text.splitlines()[-3:])

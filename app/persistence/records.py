@@ -1,0 +1,198 @@
+"""What is kept about requests: idempotency keys, API keys and the audit chain of a tenant."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy.dialects import postgresql
+
+from app.domain.errors import Conflict, InvalidInput, NotFound
+from app.persistence.encryption import canonical_json
+from app.persistence.resources import new_id
+from app.persistence.tables import api_keys, audit_events, idempotency_keys
+from app.persistence.transactions import TenantTransaction, Vault
+from app.services.ports import Clock
+from app.services.resources import ApiKey, IdempotentReply, JsonObject, Scope, TenantId
+
+REPLIES_KEPT = timedelta(hours=24)
+# A request that has not ended by then died with its process; the key is free again.
+LONGEST_REQUEST = timedelta(minutes=15)
+_EVENT_FIELDS = ("number", "key_id", "action", "subject", "details", "at")
+_CHAIN_START = b"\0" * 32
+
+
+class PostgresIdempotencyKeys:
+    """Implements the port ``IdempotencyKeys``; replies are encrypted, for one may show a secret once."""
+
+    def __init__(self, transaction: TenantTransaction, vault: Vault, clock: Clock) -> None:
+        self._transaction = transaction
+        self._vault = vault
+        self._clock = clock
+
+    async def begin(self, route: str, key: str, fingerprint: str) -> IdempotentReply | None:
+        """Hold the key, or answer what was answered before; see the port.
+
+        The key is held for others once the transaction is committed; until then they wait here.
+        """
+        now = self._clock()
+        await self._forget_old(now)
+        statement = postgresql.insert(idempotency_keys).values(
+            tenant_id=self._transaction.tenant, route=route, key=key, fingerprint=fingerprint, created_at=now
+        ).on_conflict_do_nothing().returning(idempotency_keys.c.key)  # fmt: skip
+        if (await self._transaction.execute(statement)).first() is not None:
+            return None
+        query = select(idempotency_keys.c.fingerprint, idempotency_keys.c.reply).where(*_is(route, key))
+        row = (await self._transaction.execute(query)).one_or_none()
+        if row is not None and row.fingerprint != fingerprint:
+            raise InvalidInput.of(
+                "/headers/Idempotency-Key",
+                "idempotency-key-reused",
+                "This Idempotency-Key was used on this route with another request.",
+                "Send a new key with a new request.",
+            )
+        if row is None or row.reply is None:
+            raise Conflict(
+                "The first request with this Idempotency-Key is still being answered.", "Try again shortly."
+            )
+        return _reply(await self._vault.unseal_json(row.reply, "idempotent reply", f"{route} {key}"))
+
+    async def complete(self, route: str, key: str, reply: IdempotentReply) -> None:
+        """Keep the reply for the next request with this key."""
+        document = {
+            "status": reply.status,
+            "body": base64.b64encode(reply.body).decode(),
+            "headers": dict(reply.headers),
+        }
+        sealed = await self._vault.seal_json(document, "idempotent reply", f"{route} {key}")
+        await self._transaction.execute(update(idempotency_keys).where(*_is(route, key)).values(reply=sealed))
+
+    async def abandon(self, route: str, key: str) -> None:
+        """Free a key whose request came to nothing."""
+        await self._transaction.execute(
+            delete(idempotency_keys).where(*_is(route, key), idempotency_keys.c.reply.is_(None))
+        )
+
+    async def _forget_old(self, now: datetime) -> None:
+        table = idempotency_keys.c
+        await self._transaction.execute(
+            delete(idempotency_keys).where(
+                (table.created_at <= now - REPLIES_KEPT)
+                | (table.reply.is_(None) & (table.created_at <= now - LONGEST_REQUEST))
+            )
+        )
+
+
+class PostgresApiKeys:
+    """Implements the port ``ApiKeys``."""
+
+    def __init__(self, transaction: TenantTransaction, clock: Clock) -> None:
+        self._transaction = transaction
+        self._clock = clock
+
+    async def add(
+        self,
+        name: str,
+        prefix: str,
+        secret_sha256: bytes,
+        scopes: frozenset[Scope],
+        expires_at: datetime | None,
+    ) -> ApiKey:
+        """Keep a key, as the hash of its secret."""
+        key = ApiKey(
+            new_id(), self._transaction.tenant, name, prefix, scopes, self._clock(), expires_at=expires_at
+        )
+        await self._transaction.execute(
+            insert(api_keys).values(
+                tenant_id=key.tenant, id=key.id, name=name, prefix=prefix, secret_sha256=secret_sha256,
+                scopes=sorted(scope.value for scope in scopes), created_at=key.created_at,
+                expires_at=expires_at,
+            )
+        )  # fmt: skip
+        return key
+
+    async def list(self) -> Sequence[ApiKey]:
+        """All keys of the tenant, newest first, revoked ones too."""
+        query = select(api_keys).order_by(api_keys.c.serial.desc())
+        return [api_key(row) for row in await self._transaction.execute(query)]
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        """End a key for good; a second time changes nothing."""
+        statement = (
+            update(api_keys)
+            .where(api_keys.c.id == key_id)
+            .values(revoked_at=func.coalesce(api_keys.c.revoked_at, self._clock()))
+            .returning(api_keys)
+        )
+        row = (await self._transaction.execute(statement)).one_or_none()
+        if row is None:
+            raise NotFound("api_key", key_id)
+        return api_key(row)
+
+
+class PostgresAudit:
+    """Implements the port ``Audit``: each event carries the hash of the one before."""
+
+    def __init__(self, transaction: TenantTransaction, clock: Clock) -> None:
+        self._transaction = transaction
+        self._clock = clock
+
+    async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
+        """Append an event; writers of one tenant take turns until they commit."""
+        await self._transaction.execute(
+            text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 1))"),
+            {"tenant": self._transaction.tenant},
+        )
+        query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
+        last = (await self._transaction.execute(query.limit(1))).one_or_none()
+        number, previous = (last.number + 1, last.sha256) if last else (1, _CHAIN_START)
+        event = {
+            "number": number, "key_id": key_id, "action": action, "subject": subject, "details": details,
+            "at": self._clock(),
+        }  # fmt: skip
+        digest = _event_hash(self._transaction.tenant, event, previous)
+        await self._transaction.execute(
+            insert(audit_events).values(
+                tenant_id=self._transaction.tenant, previous_sha256=previous, sha256=digest, **event
+            )
+        )
+
+
+async def first_broken_event(transaction: TenantTransaction) -> int | None:
+    """The number of the first audit event that does not follow from the one before; None if all do."""
+    previous, expected = _CHAIN_START, 1
+    query = select(audit_events).order_by(audit_events.c.number)
+    for row in await transaction.execute(query):
+        event = {name: getattr(row, name) for name in _EVENT_FIELDS}
+        digest = _event_hash(transaction.tenant, event, previous)
+        if row.number != expected or row.previous_sha256 != previous or row.sha256 != digest:
+            return expected
+        previous, expected = digest, expected + 1
+    return None
+
+
+def _event_hash(tenant: str, event: dict[str, Any], previous: bytes) -> bytes:
+    at: datetime = event["at"]
+    content = event | {"tenant": tenant, "at": at.astimezone(UTC).isoformat()}
+    return hashlib.sha256(previous + canonical_json(content)).digest()
+
+
+def api_key(row: Any) -> ApiKey:  # noqa: ANN401 - a row
+    """The key of a row of ``api_keys``."""
+    return ApiKey(
+        id=row.id, tenant=TenantId(str(row.tenant_id)), name=row.name, prefix=row.prefix,
+        scopes=frozenset(Scope(scope) for scope in row.scopes), created_at=row.created_at,
+        expires_at=row.expires_at, last_used_at=row.last_used_at, revoked_at=row.revoked_at,
+    )  # fmt: skip
+
+
+def _is(route: str, key: str) -> tuple[Any, Any]:
+    return idempotency_keys.c.route == route, idempotency_keys.c.key == key
+
+
+def _reply(document: JsonObject) -> IdempotentReply:
+    return IdempotentReply(document["status"], base64.b64decode(document["body"]), document["headers"])

@@ -1,0 +1,106 @@
+"""What precedes a tenant: look-ups through the database's definer functions, and claims of workers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.persistence.encryption import MasterKey, new_data_key
+from app.persistence.records import api_key
+from app.persistence.store import PostgresUnitOfWork, unit_of_work
+from app.persistence.transactions import DOCUMENTS_KEY, database_errors
+from app.services.ports import Clock
+from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Tenant, TenantId
+
+
+class PostgresRegistry:
+    """Implements the port ``Registry`` on an engine of the runtime role."""
+
+    def __init__(self, engine: AsyncEngine, master_key: MasterKey, clock: Clock) -> None:
+        self._engine = engine
+        self._master_key = master_key
+        self._clock = clock
+
+    async def find_api_key(self, prefix: str) -> tuple[ApiKey, bytes] | None:
+        """The key of this prefix and the hash of its secret."""
+        rows = await self._call("SELECT * FROM lookup_api_key(:prefix)", {"prefix": prefix})
+        return (api_key(rows[0]), rows[0].secret_sha256) if rows else None
+
+    async def touch_api_key(self, key_id: str) -> None:
+        """Note that the key was used; written once a minute at most."""
+        await self._call("SELECT lookup_touch_api_key(:key_id, :at)", {"key_id": key_id, "at": self._clock()})
+
+    async def add_tenant(self, name: str) -> tuple[Tenant, bool]:
+        """Make a tenant with its data key, or answer the one of this name and False."""
+        tenant_id = str(uuid.uuid4())
+        wrapped = self._master_key.wrap(new_data_key(), tenant_id, DOCUMENTS_KEY)
+        (row,) = await self._call(
+            "SELECT * FROM lookup_add_tenant(:id, :name, :at, :wrapped, :master)",
+            {
+                "id": uuid.UUID(tenant_id), "name": name, "at": self._clock(), "wrapped": wrapped,
+                "master": self._master_key.id,
+            },
+        )  # fmt: skip
+        return _tenant(row), row.created
+
+    async def list_tenants(self) -> Sequence[Tenant]:
+        """All tenants by name."""
+        return [_tenant(row) for row in await self._call("SELECT * FROM lookup_tenants()", {})]
+
+    async def claim(self, run_id: str, worker: str, silent_seconds: float) -> Claim | None:
+        """Take a queued or lost run for one attempt; None if it is final, held or unknown."""
+        async with self._work_on(run_id) as work:
+            if work is None:
+                return None
+            claim = await work.claims.claim(run_id, worker, silent_seconds)
+            await work.commit()
+            return claim
+
+    async def lost_runs(self, silent_seconds: float) -> Sequence[LostRun]:
+        """Runs that are running in silence, or queued without a living job."""
+        rows = await self._call("SELECT * FROM lookup_lost_runs(:silent)", {"silent": silent_seconds})
+        return [LostRun(row.id, row.attempt) for row in rows]
+
+    async def fail_lost(self, lost: LostRun, error: JsonObject) -> None:
+        """End a run whose attempts are used up; nothing if it is final or in a newer attempt by now."""
+        async with self._work_on(lost.run_id) as work:
+            if work is not None:
+                await work.claims.fail(lost, error)
+                await work.commit()
+
+    async def discard_stale_uploads(self, silent_seconds: float) -> int:
+        """Remove half-written uploads to which nothing was added for so long; how many there were."""
+        stale = await self._call(
+            "SELECT tenant_id, id FROM lookup_stale_uploads(:silent)", {"silent": silent_seconds}
+        )
+        for row in stale:
+            async with self._work(TenantId(str(row.tenant_id))) as work:
+                await work.pieces.discard(row.id)
+        return len(stale)
+
+    @asynccontextmanager
+    async def _work_on(self, run_id: str) -> AsyncIterator[PostgresUnitOfWork | None]:
+        (row,) = await self._call("SELECT lookup_run_tenant(:run_id) AS tenant_id", {"run_id": run_id})
+        if row.tenant_id is None:
+            yield None
+        else:
+            async with self._work(TenantId(str(row.tenant_id))) as work:
+                yield work
+
+    @asynccontextmanager
+    async def _work(self, tenant: TenantId) -> AsyncIterator[PostgresUnitOfWork]:
+        async with unit_of_work(self._engine, tenant, self._master_key, self._clock) as work:
+            yield work
+
+    async def _call(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
+        async with database_errors(), self._engine.begin() as connection:
+            return (await connection.execute(text(statement), parameters)).all()
+
+
+def _tenant(row: Any) -> Tenant:  # noqa: ANN401 - a row
+    return Tenant(TenantId(str(row.id)), row.name, row.created_at)

@@ -1,0 +1,207 @@
+"""The tenant's named resources in PostgreSQL."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, NoReturn
+
+from psycopg.errors import ForeignKeyViolation, RestrictViolation
+from sqlalchemy import Select, case, delete, func, insert, or_, select
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import IntegrityError
+
+from app.domain.errors import Conflict, NotFound
+from app.persistence.cursors import Cursors
+from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.transactions import TenantTransaction, Vault
+from app.services.ports import Clock
+from app.services.resources import Kind, NewResource, Page, RunState, Stored
+
+_LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
+_USERS_SHOWN = 100
+
+
+def new_id() -> str:
+    """A random public id: it says nothing and cannot be guessed."""
+    return secrets.token_hex(16)
+
+
+class PostgresResources:
+    """Implements the port ``Resources``."""
+
+    def __init__(self, transaction: TenantTransaction, vault: Vault, cursors: Cursors, clock: Clock) -> None:
+        self._transaction = transaction
+        self._vault = vault
+        self._cursors = cursors
+        self._clock = clock
+
+    async def add(self, new: NewResource) -> tuple[Stored, bool]:
+        """Store it, or find the equal one under its name; see the port."""
+        return await self.add_with_id(new_id(), new)
+
+    async def add_with_id(self, resource_id: str, new: NewResource) -> tuple[Stored, bool]:
+        """Store it under a given id.
+
+        A name that another transaction is just taking makes the insert wait for that one; its outcome
+        is then read. The loop runs again only if what was in the way has been deleted meanwhile.
+        """
+        document = await self._vault.seal_json(new.document, new.kind.value, resource_id)
+        for _ in range(3):
+            created_at = self._clock()
+            statement = postgresql.insert(resources).values(
+                tenant_id=self._transaction.tenant, id=resource_id, kind=new.kind.value, name=new.name,
+                sha256=new.sha256, summary=new.summary, document=document, created_at=created_at,
+            ).on_conflict_do_nothing().returning(resources.c.id)  # fmt: skip
+            if (await self._transaction.execute(statement)).scalar_one_or_none() is not None:
+                await self._add_uses(resource_id, new.uses)
+                return (
+                    Stored(
+                        resource_id, new.kind, new.name, new.sha256, created_at, new.summary, new.document,
+                        new.uses,
+                    ),
+                    True,
+                )  # fmt: skip
+            existing = await self._find(new.kind, new.name)
+            if existing is not None:
+                return await self._same_or_conflict(existing, new), False
+        raise Conflict("The resource is being changed by others at this moment.", "Try again.")
+
+    async def get(self, kind: Kind, ref: str) -> Stored:
+        """The resource with its document; an id goes before an equal name."""
+        row = await self._find(kind, ref)
+        if row is None:
+            raise NotFound(kind.value, ref)
+        return await self._opened(row)
+
+    async def list(self, kind: Kind, *, name: str | None, limit: int, cursor: str | None) -> Page:
+        """One page, newest first."""
+        listing = (self._transaction.tenant, "resources", kind.value, name or "")
+        query = _columns().where(resources.c.kind == kind.value)
+        if name:
+            query = query.where(func.strpos(func.lower(resources.c.name), name.lower()) > 0)
+        if cursor:
+            query = query.where(resources.c.serial < self._cursors.read(cursor, *listing))
+        query = query.order_by(resources.c.serial.desc()).limit(limit + 1)
+        rows = (await self._transaction.execute(query)).all()
+        following = self._cursors.make(rows[limit - 1].serial, *listing) if len(rows) > limit else None
+        return Page(tuple(_stored(row) for row in rows[:limit]), following)
+
+    async def delete(self, kind: Kind, ref: str) -> None:
+        """Delete it with its pieces, their key, its runs and the results that only it leads to."""
+        row = await self._find(kind, ref)
+        if row is None:
+            raise NotFound(kind.value, ref)
+        await self._refuse_if_used(row)
+        inputs = await self._input_hashes(row)
+        connection = await self._transaction.connection()
+        try:
+            async with connection.begin_nested():
+                await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
+        except IntegrityError as error:
+            # A user that was added meanwhile; PostgreSQL 18 has a name of its own for it.
+            if not isinstance(error.orig, ForeignKeyViolation | RestrictViolation):
+                raise
+            await self._refuse_if_used(row)
+            raise
+        await self._drop_results(inputs)
+        if kind is Kind.UPLOAD:
+            await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
+            self._vault.forget(row.id)
+
+    async def _add_uses(self, user_id: str, uses: tuple[str, ...]) -> None:
+        for position, used_id in enumerate(uses):
+            try:
+                await self._transaction.execute(
+                    insert(resource_uses).values(
+                        tenant_id=self._transaction.tenant,
+                        user_id=user_id,
+                        position=position,
+                        used_id=used_id,
+                    )
+                )
+            except IntegrityError as error:
+                if isinstance(error.orig, ForeignKeyViolation):
+                    raise NotFound("resource", used_id) from None
+                raise
+
+    async def _find(self, kind: Kind, ref: str) -> Any:  # noqa: ANN401 - a row
+        query = (
+            _columns()
+            .add_columns(resources.c.document)
+            .where(resources.c.kind == kind.value, or_(resources.c.id == ref, resources.c.name == ref))
+            .order_by(case((resources.c.id == ref, 0), else_=1))
+            .limit(1)
+        )
+        return (await self._transaction.execute(query)).one_or_none()
+
+    async def _opened(self, row: Any) -> Stored:  # noqa: ANN401 - a row
+        document = await self._vault.unseal_json(row.document, row.kind, row.id)
+        return _stored(row, document)
+
+    async def _same_or_conflict(self, row: Any, new: NewResource) -> Stored:  # noqa: ANN401 - a row
+        if row.sha256 == new.sha256:
+            return await self._opened(row)
+        raise Conflict(
+            f"A {new.kind.value} named {new.name!r} exists with other content.",
+            "Choose another name, or delete that one first.",
+            {"existing": {"kind": new.kind.value, "name": new.name, "id": row.id}},
+        )
+
+    async def _refuse_if_used(self, row: Any) -> None:  # noqa: ANN401 - a row
+        users = (
+            select(resources.c.kind, resources.c.name)
+            .join(resource_uses, resource_uses.c.user_id == resources.c.id)
+            .where(resource_uses.c.used_id == row.id)
+            .distinct()
+            .order_by(resources.c.kind, resources.c.name)
+            .limit(_USERS_SHOWN)
+        )
+        live = select(runs.c.id).where(runs.c.resource_id == row.id, runs.c.state.in_(_LIVE))
+        found = [{"kind": user.kind, "name": user.name} for user in await self._transaction.execute(users)]
+        found += [{"kind": "run", "name": run.id} for run in await self._transaction.execute(live)]
+        if found:
+            _in_use(row.kind, row.name, found)
+
+    async def _input_hashes(self, row: Any) -> set[str]:  # noqa: ANN401 - a row
+        query = select(runs.c.input_sha256).where(runs.c.resource_id == row.id)
+        return {row.sha256, *(await self._transaction.execute(query)).scalars()}
+
+    async def _drop_results(self, inputs: set[str]) -> None:
+        """Delete results of these inputs unless another resource or run still leads to them."""
+        await self._transaction.execute(
+            delete(results).where(
+                results.c.input_sha256.in_(inputs),
+                ~select(runs.c.id).where(runs.c.input_sha256 == results.c.input_sha256).exists(),
+                ~select(resources.c.id).where(resources.c.sha256 == results.c.input_sha256).exists(),
+            )
+        )
+
+
+def _columns() -> Select[Any]:
+    uses = (
+        select(
+            func.array_agg(postgresql.aggregate_order_by(resource_uses.c.used_id, resource_uses.c.position))
+        )
+        .where(resource_uses.c.tenant_id == resources.c.tenant_id, resource_uses.c.user_id == resources.c.id)
+        .scalar_subquery()
+    )
+    table = resources.c
+    return select(
+        table.id, table.serial, table.kind, table.name, table.sha256, table.created_at, table.summary,
+        uses.label("uses"),
+    )  # fmt: skip
+
+
+def _stored(row: Any, document: dict[str, Any] | None = None) -> Stored:  # noqa: ANN401 - a row
+    return Stored(
+        id=row.id, kind=Kind(row.kind), name=row.name, sha256=row.sha256, created_at=row.created_at,
+        summary=row.summary, document=document, uses=tuple(row.uses or ()),
+    )  # fmt: skip
+
+
+def _in_use(kind: str, name: str, users: list[dict[str, str]]) -> NoReturn:
+    shown = ", ".join(f"{user['kind']} {user['name']!r}" for user in users[:5])
+    more = f" and {len(users) - 5} more" if len(users) > 5 else ""
+    raise Conflict(
+        f"The {kind} {name!r} is in use by {shown}{more}.", "Delete these first.", {"users": users}
+    )

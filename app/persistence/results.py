@@ -1,0 +1,59 @@
+"""Results by the hash of everything that went in."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.dialects import postgresql
+
+from app.domain.errors import NotFound
+from app.persistence.resources import new_id
+from app.persistence.tables import results
+from app.persistence.transactions import TenantTransaction, Vault
+from app.services.ports import Clock
+from app.services.resources import JsonObject
+
+
+class PostgresResults:
+    """Implements the port ``Results``."""
+
+    def __init__(self, transaction: TenantTransaction, vault: Vault, clock: Clock) -> None:
+        self._transaction = transaction
+        self._vault = vault
+        self._clock = clock
+
+    async def find(self, kind: str, input_sha256: str) -> JsonObject | None:
+        """The stored result, if the same was computed before."""
+        result_id = await self.id_of(kind, input_sha256)
+        return None if result_id is None else await self.read(result_id)
+
+    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
+        """Keep a result; one that is there already stays."""
+        await self.keep(kind, input_sha256, document)
+
+    async def id_of(self, kind: str, input_sha256: str) -> str | None:
+        """The id of the result for this input."""
+        query = select(results.c.id).where(results.c.input_sha256 == input_sha256, results.c.kind == kind)
+        found: str | None = (await self._transaction.execute(query)).scalar_one_or_none()
+        return found
+
+    async def read(self, result_id: str) -> JsonObject:
+        """The document of a result."""
+        query = select(results.c.document).where(results.c.id == result_id)
+        sealed = (await self._transaction.execute(query)).scalar_one_or_none()
+        if sealed is None:
+            raise NotFound("result", result_id)
+        return await self._vault.unseal_json(sealed, "result", result_id)
+
+    async def keep(self, kind: str, input_sha256: str, document: JsonObject) -> str:
+        """Save and answer the id of the result that is now stored for this input."""
+        result_id = new_id()
+        sealed = await self._vault.seal_json(document, "result", result_id)
+        statement = postgresql.insert(results).values(
+            tenant_id=self._transaction.tenant, id=result_id, kind=kind, input_sha256=input_sha256,
+            document=sealed, created_at=self._clock(),
+        ).on_conflict_do_nothing()  # fmt: skip
+        await self._transaction.execute(statement)
+        stored = await self.id_of(kind, input_sha256)
+        if stored is None:
+            raise NotFound("result", result_id)
+        return stored

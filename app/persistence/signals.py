@@ -1,0 +1,83 @@
+"""News of runs, by one LISTEN connection for all who wait in a process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from types import TracebackType
+from typing import Self
+
+import psycopg
+
+from app.persistence.addresses import libpq_url
+from app.persistence.runs import NEWS_CHANNEL
+
+_RECONNECT_SECONDS = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+class PostgresRunSignals:
+    """Implements the port ``RunSignals``; listens while it is entered as a context manager.
+
+    News that comes between a caller's look and its wait is not kept for it: callers look again after
+    a while of their own accord. A lost connection wakes everybody once it is back.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = libpq_url(url)
+        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._listener: asyncio.Task[None] | None = None
+
+    async def wait(self, run_id: str, timeout_seconds: float) -> None:
+        """Return at the next news of the run, or after the timeout."""
+        news = asyncio.Event()
+        self._waiting[run_id].add(news)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await news.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._waiting[run_id].discard(news)
+            if not self._waiting[run_id]:
+                del self._waiting[run_id]
+
+    async def __aenter__(self) -> Self:
+        listening = asyncio.Event()
+        self._listener = asyncio.create_task(self._listen(listening), name="run signals")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await listening.wait()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._listener is not None:
+            self._listener.cancel()
+            await asyncio.gather(self._listener, return_exceptions=True)
+            self._listener = None
+
+    async def _listen(self, listening: asyncio.Event) -> None:
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+                    await connection.execute(f"LISTEN {NEWS_CHANNEL}")
+                    listening.set()
+                    self._wake_all()
+                    async for news in connection.notifies():
+                        self._wake(news.payload)
+            except psycopg.OperationalError as error:
+                logger.warning("listening for news of runs is interrupted: %s", type(error).__name__)
+            await asyncio.sleep(_RECONNECT_SECONDS)
+
+    def _wake(self, run_id: str) -> None:
+        for news in self._waiting.get(run_id, ()):
+            news.set()
+
+    def _wake_all(self) -> None:
+        for run_id in self._waiting:
+            self._wake(run_id)

@@ -1,0 +1,101 @@
+"""The unit of work and the store: what services get when they ask for the database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.persistence.cursors import Cursors
+from app.persistence.encryption import KeyCache, MasterKey
+from app.persistence.pieces import PostgresPieces
+from app.persistence.records import PostgresApiKeys, PostgresAudit, PostgresIdempotencyKeys
+from app.persistence.resources import PostgresResources
+from app.persistence.results import PostgresResults
+from app.persistence.runs import PostgresRuns
+from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
+from app.services.ports import (
+    RUN_QUEUE,
+    RUN_TASK,
+    ApiKeys,
+    Audit,
+    Clock,
+    IdempotencyKeys,
+    Pieces,
+    Resources,
+    Results,
+    Runs,
+    UnitOfWork,
+)
+from app.services.resources import TenantId
+
+
+class PostgresUnitOfWork:
+    """Implements the port ``UnitOfWork``; the transaction begins with the first statement.
+
+    ``claims`` are the runs with what only the registry does to them.
+    """
+
+    def __init__(
+        self, transaction: TenantTransaction, master_key: MasterKey, keys: KeyCache, clock: Clock
+    ) -> None:
+        self._transaction = transaction
+        vault, cursors = Vault(transaction, master_key, keys), Cursors(master_key)
+        named = PostgresResources(transaction, vault, cursors, clock)
+        kept = PostgresResults(transaction, vault, clock)
+        self.claims = PostgresRuns(transaction, vault, cursors, kept, clock)
+        self.resources: Resources = named
+        self.pieces: Pieces = PostgresPieces(transaction, vault, master_key, named)
+        self.results: Results = kept
+        self.runs: Runs = self.claims
+        self.idempotency: IdempotencyKeys = PostgresIdempotencyKeys(transaction, vault, clock)
+        self.api_keys: ApiKeys = PostgresApiKeys(transaction, clock)
+        self.audit: Audit = PostgresAudit(transaction, clock)
+
+    async def enqueue(self, run_id: str) -> None:
+        """Put the run on the queue in this transaction, unless a job waits for it already."""
+        connection = await self._transaction.connection()
+        driver = (await connection.get_raw_connection()).driver_connection
+        queue = App(connector=PsycopgConnector())  # never opened: it works on our connection
+        job = queue.configure_task(RUN_TASK, queue=RUN_QUEUE, queueing_lock=run_id, connection=driver)
+        point = await connection.begin_nested()
+        try:
+            await job.defer_async(run_id=run_id)
+        except AlreadyEnqueued:
+            await point.rollback()
+        else:
+            await point.commit()
+
+    async def commit(self) -> None:
+        """Make everything durable."""
+        await self._transaction.commit()
+
+
+class PostgresStore:
+    """Implements the port ``Store`` on an engine of the runtime role."""
+
+    def __init__(self, engine: AsyncEngine, master_key: MasterKey, clock: Clock) -> None:
+        self._engine = engine
+        self._master_key = master_key
+        self._clock = clock
+        self._keys = KeyCache()
+
+    def work(self, tenant: TenantId) -> AbstractAsyncContextManager[UnitOfWork]:
+        """One transaction of one tenant."""
+        return unit_of_work(self._engine, tenant, self._master_key, self._clock, self._keys)
+
+
+@asynccontextmanager
+async def unit_of_work(
+    engine: AsyncEngine,
+    tenant: TenantId,
+    master_key: MasterKey,
+    clock: Clock,
+    keys: KeyCache | None = None,
+) -> AsyncIterator[PostgresUnitOfWork]:
+    """A unit of work; without ``keys`` it reads each data key anew."""
+    async with tenant_transaction(engine, tenant) as transaction:
+        yield PostgresUnitOfWork(transaction, master_key, keys or KeyCache(), clock)

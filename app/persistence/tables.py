@@ -1,0 +1,248 @@
+"""The tables, as SQLAlchemy metadata with a fixed naming convention.
+
+Every tenant table has ``tenant_id`` and is separated by row-level security (see the migrations).
+Keys are (tenant_id, id), so that no foreign key can point into another tenant. ``serial`` gives lists
+an order that does not depend on clocks. Payloads are ciphertext (``encryption.py``); summaries, names
+and audit details hold no cell values.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSON, JSONB
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+metadata = MetaData(naming_convention=NAMING)
+
+
+def _tenant() -> Column[str]:
+    return Column("tenant_id", Uuid(as_uuid=False), ForeignKey("tenants.id"), nullable=False)
+
+
+def _time(name: str, *, nullable: bool = False) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
+
+def _database_time(name: str) -> Column[object]:
+    """A sign of life by the database's own clock, the only one that all workers share."""
+    return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
+
+
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("id", Uuid(as_uuid=False), primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    _time("created_at"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("prefix", String(64), nullable=False, unique=True),
+    Column("secret_sha256", LargeBinary, nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    _time("created_at"),
+    _time("expires_at", nullable=True),
+    _time("last_used_at", nullable=True),
+    _time("revoked_at", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("id"),
+)
+
+data_keys = Table(
+    "data_keys",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("wrapped_key", LargeBinary, nullable=False),
+    Column("master_key_id", String(32), nullable=False),
+    _database_time("touched_at"),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    CheckConstraint("purpose IN ('documents', 'upload')", name="purpose"),
+    Index("ix_data_keys_touched_at", "touched_at", postgresql_where=text("purpose = 'upload'")),
+)
+
+resources = Table(
+    "resources",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("summary", JSONB, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    _time("created_at"),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "kind", "name"),
+    Index("ix_resources_tenant_id_kind_serial", "tenant_id", "kind", "serial"),
+    Index("ix_resources_tenant_id_sha256", "tenant_id", "sha256"),
+)
+
+resource_uses = Table(
+    "resource_uses",
+    metadata,
+    _tenant(),
+    Column("user_id", String(64), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("used_id", String(64), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "user_id", "position"),
+    ForeignKeyConstraint(
+        ["tenant_id", "user_id"], ["resources.tenant_id", "resources.id"], ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["tenant_id", "used_id"], ["resources.tenant_id", "resources.id"], ondelete="RESTRICT"
+    ),
+    Index("ix_resource_uses_tenant_id_used_id", "tenant_id", "used_id"),
+)
+
+upload_pieces = Table(
+    "upload_pieces",
+    metadata,
+    _tenant(),
+    Column("upload_id", String(64), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("sha256", String(64), nullable=False, comment="of the ciphertext"),
+    Column("payload", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "upload_id", "number"),
+    ForeignKeyConstraint(
+        ["tenant_id", "upload_id"], ["data_keys.tenant_id", "data_keys.id"], ondelete="CASCADE"
+    ),
+)
+
+results = Table(
+    "results",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("input_sha256", String(64), nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    _time("created_at"),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "input_sha256", "kind"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("resource_id", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempt", Integer, nullable=False, server_default=text("0")),
+    Column("input_sha256", String(64), nullable=False),
+    Column("estimate", JSONB, nullable=False),
+    Column("progress", JSONB, nullable=True),
+    Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
+    Column("error", JSONB, nullable=True),
+    Column("result_id", String(64), nullable=True),
+    Column("worker", Text, nullable=True),
+    Column("last_event", Integer, nullable=False, server_default=text("0")),
+    _time("created_at"),
+    _time("started_at", nullable=True),
+    _time("finished_at", nullable=True),
+    _database_time("alive_at"),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "resource_id"], ["resources.tenant_id", "resources.id"], ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(["tenant_id", "result_id"], ["results.tenant_id", "results.id"]),
+    CheckConstraint(
+        "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired')", name="state"
+    ),
+    Index("ix_runs_tenant_id_serial", "tenant_id", "serial"),
+    Index("ix_runs_tenant_id_resource_id_serial", "tenant_id", "resource_id", "serial"),
+    Index("ix_runs_tenant_id_result_id", "tenant_id", "result_id"),
+    Index("ix_runs_alive_at", "alive_at", postgresql_where=text("state IN ('queued', 'running')")),
+)
+
+run_events = Table(
+    "run_events",
+    metadata,
+    _tenant(),
+    Column("run_id", String(64), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("type", String(32), nullable=False),
+    Column("data", JSONB, nullable=False),
+    _time("at"),
+    PrimaryKeyConstraint("tenant_id", "run_id", "number"),
+    ForeignKeyConstraint(["tenant_id", "run_id"], ["runs.tenant_id", "runs.id"], ondelete="CASCADE"),
+)
+
+run_blocks = Table(
+    "run_blocks",
+    metadata,
+    _tenant(),
+    Column("run_id", String(64), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "run_id", "number"),
+    ForeignKeyConstraint(["tenant_id", "run_id"], ["runs.tenant_id", "runs.id"], ondelete="CASCADE"),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    _tenant(),
+    Column("route", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("reply", LargeBinary, nullable=True),
+    _time("created_at"),
+    PrimaryKeyConstraint("tenant_id", "route", "key"),
+    Index("ix_idempotency_keys_tenant_id_created_at", "tenant_id", "created_at"),
+)
+
+audit_events = Table(
+    "audit_events",
+    metadata,
+    _tenant(),
+    Column("number", BigInteger, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("details", JSON, nullable=False, comment="as written, for it is hashed"),
+    _time("at"),
+    Column("previous_sha256", LargeBinary, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("tenant_id", "number"),
+)

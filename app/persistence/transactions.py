@@ -1,0 +1,150 @@
+"""One tenant's transaction: opened at its first statement, and the vault of that tenant's keys."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import CursorResult, Executable, select, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from app.domain.errors import NotFound, Unavailable
+from app.persistence.encryption import KeyCache, MasterKey, canonical_json, place, seal, unseal
+from app.persistence.tables import data_keys
+from app.services.resources import JsonObject, TenantId
+
+T = TypeVar("T")
+
+DOCUMENTS_KEY = "documents"
+# Above this, work on bytes is handed to a thread, so that other requests go on meanwhile.
+_THREAD_BYTES = 64 * 1024
+
+
+@asynccontextmanager
+async def database_errors() -> AsyncIterator[None]:
+    """Turn the loss of the database into Unavailable; its own message may name data and is dropped."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        raise Unavailable("The database does not answer at present.", "Try again shortly.") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise Unavailable("The database does not answer at present.", "Try again shortly.") from error
+        raise
+
+
+class TenantTransaction:
+    """A transaction in which row-level security shows one tenant's rows."""
+
+    def __init__(self, engine: AsyncEngine, tenant: TenantId) -> None:
+        self.engine = engine
+        self.tenant = tenant
+        self._connection: AsyncConnection | None = None
+
+    async def connection(self) -> AsyncConnection:
+        """The connection, taken from the pool when it is first needed."""
+        if self._connection is None:
+            connection = await self.engine.connect()
+            self._connection = connection
+            await connection.execute(
+                text("SELECT set_config('app.tenant', :tenant, true)"), {"tenant": self.tenant}
+            )
+        return self._connection
+
+    async def execute(
+        self, statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> CursorResult[Any]:
+        """Run one statement."""
+        return await (await self.connection()).execute(statement, parameters)
+
+    async def commit(self) -> None:
+        """Make everything durable and give the connection back; a later statement begins anew."""
+        if self._connection is not None:
+            await self._connection.commit()
+            await self.close()
+
+    async def close(self) -> None:
+        """Give the connection back, rolling back what was not committed."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()
+
+
+@asynccontextmanager
+async def tenant_transaction(engine: AsyncEngine, tenant: TenantId) -> AsyncIterator[TenantTransaction]:
+    """A transaction that is rolled back unless committed."""
+    async with database_errors():
+        transaction = TenantTransaction(engine, tenant)
+        try:
+            yield transaction
+        finally:
+            await transaction.close()
+
+
+class Vault:
+    """Encrypts and decrypts what one tenant stores; key rows are read through its transaction."""
+
+    def __init__(self, transaction: TenantTransaction, master_key: MasterKey, cache: KeyCache) -> None:
+        self._transaction = transaction
+        self._master_key = master_key
+        self._cache = cache
+
+    async def data_key(self, key_id: str) -> bytes:
+        """The data key; NotFound if it was destroyed.
+
+        Only committed keys are ever read here, for a key that is rolled back must not be cached.
+        """
+        tenant = self._transaction.tenant
+        key = self._cache.get(tenant, key_id)
+        if key is None:
+            query = select(data_keys.c.wrapped_key).where(data_keys.c.id == key_id)
+            wrapped = (await self._transaction.execute(query)).scalar_one_or_none()
+            if wrapped is None:
+                raise NotFound("data key", key_id)
+            key = self._master_key.unwrap(wrapped, tenant, key_id)
+            self._cache.put(tenant, key_id, key)
+        return key
+
+    async def seal_bytes(self, payload: bytes, kind: str, owner: str, number: int = 0) -> bytes:
+        """Encrypt under the tenant's key for one place."""
+        key = await self.data_key(DOCUMENTS_KEY)
+        where = place(self._transaction.tenant, kind, owner, number)
+        return await off_loop(len(payload), lambda: seal(key, payload, where))
+
+    async def unseal_bytes(self, sealed: bytes, kind: str, owner: str, number: int = 0) -> bytes:
+        """Decrypt what ``seal_bytes`` made for this place."""
+        key = await self.data_key(DOCUMENTS_KEY)
+        where = place(self._transaction.tenant, kind, owner, number)
+        return await off_loop(len(sealed), lambda: unseal(key, sealed, where))
+
+    async def seal_json(self, document: JsonObject, kind: str, owner: str) -> bytes:
+        """Encrypt a document, serialised canonically and compressed."""
+        packed = await asyncio.to_thread(lambda: zlib.compress(canonical_json(document), 1))
+        return await self.seal_bytes(packed, kind, owner)
+
+    async def unseal_json(self, sealed: bytes, kind: str, owner: str) -> JsonObject:
+        """The document that ``seal_json`` encrypted for this place."""
+        packed = await self.unseal_bytes(sealed, kind, owner)
+
+        def unpack() -> JsonObject:
+            document: JsonObject = json.loads(zlib.decompress(packed))
+            return document
+
+        return await off_loop(len(packed), unpack)
+
+    def forget(self, key_id: str) -> None:
+        """Drop a destroyed key from memory."""
+        self._cache.drop(self._transaction.tenant, key_id)
+
+
+async def off_loop(size: int, work: Callable[[], T]) -> T:
+    """Do the work here if it is small, else in a thread."""
+    if size < _THREAD_BYTES:
+        return work()
+    return await asyncio.to_thread(work)

@@ -1,0 +1,1 @@
+"""The database's history, applied by ``app.persistence.migration``."""

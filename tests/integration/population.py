@@ -1,0 +1,50 @@
+"""Fills every table with rows of one tenant, through the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.services.resources import Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
+
+
+@dataclass(frozen=True)
+class Population:
+    """The ids of what was made."""
+
+    resources: dict[Kind, str]
+    finished_run: str
+    running: Claim
+    api_key: str
+
+
+def resource(kind, name=None, sha256=None, uses=(), document=None):
+    name = name or f"the {kind.value}"
+    sha256 = sha256 or f"{kind.value:0<64}"[:64]
+    return NewResource(kind, name, sha256, {"rows": 3}, document or {"about": name}, tuple(uses))
+
+
+async def populate(store, registry, tenant) -> Population:
+    async with store.work(tenant) as work:
+        await work.pieces.stage(f"{tenant[:8]}-upload", 0, 3, b"piece zero")
+        await work.pieces.stage(f"{tenant[:8]}-staged", 0, 3, b"a staged piece")
+        upload, _ = await work.pieces.publish(f"{tenant[:8]}-upload", resource(Kind.UPLOAD))
+        made = {Kind.UPLOAD: upload}
+        for kind in (kind for kind in Kind if kind is not Kind.UPLOAD):
+            made[kind], _ = await work.resources.add(resource(kind, uses=[upload.id]))
+        key = await work.api_keys.add("a key", f"prefix-{tenant}", b"h" * 32, frozenset(Scope), None)
+        await work.idempotency.begin("POST /v1/rules", "key", "fingerprint")
+        await work.idempotency.complete("POST /v1/rules", "key", IdempotentReply(201, b"{}"))
+        await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
+        finished = await work.runs.create(made[Kind.OPTIMISATION], "1" * 64, {"seconds": 3.0})
+        running = await work.runs.create(made[Kind.ASSESSMENT], "2" * 64, {})
+        await work.enqueue(running.id)
+        await work.commit()
+    first = await registry.claim(finished.id, "worker", 15)
+    second = await registry.claim(running.id, "worker", 15)
+    async with store.work(tenant) as work:
+        await work.runs.finish(first, RunState.SUCCEEDED, result={"risk": 0.5}, error=None)
+        await work.runs.heartbeat(second, Progress("computing", 1, 10))
+        await work.runs.save_block(second, 0, b"block zero")
+        await work.commit()
+    ids = {kind: stored.id for kind, stored in made.items()}
+    return Population(ids, finished.id, second, key.id)

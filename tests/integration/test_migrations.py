@@ -1,0 +1,82 @@
+"""The migrations go up, down and up again, and make what the metadata say."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from alembic import command
+from sqlalchemy import create_engine
+
+from app.persistence.addresses import sqlalchemy_url
+from app.persistence.migration import alembic_config, migrate
+from app.persistence.tables import metadata
+
+
+@pytest.fixture
+def empty(postgres):
+    """The addresses of a database that no migration has touched."""
+    name = postgres.clone()
+    urls = postgres.urls(name)
+    migrate(urls.owner, "base")
+    yield urls
+    postgres.drop(name)
+
+
+def objects(urls):
+    """Names of all tables, sequences, types and functions that are in the database."""
+    query = """
+        SELECT 'relation ' || relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        UNION ALL SELECT 'function ' || proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        UNION ALL SELECT 'type ' || typname FROM pg_type WHERE typnamespace = 'public'::regnamespace
+    """
+    with psycopg.connect(urls.admin) as connection:
+        return {name for (name,) in connection.execute(query)}
+
+
+def test_down_to_the_base_nothing_is_left(empty):
+    left = {name for name in objects(empty) if "alembic_version" not in name}
+    assert left == set()
+
+
+def test_up_down_and_up_again_makes_the_same(empty):
+    migrate(empty.owner)
+    made = objects(empty)
+    migrate(empty.owner, "0001")
+    assert objects(empty) < made
+    migrate(empty.owner)
+    assert objects(empty) == made
+    migrate(empty.owner, "base")
+    migrate(empty.owner)
+    assert objects(empty) == made
+
+
+def test_the_migrations_make_what_the_metadata_say(empty):
+    migrate(empty.owner)
+    engine = create_engine(sqlalchemy_url(empty.owner))
+    with engine.connect() as connection:
+        command.check(alembic_config(connection))
+    engine.dispose()
+
+
+def test_every_table_is_owned_by_the_owner_and_separated_for_it_too(database_urls):
+    query = """
+        SELECT c.relname, pg_get_userbyid(c.relowner), c.relrowsecurity, c.relforcerowsecurity
+        FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+    """
+    with psycopg.connect(database_urls.admin) as connection:
+        rows = {name: rest for name, *rest in connection.execute(query)}
+    assert all(owner == "app_owner" for owner, *_ in rows.values())
+    for table in metadata.sorted_tables:
+        assert rows[table.name] == ["app_owner", True, True], table.name
+
+
+def test_ciphertext_is_stored_as_it_is(database_urls):
+    query = """
+        SELECT attrelid::regclass::text || '.' || attname, attstorage::text FROM pg_attribute
+        WHERE attrelid IN ('resources'::regclass, 'upload_pieces'::regclass, 'results'::regclass,
+                           'run_blocks'::regclass) AND attname IN ('document', 'payload')
+    """
+    with psycopg.connect(database_urls.admin) as connection:
+        storage = dict(connection.execute(query).fetchall())
+    assert len(storage) == 4
+    assert set(storage.values()) == {"e"}

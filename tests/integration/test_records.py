@@ -1,0 +1,207 @@
+"""Idempotency keys, API keys, tenants, the audit chain, and the doctor who looks at all of it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from app.domain.errors import Conflict, InvalidInput, NotFound, Unavailable
+from app.persistence.addresses import create_engine
+from app.persistence.doctor import examine, readiness, refuse_unsafe
+from app.persistence.encryption import MasterKey
+from app.services.resources import IdempotentReply, Scope
+
+pytestmark = pytest.mark.anyio
+
+ROUTE = "POST /v1/rules"
+REPLY = IdempotentReply(201, b'{"secret": "shown once"}', {"location": "/v1/rules/x"})
+
+
+async def begin(store, tenant, key="key", fingerprint="body", route=ROUTE):
+    async with store.work(tenant) as work:
+        answer = await work.idempotency.begin(route, key, fingerprint)
+        await work.commit()
+    return answer
+
+
+async def complete(store, tenant, key="key"):
+    async with store.work(tenant) as work:
+        await work.idempotency.complete(ROUTE, key, REPLY)
+        await work.commit()
+
+
+async def test_the_second_request_with_a_key_gets_the_first_ones_reply(store, tenant, second_tenant):
+    assert await begin(store, tenant) is None
+    with pytest.raises(Conflict):
+        await begin(store, tenant)
+    await complete(store, tenant)
+    assert await begin(store, tenant) == REPLY
+    assert await begin(store, tenant, route="POST /v1/datasets") is None
+    assert await begin(store, second_tenant) is None
+
+
+async def test_a_key_with_another_request_is_refused(store, tenant):
+    await begin(store, tenant)
+    with pytest.raises(InvalidInput):
+        await begin(store, tenant, fingerprint="other")
+    await complete(store, tenant)
+    with pytest.raises(InvalidInput):
+        await begin(store, tenant, fingerprint="other")
+
+
+async def test_of_two_clients_with_one_key_at_once_one_goes_on(store, tenant):
+    answers = await asyncio.gather(*(begin(store, tenant) for _ in range(6)), return_exceptions=True)
+    assert sorted(type(answer).__name__ for answer in answers) == ["Conflict"] * 5 + ["NoneType"]
+
+
+async def test_an_abandoned_key_is_free_and_an_answered_one_is_not(store, tenant):
+    await begin(store, tenant)
+    async with store.work(tenant) as work:
+        await work.idempotency.abandon(ROUTE, "key")
+        await work.commit()
+    assert await begin(store, tenant) is None
+    await complete(store, tenant)
+    async with store.work(tenant) as work:
+        await work.idempotency.abandon(ROUTE, "key")
+        await work.commit()
+    assert await begin(store, tenant) == REPLY
+
+
+async def test_replies_are_kept_a_day_and_keys_of_dead_requests_a_quarter_of_an_hour(store, tenant, clock):
+    await begin(store, tenant, "answered")
+    await complete(store, tenant, "answered")
+    await begin(store, tenant, "dead")
+    clock.advance(16 * 60)
+    assert await begin(store, tenant, "dead") is None
+    clock.advance(23 * 3600)
+    assert await begin(store, tenant, "answered") == REPLY
+    clock.advance(3600)
+    assert await begin(store, tenant, "answered") is None
+
+
+async def test_a_reply_is_not_stored_in_clear(store, tenant, database_urls):
+    await begin(store, tenant)
+    await complete(store, tenant)
+    with psycopg.connect(database_urls.admin) as connection:
+        (reply,) = connection.execute("SELECT reply FROM idempotency_keys LIMIT 1").fetchone()
+    assert b"shown once" not in reply
+
+
+async def test_an_api_key_is_found_by_its_prefix_until_revoked(store, registry, tenant, clock):
+    expires = clock.now + timedelta(days=1)
+    async with store.work(tenant) as work:
+        made = await work.api_keys.add("ci", "prefix1", b"s" * 32, frozenset({Scope.ASSESS}), expires)
+        await work.commit()
+    assert await registry.find_api_key("prefix1") == (made, b"s" * 32)
+    assert await registry.find_api_key("prefix2") is None
+    clock.advance(5)
+    await registry.touch_api_key(made.id)
+    clock.advance(5)
+    await registry.touch_api_key(made.id)
+    (found, _) = await registry.find_api_key("prefix1")
+    assert found.last_used_at == clock.now - timedelta(seconds=5), "written once a minute at most"
+    async with store.work(tenant) as work:
+        revoked = await work.api_keys.revoke(made.id)
+        clock.advance(5)
+        assert (await work.api_keys.revoke(made.id)) == revoked
+        assert await work.api_keys.list() == [revoked]
+        await work.commit()
+    (found, _) = await registry.find_api_key("prefix1")
+    assert found.revoked_at == clock.now - timedelta(seconds=5)
+    async with store.work(tenant) as work:
+        with pytest.raises(NotFound):
+            await work.api_keys.revoke("nobody's")
+
+
+async def test_a_tenant_is_made_once_however_many_ask(registry):
+    answers = await asyncio.gather(*(registry.add_tenant("acme") for _ in range(5)))
+    assert sum(created for _, created in answers) == 1
+    assert len({tenant.id for tenant, _ in answers}) == 1
+    assert [tenant.name for tenant in await registry.list_tenants()].count("acme") == 1
+
+
+async def record(store, tenant, action):
+    async with store.work(tenant) as work:
+        await work.audit.record("key", action, "subject", {"n": 1e20, "text": "é"})
+        await work.commit()
+
+
+async def test_audit_events_form_one_chain_that_shows_every_tampering(
+    store, tenant, master_key, database_urls
+):
+    await asyncio.gather(*(record(store, tenant, f"action {number}") for number in range(6)))
+    assert await audit_finding(database_urls, master_key) == (True, "")
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute(
+            "UPDATE audit_events SET action = 'harmless' WHERE tenant_id = %s AND number = 4", [tenant]
+        )
+    passed, message = await audit_finding(database_urls, master_key)
+    assert not passed
+    assert "event 4" in message
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM audit_events WHERE tenant_id = %s AND number = 3", [tenant])
+    assert "event 3" in (await audit_finding(database_urls, master_key))[1]
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM audit_events WHERE tenant_id = %s", [tenant])
+
+
+async def audit_finding(database_urls, master_key):
+    (finding,) = [it for it in await examine(database_urls.runtime, master_key) if it.name == "audit"]
+    return finding.passed, "" if finding.passed else finding.message
+
+
+async def test_the_doctor_finds_a_sound_database_sound(engine, master_key, tenant, tmp_path, database_urls):
+    findings = await examine(database_urls.runtime, master_key, tmp_path)
+    assert [finding.name for finding in findings] == [
+        "migrations", "role", "row-level security", "keys", "audit", "disk",
+    ]  # fmt: skip
+    assert [finding for finding in findings if not finding.passed] == []
+    await refuse_unsafe(engine, master_key)
+    assert await readiness(engine) == {"database": True, "migrations": True}
+
+
+@pytest.mark.parametrize(("role", "reason"), [("owner", "owns the tables"), ("admin", "superuser")])
+async def test_a_role_that_could_see_everything_is_refused(role, reason, database_urls, master_key, tenant):
+    engine = create_engine(getattr(database_urls, role))
+    try:
+        with pytest.raises(Unavailable, match=reason):
+            await refuse_unsafe(engine, master_key)
+    finally:
+        await engine.dispose()
+
+
+async def test_another_master_key_is_refused_with_what_is_at_stake(engine, master_key, tenant):
+    with pytest.raises(Unavailable, match="cannot be read"):
+        await refuse_unsafe(engine, MasterKey.generate())
+
+
+async def test_a_table_without_row_security_and_an_old_revision_are_refused(
+    engine, database_urls, master_key
+):
+    with psycopg.connect(database_urls.owner) as connection:
+        connection.execute("CREATE TABLE forgotten (tenant_id uuid)")
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+    try:
+        with pytest.raises(Unavailable, match=r"revision 0001.*forgotten"):
+            await refuse_unsafe(engine, master_key)
+        assert await readiness(engine) == {"database": True, "migrations": False}
+    finally:
+        with psycopg.connect(database_urls.owner) as connection:
+            connection.execute("DROP TABLE forgotten")
+            connection.execute("UPDATE alembic_version SET version_num = '0002'")
+
+
+async def test_a_database_that_is_gone_is_unavailable(master_key, clock, registry):
+    from app.persistence.store import PostgresStore
+
+    engine = create_engine("postgresql://nobody@/nothing?host=/tmp/no-such-folder")
+    try:
+        with pytest.raises(Unavailable):
+            async with PostgresStore(engine, master_key, clock).work("tenant") as work:
+                await work.runs.get("x")
+        assert await readiness(engine) == {"database": False, "migrations": False}
+    finally:
+        await engine.dispose()
