@@ -1,0 +1,1 @@
+"""The edge where queued runs are executed: queue, supervised child processes, reaper."""

@@ -1,0 +1,71 @@
+"""A worker: takes runs off the queue and executes each in a child process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.services.ports import Registry, Store
+from app.workers.child import Entry, Limits
+from app.workers.executor import RunExecutor, Worker
+from app.workers.queue import RunQueue
+from app.workers.reaper import Reaper
+from app.workers.supervisor import ChildProcesses, Supervisor
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """How a worker works.
+
+    Attributes
+    ----------
+    limits
+        Memory and wall-clock time of one attempt of a run.
+    slots
+        Runs executed at once, each in its own process.
+    silent_seconds
+        Silence after which a run counts as lost by its worker.
+    preload
+        Modules that every child needs; imported once, before the first run.
+    """
+
+    limits: Limits
+    slots: int = 1
+    silent_seconds: float = 15.0
+    preload: Sequence[str] = ()
+
+
+async def run_worker(
+    store: Store,
+    registry: Registry,
+    conninfo: str,
+    entry: Entry,
+    options: WorkerOptions,
+    stop: asyncio.Event,
+) -> None:
+    """Work off the queue until ``stop`` is set; then give running work back and return.
+
+    Parameters
+    ----------
+    conninfo
+        libpq connection string of the queue's database, for the runtime role.
+    entry
+        Executes a claim inside the child process. It is pickled by name, with its arguments where it
+        is a ``functools.partial``.
+    """
+    children = ChildProcesses(entry, options.limits, options.preload)
+    await children.prepare()
+    worker = Worker(f"{socket.gethostname()}:{os.getpid()}", options.slots, options.silent_seconds, stop)
+    executor = RunExecutor(registry, store, Supervisor(store, children), worker)
+    queue = RunQueue(conninfo, executor.execute, options.slots, options.silent_seconds)
+    reaper = Reaper(registry, queue, options.silent_seconds)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(queue.serve(stop))
+            group.create_task(reaper.serve(stop))
+    finally:
+        stop.set()
+        await executor.drain()

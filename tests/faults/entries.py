@@ -1,0 +1,84 @@
+"""What children do in the tests of supervision; importable by name in a fresh interpreter."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from app.domain.errors import NotSupported
+from app.services.resources import Claim, Progress
+from app.workers.child import Limits
+from app.workers.supervisor import ChildProcesses
+from tests.unit.workers.run_store import TENANT
+
+
+def finish(claim: Claim, report) -> None:
+    for done in range(1, 6):
+        report(Progress(f"stage-{done}", done, 5))
+
+
+def work_until_killed(claim: Claim, report) -> None:
+    report(Progress("computing", 1, 2))
+    while True:
+        time.sleep(0.01)
+
+
+def hold_the_interpreter(claim: Claim, report) -> None:
+    """Compute without ever letting another thread run for long."""
+    report(Progress("computing", 1, 2))
+    while True:
+        sum(range(10_000_000))
+
+
+def use_too_much_memory(claim: Claim, report) -> None:
+    hoard = [np.ones(16 * 1024**2 // 8) for _ in range(1024)]
+    raise AssertionError(len(hoard))
+
+
+def fail_while_tidying_up(claim: Claim, report) -> None:
+    try:
+        use_too_much_memory(claim, report)
+    finally:
+        raise ValueError("cannot tidy up")
+
+
+def start_too_many_threads(claim: Claim, report) -> None:
+    for _ in range(10_000):
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+
+
+def refuse(claim: Claim, report) -> None:
+    raise NotSupported("levels need trees", "use another hierarchy")
+
+
+def break_down(claim: Claim, report) -> None:
+    raise ValueError("cell 'Alice' is not a number")
+
+
+def die(claim: Claim, report) -> None:
+    os._exit(3)
+
+
+def die_twice_then_finish(claim: Claim, report) -> None:
+    if claim.attempt < 3:
+        os._exit(3)
+
+
+def supervise_forever(pid_file: str) -> None:
+    """Be a worker with one child that computes; write the child's process number to a file."""
+    children = ChildProcesses(hold_the_interpreter, Limits(1024**3, 60.0), [])
+
+    async def start() -> None:
+        child = children.start(Claim("run-1", TENANT, 1))
+        async with asyncio.timeout(20):
+            while child.progress is None:  # noqa: ASYNC110 - set by another process
+                await asyncio.sleep(0.01)
+        Path(pid_file).write_text(str(child.pid))  # noqa: ASYNC240 - nothing else waits
+        await asyncio.sleep(60)
+
+    asyncio.run(start())

@@ -1,0 +1,74 @@
+"""Work whose size is real and whose result shows every byte of every block: chains of hashes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from app.persistence.addresses import create_engine
+from app.persistence.encryption import MasterKey
+from app.persistence.store import PostgresStore
+from app.services.fingerprints import sha256_of
+from app.services.resources import Claim, Kind, NewResource, Stored, TenantId
+from app.services.run_execution import Conclusion, RunExecution
+
+LINKS_PER_UNIT = 40_000
+
+
+@dataclass(frozen=True)
+class HashChains:
+    """``n_blocks`` chains of ``units_per_block`` · LINKS_PER_UNIT hashes each."""
+
+    name: str
+    n_blocks: int
+    units_per_block: int
+
+    @property
+    def units(self) -> int:
+        return self.n_blocks * self.units_per_block
+
+    def run_block(self, index: int, tick) -> bytes:
+        digest = f"block {index}".encode()
+        for unit in range(self.units_per_block):
+            for _ in range(LINKS_PER_UNIT):
+                digest = hashlib.sha256(digest).digest()
+            tick(unit + 1)
+        return digest
+
+    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
+        result = {"digests": [block.hex() for block in blocks]}
+        rule = NewResource(Kind.RULE, self.name, sha256_of(result), {}, result)
+        return Conclusion(result, rule)
+
+
+def chains(name: str, n_blocks: int, units_per_block: int) -> NewResource:
+    """The resource whose run computes these chains."""
+    document = {"n_blocks": n_blocks, "units_per_block": units_per_block}
+    return NewResource(Kind.OPTIMISATION, name, sha256_of(document), {}, document)
+
+
+async def _prepare(tenant: TenantId, resource: Stored) -> HashChains:
+    assert resource.document is not None
+    return HashChains(resource.name, **resource.document)
+
+
+@dataclass(frozen=True)
+class ChainEntry:
+    """The child's entry: plain values only, for it travels into the child."""
+
+    runtime_url: str
+    master_key: str
+
+    def __call__(self, claim: Claim, report) -> None:
+        asyncio.run(self._execute(claim, report))
+
+    async def _execute(self, claim: Claim, report) -> None:
+        engine = create_engine(self.runtime_url, pool_size=1)
+        store = PostgresStore(engine, MasterKey.from_text(self.master_key), lambda: datetime.now(UTC))
+        try:
+            await RunExecution(store, {Kind.OPTIMISATION: _prepare}).execute(claim, report)
+        finally:
+            await engine.dispose()

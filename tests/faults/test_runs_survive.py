@@ -1,0 +1,157 @@
+"""Runs whose children, workers and queue are taken away in the middle, on a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from functools import cache
+
+import pytest
+
+from app.services.fingerprints import canonical_json as canonical
+from app.services.resources import Kind, RunState
+from tests.faults.conftest import SILENT_SECONDS
+from tests.faults.hash_chains import HashChains
+from tests.processes import is_alive
+
+pytestmark = pytest.mark.anyio
+
+BLOCKS, UNITS = 10, 32
+TOTAL = BLOCKS * UNITS
+
+
+@cache
+def undisturbed(blocks: int = BLOCKS, units: int = UNITS) -> bytes:
+    """The result computed without any run."""
+    work = HashChains("", blocks, units)
+    return canonical(work.conclude([work.run_block(index, lambda _: None) for index in range(blocks)]).result)
+
+
+async def test_killing_the_child_then_the_worker_changes_no_byte_of_the_result(bench, start_worker):
+    first = start_worker()
+    quiet_id = await bench.start_run("quiet", 2, 8)
+    quiet = await bench.result_bytes(quiet_id)
+    run_id = await bench.start_run("disturbed", BLOCKS, UNITS)
+
+    await bench.until_done(run_id, TOTAL // 5)
+    (child,) = first.children()
+    child.kill()
+    await bench.until(run_id, lambda run: run.attempt == 2)
+
+    await bench.until_done(run_id, TOTAL // 2)
+    (child,) = first.children()
+    first.process.kill()
+    await asyncio.sleep(1.0)
+    assert not is_alive(child)
+
+    start_worker()
+    disturbed = await bench.result_bytes(run_id)
+    assert (await bench.run(run_id)).attempt == 3
+    async with bench.store.work(bench.tenant) as work:
+        rule = await work.resources.get(Kind.RULE, "disturbed")
+    assert quiet == undisturbed(2, 8)
+    assert disturbed == undisturbed()
+    assert canonical(rule.document) == disturbed
+
+
+async def test_a_killed_worker_loses_no_finished_block(bench, start_worker):
+    worker = start_worker()
+    run_id = await bench.start_run("blocks", BLOCKS, UNITS)
+    await bench.until_done(run_id, TOTAL // 2)
+    worker.process.kill()
+    async with bench.store.work(bench.tenant) as work:
+        saved = await work.runs.blocks(run_id)
+    assert len(saved) >= BLOCKS // 2 - 1
+    start_worker()
+    await bench.result_bytes(run_id)
+    stages = [event.data async for event in bench.service.events(bench.actor, run_id)]
+    done = [data["done"] for data in stages if "done" in data]
+    assert done == sorted(done)
+
+
+async def test_a_worker_that_comes_back_from_a_pause_overwrites_nothing(bench, start_worker):
+    paused = start_worker()
+    run_id = await bench.start_run("paused", BLOCKS, UNITS)
+    await bench.until_done(run_id, TOTAL // 5)
+    (child,) = paused.children()
+    child.suspend()
+    paused.process.suspend()
+
+    start_worker()
+    await bench.until(run_id, lambda run: run.attempt == 2)
+    child.resume()
+    paused.process.resume()
+    async with asyncio.timeout(10):
+        while is_alive(child):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.05)
+
+    assert await bench.result_bytes(run_id) == undisturbed()
+    assert (await bench.run(run_id)).attempt == 2
+    events = [event async for event in bench.service.events(bench.actor, run_id)]
+    assert events[-1].data["state"] == "succeeded"
+    assert [event.data["attempt"] for event in events if "attempt" in event.data] == [1, 2]
+
+
+async def test_a_cancel_takes_at_most_a_second_and_leaves_no_child(bench, start_worker):
+    worker = start_worker()
+    run_id = await bench.start_run("cancelled", BLOCKS, UNITS)
+    await bench.until_done(run_id, 1)
+    (child,) = worker.children()
+    asked = time.monotonic()
+    await bench.service.cancel(bench.actor, run_id)
+    run = await bench.service.wait(bench.actor, run_id, 10.0)
+    assert run.state is RunState.CANCELLED
+    assert time.monotonic() - asked <= 1.0
+    assert not is_alive(child)
+    async with bench.store.work(bench.tenant) as work:
+        assert await work.runs.blocks(run_id) == {}
+
+
+async def test_a_worker_asked_to_stop_returns_its_run_unblamed(bench, start_worker):
+    worker = start_worker()
+    run_id = await bench.start_run("returned", BLOCKS, UNITS)
+    await bench.until_done(run_id, TOTAL // 5)
+    asked = time.monotonic()
+    worker.process.send_signal(signal.SIGTERM)
+    assert worker.process.wait(10) == 0
+    assert time.monotonic() - asked < 5
+    run = await bench.run(run_id)
+    assert (run.state, run.attempt) == (RunState.QUEUED, 0)
+
+    start_worker()
+    assert await bench.result_bytes(run_id) == undisturbed()
+    assert (await bench.run(run_id)).attempt == 1
+
+
+async def test_a_run_without_a_job_is_found(bench, start_worker):
+    run_id = await bench.start_run("jobless", 2, 2, enqueue=False)
+    start_worker()
+    await bench.result_bytes(run_id)
+
+
+async def test_a_run_lost_three_times_fails_and_says_so(bench, registry, start_worker):
+    run_id = await bench.start_run("lost", 2, 2, enqueue=False)
+    for _ in range(3):
+        claim = await registry.claim(run_id, "dead worker", 0.0)
+        assert claim is not None
+    start_worker()
+    run = await bench.until(run_id, lambda run: run.state.is_final, SILENT_SECONDS + 20)
+    assert run.state is RunState.FAILED
+    assert run.error["code"] == "worker-lost"
+
+
+async def test_progress_is_told_often_never_backwards_and_can_be_resumed(bench, start_worker):
+    start_worker()
+    run_id = await bench.start_run("told", BLOCKS, UNITS)
+    events = [event async for event in bench.service.events(bench.actor, run_id)]
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    progress = [event.data for event in events if event.type == "progress"]
+    done = [data["done"] for data in progress]
+    assert done == sorted(done)
+    assert len(set(done)) >= 5
+    assert all(data["stage"] and data["total"] in (1, TOTAL) for data in progress)
+    assert any(data["rate"] for data in progress)
+    half = len(events) // 2
+    rest = [event async for event in bench.service.events(bench.actor, run_id, after=half)]
+    assert rest == events[half:]

@@ -1,0 +1,126 @@
+"""The product as it is run, with a real search: its worker's processes are taken away in the middle."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.cli.journey import load_journey
+from app.cli.progress import Silent
+from app.cli.walk import Walk
+from app.client import Client, ProblemError, Run
+from app.main import operations
+from app.samples.files import JOURNEY, write_sample
+from app.services.fingerprints import canonical_json
+from app.settings import Settings
+from tests.processes import command_line, grandchildren, is_alive
+
+MEMBERS, ENTITIES = 6_000, 10_000
+
+
+class Service:
+    """The running product, loaded with the sample."""
+
+    def __init__(self, client: Client, question: dict) -> None:
+        self.client = client
+        self.question = question
+
+    def optimise(self, name: str, floor: float) -> str:
+        """Ask for the best rule of every record by branch and bound: seconds of work in many blocks."""
+        body = self.question | {
+            "name": name,
+            "objective": {"kind": "min_risk", "utility_floor": floor},
+            "scope": "record_level",
+            "solver": "branch_and_bound",
+        }
+        return self.client.optimisations.start_run(body).id
+
+    def result_bytes(self, run_id: str) -> bytes:
+        run = self.client.runs.wait(run_id)
+        assert run.state == "succeeded", run
+        return canonical_json(self.client.runs.result(run_id))
+
+    def until_done(self, run_id: str, share: float) -> Run:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            run = self.client.runs.get(run_id)
+            assert not run.is_final, f"too late to disturb the run: {run}"
+            if run.progress is not None and run.progress.done >= share * run.progress.total:
+                return run
+            time.sleep(0.02)
+        raise AssertionError(f"still waiting for the run: {run}")
+
+
+@pytest.fixture(scope="module")
+def service(short_folder: Path) -> Iterator[Service]:
+    folder = short_folder / secrets.token_hex(4)
+    folder.mkdir(mode=0o711)
+    running = operations(Settings()).start_service(folder / "home")
+    try:
+        write_sample(folder / "data", MEMBERS, ENTITIES)
+        with Client(running.base_url, running.api_key) as client:
+            walk = Walk(client, load_journey(folder / "data" / JOURNEY), folder / "release.csv", Silent())
+            walk.load()
+            yield Service(client, dict(walk.question()))
+    finally:
+        running.stop()
+
+
+def worker_process() -> psutil.Process:
+    """The worker that this test's service has started."""
+    for process in psutil.Process().children():
+        if command_line(process)[-1:] == ["worker"]:
+            return process
+    raise AssertionError("no worker runs")
+
+
+def test_a_cancel_over_http_takes_at_most_a_second(service: Service):
+    run_id = service.optimise("cancelled", 7.0)
+    service.until_done(run_id, 0.05)
+    (child,) = grandchildren(worker_process())
+    asked = time.monotonic()
+    service.client.runs.cancel(run_id)
+    run = service.client.runs.get(run_id, wait_seconds=10)
+    assert time.monotonic() - asked <= 1.0
+    assert run.state == "cancelled"
+    assert not is_alive(child)
+    with pytest.raises(ProblemError) as refused:
+        service.client.runs.result(run_id)
+    assert refused.value.code == "conflict"
+
+
+def test_a_search_gives_the_same_bytes_however_its_processes_end(service: Service):
+    run_id = service.optimise("survivor", 8.0)
+    worker = worker_process()
+    service.until_done(run_id, 0.1)
+    (child,) = grandchildren(worker)
+    child.kill()
+    service.until_done(run_id, 0.5)
+    (child,) = grandchildren(worker)
+    command, environment = worker.cmdline(), worker.environ()
+    worker.terminate()
+    worker.wait(15)
+    assert not is_alive(child)
+    assert service.client.runs.get(run_id).state == "queued"
+
+    successor = subprocess.Popen(command, env=environment, cwd=os.getcwd())
+    try:
+        disturbed = service.result_bytes(run_id)
+        assert service.client.runs.get(run_id).attempt == 2
+
+        service.client.rules.delete("survivor")
+        service.client.optimisations.delete("survivor")
+        again = service.optimise("survivor", 8.0)
+        assert again != run_id
+        assert service.result_bytes(again) == disturbed
+        assert service.client.runs.get(again).attempt == 1
+    finally:
+        successor.terminate()
+        successor.wait(15)

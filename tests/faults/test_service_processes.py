@@ -1,0 +1,72 @@
+"""What a service leaves behind when it is killed: nothing that works on."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.main import operations
+from app.settings import Settings
+from tests.faults.conftest import ROOT
+from tests.processes import command_line, descendants, is_alive
+
+
+@pytest.fixture
+def serving(short_folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """``serve`` with a database and a worker of its own."""
+    folder = short_folder / secrets.token_hex(4)
+    folder.mkdir(mode=0o711)
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment |= {"PRIVACY_RISK_HOME": str(folder / "home"), "PRIVACY_RISK_PORT": "0"}
+    served = subprocess.Popen([sys.executable, "-m", "app", "serve"], cwd=ROOT, env=environment)
+    try:
+        yield served
+    finally:
+        served.kill()
+        served.wait()
+        # The next program that needs the database takes it over, and stops it when it is done.
+        operations(Settings(home=folder / "home")).doctor()
+
+
+def until(found: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not found() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert found()
+
+
+def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Popen[bytes]):
+    """Its database too: a service manager asks by this signal, and starts it again some time."""
+    service = psutil.Process(serving.pid)
+    until(lambda: any(command_line(one)[-1:] == ["worker"] for one in service.children()), 30)
+    started = descendants(service)
+    assert any("postgres" in " ".join(command_line(one)) for one in started)
+    serving.terminate()
+    assert serving.wait(20) == 0
+    until(lambda: not any(is_alive(one) for one in started), 5)
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Popen[bytes], sig: int):
+    """Even if that is killed, and so can tell nobody."""
+    service = psutil.Process(serving.pid)
+
+    def workers() -> list[psutil.Process]:
+        return [one for one in service.children() if command_line(one)[-1:] == ["worker"]]
+
+    until(lambda: bool(workers()), 30)
+    (worker,) = workers()
+    until(lambda: any("forkserver" in " ".join(command_line(one)) for one in worker.children()), 30)
+    below = descendants(worker)
+    serving.send_signal(sig)
+    serving.wait(20)
+    until(lambda: not any(is_alive(process) for process in [worker, *below]), 10)

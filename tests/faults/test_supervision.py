@@ -1,0 +1,311 @@
+"""Children that crash, hoard, dawdle or lose their worker: what becomes of them and of their run."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.services.resources import Claim, RunState
+from app.workers.child import Limits
+from app.workers.executor import RunExecutor, Worker
+from app.workers.supervisor import ChildProcesses, Ending, Supervisor
+from tests.faults import entries
+from tests.processes import command_line, descendants, is_alive
+from tests.unit.workers.run_store import MemoryRuns
+
+MIB = 1024**2
+ROOT = Path(__file__).parents[2]
+
+
+class Bench:
+    """A worker around an in-memory store, its children real."""
+
+    def __init__(self, entry, memory: int = 1024 * MIB, seconds: float = 60.0, slots: int = 1) -> None:
+        self.store = MemoryRuns()
+        self.store.add_run()
+        self.stop = asyncio.Event()
+        children = ChildProcesses(entry, Limits(memory, seconds), [])
+        self.supervisor = Supervisor(self.store, children)
+        worker = Worker("worker", slots, 15.0, self.stop)
+        self.executor = RunExecutor(self.store, self.store, self.supervisor, worker)
+
+    @property
+    def run(self):
+        return self.store.state.runs["run-1"]
+
+    async def claim(self) -> Claim:
+        claim = await self.store.claim("run-1", "worker", 15.0)
+        assert claim is not None
+        return claim
+
+    async def until(self, condition) -> None:
+        async with asyncio.timeout(20):
+            while not condition():  # noqa: ASYNC110 - the condition looks at other processes
+                await asyncio.sleep(0.005)
+
+
+def children_of_tests() -> list[psutil.Process]:
+    """The processes of runs: children of this process's fork server, not those of another tier's database."""
+    servers = [
+        p for p in psutil.Process().children() if "multiprocessing.forkserver" in " ".join(command_line(p))
+    ]
+    return [child for server in servers for child in descendants(server)]
+
+
+def execute(bench: Bench) -> None:
+    asyncio.run(bench.executor.execute("run-1"))
+
+
+async def attempt(bench: Bench):
+    return await bench.supervisor.attempt(await bench.claim(), bench.stop)
+
+
+@pytest.fixture(autouse=True)
+def _no_child_survives():
+    yield
+    assert children_of_tests() == []
+
+
+def test_a_child_that_returns_has_finished():
+    assert asyncio.run(attempt(Bench(entries.finish))).ending is Ending.FINISHED
+
+
+def test_an_error_of_the_product_becomes_the_runs_error():
+    bench = Bench(entries.refuse)
+    execute(bench)
+    assert bench.run.state is RunState.FAILED
+    assert bench.run.error == {
+        "code": "not-supported",
+        "message": "levels need trees",
+        "remedy": "use another hierarchy",
+    }
+    assert bench.run.attempt == 1
+
+
+def test_an_unforeseen_error_tells_its_type_and_nothing_of_the_data(capsys):
+    bench = Bench(entries.break_down)
+    execute(bench)
+    assert bench.run.error["code"] == "internal-error"
+    assert "ValueError" in bench.run.error["message"]
+    assert "Alice" not in str(bench.run.error)
+    logged = capsys.readouterr().out
+    assert "break_down" in logged
+    assert "Alice" not in logged
+
+
+@pytest.mark.parametrize(
+    "entry", [entries.use_too_much_memory, entries.fail_while_tidying_up, entries.start_too_many_threads]
+)
+def test_memory_beyond_the_limit_fails_the_run_and_states_the_limit(entry):
+    bench = Bench(entry, memory=512 * MIB)
+    execute(bench)
+    assert bench.run.state is RunState.FAILED
+    assert bench.run.error["code"] == "memory-limit"
+    assert "512 MiB" in bench.run.error["message"]
+
+
+def test_a_child_never_holds_more_memory_than_the_limit():
+    async def main() -> float:
+        bench = Bench(entries.use_too_much_memory, memory=512 * MIB)
+        task = asyncio.create_task(attempt(bench))
+        peak = 0
+        while not task.done():
+            for process in children_of_tests():
+                try:
+                    peak = max(peak, process.memory_info().rss)
+                except psutil.NoSuchProcess:
+                    continue
+            await asyncio.sleep(0.001)
+        return peak / MIB
+
+    peak = asyncio.run(main())
+    assert 100 < peak <= 512
+
+
+def test_a_run_beyond_its_time_fails_and_its_child_is_dead():
+    bench = Bench(entries.work_until_killed, seconds=0.5)
+    execute(bench)
+    assert bench.run.error["code"] == "time-limit"
+    assert bench.run.attempt == 1
+
+
+def test_a_child_that_dies_is_replaced():
+    bench = Bench(entries.die_twice_then_finish)
+    execute(bench)
+    assert bench.run.attempt == 3
+    assert bench.run.state is RunState.RUNNING  # this entry leaves without storing a result
+
+
+def test_a_child_that_always_dies_fails_the_run_after_three_attempts():
+    bench = Bench(entries.die)
+    execute(bench)
+    assert bench.run.state is RunState.FAILED
+    assert bench.run.error["code"] == "worker-lost"
+    assert bench.run.attempt == 3
+
+
+def test_a_run_lost_by_three_workers_is_not_tried_again():
+    bench = Bench(entries.die)
+    bench.store._set("run-1", attempt=3)
+    execute(bench)
+    assert bench.run.error["code"] == "worker-lost"
+    assert bench.store.heartbeats == []
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_killed_child_is_noticed_at_once(sig):
+    async def main():
+        bench = Bench(entries.work_until_killed)
+        task = asyncio.create_task(attempt(bench))
+        await bench.until(lambda: bench.run.progress is not None)
+        (process,) = children_of_tests()
+        process.send_signal(sig)
+        async with asyncio.timeout(2):
+            return await task
+
+    assert asyncio.run(main()).ending is Ending.LOST
+
+
+@pytest.mark.parametrize("entry", [entries.work_until_killed, entries.hold_the_interpreter])
+def test_a_cancel_takes_at_most_a_second(entry):
+    async def main() -> float:
+        bench = Bench(entry)
+        task = asyncio.create_task(bench.executor.execute("run-1"))
+        await bench.until(lambda: bench.run.progress is not None)
+        asked = time.monotonic()
+        await bench.store.request_cancel("run-1")
+        await bench.until(lambda: bench.run.state is RunState.CANCELLED)
+        seconds = time.monotonic() - asked
+        assert children_of_tests() == []
+        await task
+        return seconds
+
+    assert asyncio.run(main()) <= 1.0
+
+
+def test_a_stopping_worker_gives_the_run_back_with_the_attempt_unspent():
+    async def main() -> Bench:
+        bench = Bench(entries.work_until_killed)
+        task = asyncio.create_task(bench.executor.execute("run-1"))
+        await bench.until(lambda: bench.run.progress is not None)
+        bench.stop.set()
+        await task
+        return bench
+
+    bench = asyncio.run(main())
+    assert (bench.run.state, bench.run.attempt) == (RunState.QUEUED, 0)
+    assert bench.store.state.queue == ["run-1"]
+
+
+def test_a_child_that_a_service_manager_kills_with_its_worker_spends_no_attempt():
+    async def main() -> Bench:
+        bench = Bench(entries.work_until_killed)
+        task = asyncio.create_task(bench.executor.execute("run-1"))
+        await bench.until(lambda: bench.run.progress is not None)
+        (process,) = children_of_tests()
+        process.terminate()
+        await asyncio.sleep(0.05)
+        bench.stop.set()
+        await task
+        return bench
+
+    assert asyncio.run(main()).run.attempt == 0
+
+
+def test_a_worker_executes_as_many_runs_at_once_as_it_has_slots_and_none_twice():
+    async def main() -> None:
+        bench = Bench(entries.work_until_killed, slots=2)
+        names = ["run-1", "run-2", "run-3"]
+        for name in names[1:]:
+            bench.store.add_run(name)
+        jobs = [asyncio.create_task(bench.executor.execute(name)) for name in [*names, "run-1"]]
+        runs = bench.store.state.runs
+        await bench.until(lambda: all(runs[name].progress for name in names[:2]))
+        assert len(children_of_tests()) == 2
+        assert runs["run-3"].state is RunState.QUEUED
+
+        await bench.store.request_cancel("run-1")
+        await bench.until(lambda: runs["run-3"].progress is not None)
+        assert runs["run-1"].state is RunState.CANCELLED
+        assert len(children_of_tests()) == 2
+        bench.stop.set()
+        await asyncio.gather(*jobs)
+        assert [runs[name].attempt for name in names] == [1, 0, 0]
+
+    asyncio.run(main())
+
+
+def test_work_goes_on_when_the_queue_lets_go_of_its_job():
+    async def main() -> None:
+        bench = Bench(entries.work_until_killed)
+        job = asyncio.create_task(bench.executor.execute("run-1"))
+        await bench.until(lambda: bench.run.progress is not None)
+        job.cancel()
+        await asyncio.sleep(0.2)
+        assert job.cancelled()
+        assert len(children_of_tests()) == 1
+        bench.stop.set()
+        await bench.executor.drain()
+        assert bench.run.state is RunState.QUEUED
+
+    asyncio.run(main())
+
+
+def test_a_newer_attempt_elsewhere_ends_the_child_and_is_left_alone():
+    async def main() -> Bench:
+        bench = Bench(entries.work_until_killed)
+        task = asyncio.create_task(bench.executor.execute("run-1"))
+        await bench.until(lambda: bench.run.progress is not None)
+        bench.store._set("run-1", attempt=2)
+        await task
+        return bench
+
+    bench = asyncio.run(main())
+    assert (bench.run.state, bench.run.attempt) == (RunState.RUNNING, 2)
+
+
+def test_a_run_outlives_a_database_that_is_away_for_a_while():
+    async def main() -> Bench:
+        bench = Bench(entries.work_until_killed)
+        task = asyncio.create_task(bench.executor.execute("run-1"))
+        await bench.until(lambda: bench.run.progress is not None)
+        bench.store.away = True
+        await asyncio.sleep(1.0)
+        assert not task.done()
+        bench.store.away = False
+        beats = len(bench.store.heartbeats)
+        await bench.until(lambda: len(bench.store.heartbeats) > beats)
+        await bench.store.request_cancel("run-1")
+        await task
+        return bench
+
+    assert asyncio.run(main()).run.state is RunState.CANCELLED
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
+def test_a_child_dies_with_its_worker(tmp_path, sig):
+    pid_file = tmp_path / "pid"
+    code = f"from tests.faults.entries import supervise_forever; supervise_forever({str(pid_file)!r})"
+    worker = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    try:
+        deadline = time.monotonic() + 20
+        while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child = psutil.Process(int(pid_file.read_text()))
+        assert child.is_running()
+        worker.send_signal(sig)
+        worker.wait(5)
+        deadline = time.monotonic() + 1.0
+        while is_alive(child) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not is_alive(child)
+    finally:
+        worker.kill()
+        worker.wait()

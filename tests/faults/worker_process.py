@@ -1,0 +1,39 @@
+"""A worker as a process: ``python -m tests.faults.worker_process URL MASTER_KEY SILENT_SECONDS``."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from datetime import UTC, datetime
+
+from app.persistence.addresses import create_engine, libpq_url
+from app.persistence.encryption import MasterKey
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
+from app.workers.child import Limits
+from app.workers.worker import WorkerOptions, run_worker
+from tests.faults.hash_chains import ChainEntry
+
+
+async def main(url: str, key_text: str, silent_seconds: float) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    engine = create_engine(url)
+    key, clock = MasterKey.from_text(key_text), lambda: datetime.now(UTC)
+    options = WorkerOptions(
+        Limits(1024**3, 120.0), silent_seconds=silent_seconds, preload=["tests.faults.hash_chains"]
+    )
+    await run_worker(
+        PostgresStore(engine, key, clock),
+        PostgresRegistry(engine, key, clock),
+        libpq_url(url),
+        ChainEntry(url, key_text),
+        options,
+        stop,
+    )
+    await engine.dispose()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2], float(sys.argv[3])))

@@ -1,0 +1,38 @@
+"""Looking at other processes, any of which may end while it is looked at."""
+
+from __future__ import annotations
+
+import contextlib
+
+import psutil
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """A dead process without a parent to bury it (a container's first process may not) is not alive."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """Its command and arguments, or nothing once it has ended, buried or not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.cmdline()
+    return []
+
+
+def descendants(process: psutil.Process) -> list[psutil.Process]:
+    """The living processes below this one; none once it has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [one for one in process.children(recursive=True) if is_alive(one)]
+    return []
+
+
+def grandchildren(process: psutil.Process) -> list[psutil.Process]:
+    """The living processes that this one has not started itself."""
+    below = []
+    for one in descendants(process):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if one.ppid() != process.pid:
+                below.append(one)
+    return below

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from app.domain.errors import Conflict
+from app.services import run_execution
+from app.services.ports import Fenced
+from app.services.resources import Claim, Kind, NewResource, Progress, RunState
+from app.services.run_execution import Conclusion, RunExecution
+from tests.unit.workers.run_store import TENANT, MemoryRuns
+
+
+class Interrupted(Exception):
+    pass
+
+
+@dataclass
+class Squares:
+    """Adds the squares of 0…11, four to a block, and remembers which blocks it was asked for."""
+
+    dies_in: int | None = None
+    rule_sha256: str | None = None
+    n_blocks: int = 3
+    units: int = 12
+
+    def __post_init__(self) -> None:
+        self.asked: list[int] = []
+
+    def run_block(self, index: int, tick) -> bytes:
+        self.asked.append(index)
+        total = 0
+        for done in range(4):
+            if index == self.dies_in and done == 2:
+                raise Interrupted
+            total += (4 * index + done) ** 2
+            tick(done + 1)
+        return str(total).encode()
+
+    def conclude(self, blocks) -> Conclusion:
+        rule = None
+        if self.rule_sha256:
+            rule = NewResource(Kind.RULE, "name-run-1", self.rule_sha256, {}, {})
+        return Conclusion({"sum": sum(int(block) for block in blocks)}, rule)
+
+
+@pytest.fixture
+def store() -> MemoryRuns:
+    store = MemoryRuns()
+    store.add_run()
+    return store
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch) -> None:
+    monkeypatch.setattr(run_execution, "FIRST_PAUSE_SECONDS", 0.0)
+
+
+def execute(store: MemoryRuns, work: Squares, claim: Claim | None = None) -> list[Progress]:
+    told: list[Progress] = []
+
+    async def prepare(tenant, resource) -> Squares:
+        assert (tenant, resource.kind) == (TENANT, Kind.OPTIMISATION)
+        return work
+
+    async def main() -> None:
+        taken = claim or await store.claim("run-1", "worker", 1.0)
+        await RunExecution(store, {Kind.OPTIMISATION: prepare}).execute(taken, told.append)
+
+    try:
+        asyncio.run(main())
+    except Interrupted:
+        run = store.state.runs["run-1"]
+        asyncio.run(store.heartbeat(Claim("run-1", TENANT, run.attempt), told[-1]))
+        asyncio.run(store.release(Claim("run-1", TENANT, run.attempt), spend_attempt=True))
+    return told
+
+
+def test_a_run_succeeds_with_the_combined_blocks(store):
+    execute(store, Squares())
+    assert store.state.runs["run-1"].state is RunState.SUCCEEDED
+    assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_a_second_attempt_computes_only_the_blocks_that_are_missing(store):
+    execute(store, Squares(dies_in=2))
+    second = Squares()
+    execute(store, second)
+    assert second.asked == [2]
+    assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_blocks_of_another_cut_are_computed_again(store):
+    execute(store, Squares(dies_in=2))
+
+    @dataclass
+    class Halves(Squares):
+        n_blocks: int = 2
+        units: int = 12
+
+        def run_block(self, index: int, tick) -> bytes:
+            return str(sum(i**2 for i in range(6 * index, 6 * index + 6))).encode()
+
+    execute(store, Halves())
+    assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_progress_never_goes_back_over_attempts(store):
+    told = execute(store, Squares(dies_in=1)) + execute(store, Squares(dies_in=1)) + execute(store, Squares())
+    done = [progress.done for progress in told]
+    assert done == sorted(done)
+    assert done[-1] == told[-1].total == 12
+
+
+def test_progress_names_its_stages_in_order(store):
+    told = execute(store, Squares())
+    stages = list(dict.fromkeys(progress.stage for progress in told))
+    assert stages == ["loading", "computing", "finishing"]
+    assert all(p.rate is None or p.rate > 0 for p in told)
+
+
+def test_an_outdated_claim_can_neither_save_a_block_nor_finish(store):
+    asyncio.run(store.claim("run-1", "other", 1.0))
+    with pytest.raises(Fenced):
+        execute(store, Squares(), Claim("run-1", TENANT, 0))
+    assert store.state.blocks["run-1"] == {}
+    assert store.state.runs["run-1"].state is RunState.RUNNING
+
+
+def test_a_store_that_is_away_for_a_while_costs_nothing(store):
+    claim = asyncio.run(store.claim("run-1", "worker", 1.0))
+    store.outages = 2
+    work = Squares()
+    execute(store, work, claim)
+    assert work.asked == [0, 1, 2]
+    assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_the_optimal_rule_is_stored_with_the_result(store):
+    execute(store, Squares(rule_sha256="a"))
+    assert store.state.resources[Kind.RULE, "name-run-1"].sha256 == "a"
+
+
+def test_a_rule_name_taken_meanwhile_keeps_the_answer_for_the_next_asking(store):
+    asyncio.run(store.add(NewResource(Kind.RULE, "name-run-1", "other", {}, {})))
+    with pytest.raises(Conflict, match="name-run-1"):
+        execute(store, Squares(rule_sha256="a"))
+    assert store.state.results["optimisation", "input"] == {"sum": 506}
+    assert "run-1" not in store.state.run_results
