@@ -1,0 +1,1 @@
+"""The HTTP edge: routers, schemas, problems and authentication, and nothing else."""

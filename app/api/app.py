@@ -1,0 +1,87 @@
+"""Puts the HTTP edge together: routes, layers and pages around the use cases."""
+
+from __future__ import annotations
+
+from typing import Final, TextIO
+
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
+from app.api import health, pages
+from app.api.access_log import request_log
+from app.api.handlers import install_handlers
+from app.api.health import Readiness
+from app.api.metrics import RequestMetrics
+from app.api.middleware import BodyLimit, RequestFrame
+from app.api.openapi import DESCRIPTION, TAGS, VERSION, document_of, operation_id
+from app.api.routers import ROUTERS, UPLOAD_PATHS
+from app.api.services import Services
+from app.services.ports import Store
+
+DEFAULT_BODY_BYTES: Final = 16 * 1024**2
+"""Largest body other than an upload: hierarchies and look-up tables of some hundred thousand values."""
+
+
+def create_app(
+    services: Services,
+    store: Store,
+    readiness: Readiness,
+    *,
+    max_upload_bytes: int,
+    max_body_bytes: int = DEFAULT_BODY_BYTES,
+    registry: CollectorRegistry | None = None,
+    log_stream: TextIO | None = None,
+) -> FastAPI:
+    """The application.
+
+    Parameters
+    ----------
+    services
+        The use cases.
+    store
+        Where idempotent replies are kept.
+    readiness
+        Asks the parts that the service depends on.
+    max_upload_bytes, max_body_bytes
+        Largest body of an upload and of any other request.
+    registry
+        Where the counters of requests are registered; a registry of its own if None.
+    log_stream
+        Where the access log goes; standard error if None.
+    """
+    app = routed_app()
+    app.state.services = services
+    app.state.store = store
+    app.state.readiness = readiness
+    # Layers are entered in the reverse of the order in which they are added.
+    app.add_middleware(
+        BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS
+    )
+    app.add_middleware(
+        RequestFrame,
+        metrics=RequestMetrics(registry or CollectorRegistry()),
+        log=request_log(log_stream),
+    )
+    return app
+
+
+def routed_app() -> FastAPI:
+    """The routes and their document, without anything that does the work."""
+    app = FastAPI(
+        title="privacy-risk",
+        version=VERSION,
+        description=DESCRIPTION,
+        openapi_tags=TAGS,
+        docs_url=None,
+        redoc_url=None,
+        # Its records hold the messages of exceptions, which may hold personal data.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        generate_unique_id_function=operation_id,
+    )
+    install_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.include_router(health.router)
+    pages.install_pages(app)
+    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
+    return app

@@ -1,0 +1,68 @@
+"""Who asks: a bearer API key becomes an Actor, once per request; a missing scope is named."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
+from starlette.requests import Request
+
+from app.domain.errors import Unauthenticated
+from app.services.access import require
+from app.services.resources import Actor, Scope
+from app.services.tenants import TenantService
+
+_bearer = HTTPBearer(
+    scheme_name="api_key",
+    bearerFormat="prefix.secret",
+    description="An API key, as `bootstrap` or `POST /v1/api-keys` showed it once.",
+    auto_error=False,
+)
+
+
+async def authenticate(request: Request) -> Actor:
+    """The actor of the request's key; kept with the request, so that it is looked up once."""
+    known: Actor | None = getattr(request.state, "actor", None)
+    if known is not None:
+        return known
+    credentials = await _bearer(request)
+    if credentials is None:
+        raise Unauthenticated(
+            "The request carries no API key.", "Send the header Authorization: Bearer <prefix>.<secret>."
+        )
+    tenants: TenantService = request.app.state.services.tenants
+    actor = await tenants.authenticate(credentials.credentials)
+    request.state.actor = actor
+    return actor
+
+
+async def actor_with_scopes(
+    request: Request,
+    scopes: SecurityScopes,
+    _: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Actor:
+    """The actor of the request, who has all the scopes; the framework documents them."""
+    actor = await authenticate(request)
+    for scope in scopes.scopes:
+        require(actor, Scope(scope))
+    return actor
+
+
+AnyKey = Annotated[Actor, Security(actor_with_scopes)]
+"""The actor of any valid key."""
+
+DataReader = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.DATA_READ.value])]
+"""An actor who may see values of cells."""
+
+DataWriter = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.DATA_WRITE.value])]
+"""An actor who may create and delete data and what describes them."""
+
+Assessor = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.ASSESS.value])]
+"""An actor who may score, optimise and release."""
+
+Administrator = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.ADMIN.value])]
+"""An actor who may manage the keys of the tenant."""
+
+Operator = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.OPERATOR.value])]
+"""An actor who may manage tenants."""

@@ -1,0 +1,289 @@
+"""The examples of the document: one small journey, each step of which uses what earlier ones made.
+
+They are run in their order by a test, and are what a newcomer sends with "Try it out".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Examples = dict[str, Any]
+
+
+def names(*chosen: str) -> Examples:
+    """Names of resources as examples of a parameter."""
+    return {name: {"value": name} for name in chosen}
+
+
+def _bodies(*bodies: dict[str, Any], **summaries: str) -> Examples:
+    return {
+        body["name"]: {"summary": summaries.get(body["name"].replace("-", "_"), body["name"]), "value": body}
+        for body in bodies
+    }
+
+
+CITY_CSV: Final = """\
+West Lafayette;Tippecanoe;Indiana;Midwest
+Lafayette;Tippecanoe;Indiana;Midwest
+Gary;Lake;Indiana;Midwest
+Chicago;Cook;Illinois;Midwest
+Evanston;Cook;Illinois;Midwest
+Boston;Suffolk;Massachusetts;Northeast
+Cambridge;Middlesex;Massachusetts;Northeast
+Albany;Albany County;New York;Northeast
+"""
+
+MEMBERS_CSV: Final = """\
+member_id,city,race,birth_date,income
+m-01,West Lafayette,White,1975-05-10,52000
+m-02,West Lafayette,White,1975-08-21,61000
+m-03,Lafayette,White,1975-03-02,48000
+m-04,Lafayette,Black,1971-11-30,45000
+m-05,Gary,Black,1971-02-14,39000
+m-06,Chicago,White,1978-07-04,83000
+m-07,Chicago,Chinese,1978-12-09,97000
+m-08,Evanston,Japanese,1979-01-17,120000
+m-09,Boston,White,1970-06-25,74000
+m-10,Cambridge,Chinese,1973-09-12,105000
+m-11,Cambridge,White,1973-10-01,68000
+m-12,Albany,Black,1976-04-18,
+"""
+
+CENSUS_CSV: Final = """\
+person_id,age,gender,zip,race,education
+p-001,44,female,47906,White,Bachelor
+p-002,44,male,47906,White,Master
+p-003,44,female,47906,White,High school
+p-004,45,male,47901,White,High school
+p-005,45,female,47901,White,Bachelor
+p-006,48,female,47901,Black,Bachelor
+p-007,48,male,47901,Black,High school
+p-008,49,male,46402,Black,High school
+p-009,49,female,46402,Black,Bachelor
+p-010,41,male,60601,White,Master
+p-011,41,female,60601,White,Doctorate
+p-012,41,female,60601,Chinese,Master
+p-013,41,male,60201,Japanese,Doctorate
+p-014,49,female,02108,White,Bachelor
+p-015,49,male,02108,White,Master
+p-016,46,female,02139,Chinese,Doctorate
+p-017,46,male,02139,White,Bachelor
+p-018,46,female,02139,White,Master
+p-019,43,male,12207,Black,Bachelor
+p-020,43,female,12207,Black,High school
+"""
+
+HIERARCHIES: Final = _bodies(
+    {
+        "name": "city",
+        "definition": {"kind": "rows", "rows": [line.split(";") for line in CITY_CSV.splitlines()]},
+    },
+    {
+        "name": "race",
+        "definition": {
+            "kind": "parents",
+            "parents": {
+                "White": ["European"],
+                "Middle Eastern": ["European"],
+                "Black": ["African American"],
+                "Chinese": ["Asian"],
+                "Japanese": ["Asian"],
+                "European": [None],
+                "African American": [None],
+                "Asian": [None],
+            },
+        },
+    },
+    {
+        "name": "birth-date",
+        "definition": {
+            "kind": "dates",
+            "range": {"first": "1970-01-01", "last": "1979-12-31"},
+            "levels": ["day", "month", "year"],
+        },
+    },
+    {
+        "name": "income",
+        "definition": {
+            "kind": "intervals",
+            "range": {"first": "0", "last": "199000", "step": "1000"},
+            "widths": ["10000", "20000", "100000"],
+        },
+    },
+    city="city → county → state → region, row by row",
+    race="race → group, by parents",
+    birth_date="day → month → year, by the builder of dates",
+    income="1,000 → 10,000 → 20,000 → 100,000, by the builder of intervals",
+)
+
+
+def _raw_body(description: str, contents: dict[str, Examples], *binary: str) -> Examples:
+    text = {
+        media_type: {"schema": {"type": "string"}, "examples": examples}
+        for media_type, examples in contents.items()
+    }
+    files = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in binary}
+    return {"requestBody": {"required": True, "description": description, "content": text | files}}
+
+
+CSV_HIERARCHY_BODY: Final = _raw_body(
+    "One line per leaf.", {"text/csv": {"city-by-csv": {"value": CITY_CSV}}}
+)
+
+UPLOAD_BODY: Final = _raw_body(
+    "The file itself. The examples are CSV: send each under the name that it is shown with.",
+    {"text/csv": {"members": {"value": MEMBERS_CSV}, "census": {"value": CENSUS_CSV}}},
+    "application/gzip",
+    "application/vnd.apache.parquet",
+    "application/vnd.apache.arrow.stream",
+    "application/octet-stream",
+)
+
+SAMPLE_BODY: Final = _raw_body(
+    "The first lines of the file.",
+    {"text/csv": {"members": {"value": MEMBERS_CSV}}},
+    "application/octet-stream",
+)
+
+FORM_BODY: Final[Examples] = {
+    "requestBody": {
+        "required": True,
+        "description": "The file as the form's only part.",
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary", "description": "The file to upload."}
+                    },
+                },
+                "examples": {"members-by-form": {"value": {"file": MEMBERS_CSV}}},
+            }
+        },
+    }
+}
+
+DATASETS: Final = _bodies(
+    {
+        "name": "members",
+        "upload": "members",
+        "attributes": [
+            {"name": "member_id", "type": "text", "role": "identifier"},
+            {"name": "city", "type": "categorical", "role": "quasi_identifier", "hierarchy": "city"},
+            {"name": "race", "type": "categorical", "role": "quasi_identifier", "hierarchy": "race"},
+            {"name": "birth_date", "type": "date", "role": "quasi_identifier", "hierarchy": "birth-date"},
+            {"name": "income", "type": "number", "role": "sensitive", "hierarchy": "income"},
+        ],
+    },
+    members="the members with their hierarchies",
+)
+
+DICTIONARIES: Final = _bodies(
+    {
+        "name": "census",
+        "upload": "census",
+        "identifier": "person_id",
+        "links": [
+            {"attribute": "race", "column": "race", "hierarchy": "race", "transform": {"kind": "identity"}},
+            {
+                "attribute": "city",
+                "column": "zip",
+                "hierarchy": "city",
+                "transform": {
+                    "kind": "lookup",
+                    "table": {
+                        "47906": "West Lafayette",
+                        "47901": "Lafayette",
+                        "46402": "Gary",
+                        "60601": "Chicago",
+                        "60201": "Evanston",
+                        "02108": "Boston",
+                        "02139": "Cambridge",
+                        "12207": "Albany",
+                    },
+                },
+            },
+            {
+                "attribute": "birth_date",
+                "column": "age",
+                "hierarchy": "birth-date",
+                "transform": {"kind": "age", "reference_date": "2020-04-01"},
+            },
+        ],
+    },
+    {"name": "members-themselves", "from_dataset": "members"},
+    census="a census: race as it is, city by zip, birth date by age",
+    members_themselves="the members' own records",
+)
+
+SENSITIVITY_PROFILES: Final = _bodies(
+    {
+        "name": "members-harm",
+        "dataset": "members",
+        "family": "multiplicative",
+        "attributes": {
+            "city": {"leaves": 0.3},
+            "race": {"leaves": 0.4},
+            "birth_date": {"leaves": 0.5},
+            "income": {"leaves": 0.75},
+        },
+    },
+    members_harm="a weight per attribute, less for less exact values",
+)
+
+RULES: Final = _bodies(
+    {
+        "name": "proposal",
+        "dataset": "members",
+        "rule": {"kind": "table_level", "levels": {"city": 1, "birth_date": 2, "income": 1}},
+    },
+    {
+        "name": "exceptions",
+        "dataset": "members",
+        "rule": {
+            "kind": "record_level",
+            "records": [
+                {"entity": "m-08", "levels": {"city": 4, "race": 2}},
+                {"row": 12, "levels": {"city": 2}},
+            ],
+        },
+    },
+    proposal="counties, years of birth, incomes by ten thousand",
+    exceptions="two records that need more care than the others",
+)
+
+_QUESTION: Final = {"dataset": "members", "dictionary": "census", "sensitivity": "members-harm"}
+
+ASSESSMENTS: Final = _bodies(
+    {"name": "proposal-score", **_QUESTION, "rule": "proposal"},
+    {"name": "as-is-score", **_QUESTION, "rule": {"kind": "identity"}},
+    proposal_score="the rule proposed",
+    as_is_score="the table as it is, by a rule that is not stored",
+)
+
+ASSESSMENT_RUNS: Final = _bodies(
+    {"name": "proposal-score-by-run", **_QUESTION, "rule": "proposal", "absent_policy": "add_self"}
+)
+
+OPTIMISATIONS: Final = _bodies(
+    {
+        "name": "members-optimum",
+        **_QUESTION,
+        "objective": {"kind": "min_risk", "utility_floor": 6},
+        "scope": "table_level",
+        "solver": "enumeration",
+    },
+    members_optimum="least risk with at least 6 of 13 levels kept on average",
+)
+
+RELEASES: Final = _bodies(
+    {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
+    members_release="the members under the best rule",
+)
+
+API_KEYS: Final = _bodies(
+    {"name": "reader", "scopes": ["data:read", "assess"]}, reader="a key that cannot write"
+)
+
+TENANTS: Final = _bodies({"name": "acme"}, acme="a tenant")

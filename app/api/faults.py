@@ -1,0 +1,66 @@
+"""Validation errors of the framework as the faults of a problem: same form, never the value itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from app.domain.errors import Fault, InvalidInput
+
+MOST_FAULTS: Final = 20
+"""A body can break a rule a million times; the first faults are enough to mend it."""
+
+_REMEDIES: Final[Mapping[str, str]] = {
+    "missing": "Add the field.",
+    "extra_forbidden": "Remove the field, or correct its spelling: unknown fields are refused, not ignored.",
+    "json_invalid": "Send well-formed JSON: no NaN, no Infinity, no repeated keys.",
+    "number_or_inf": 'Send a number, or the string "inf" for infinity.',
+    "finite_number": "Send a finite number.",
+    "union_tag_invalid": "Take one of the kinds listed.",
+    "union_tag_not_found": "Name the kind in the field that the message names.",
+    "model_attributes_type": "Send a JSON object with Content-Type: application/json.",
+}
+_DEFAULT_REMEDY: Final = "Compare with the operation's schema and example at /docs."
+
+
+def faults_of(errors: Sequence[Any], body: Any) -> InvalidInput:  # noqa: ANN401 - any JSON body
+    """The product's own error for the errors of pydantic; at most MOST_FAULTS of them."""
+    return InvalidInput([_fault(error, body) for error in errors[:MOST_FAULTS]])
+
+
+def _fault(error: Mapping[str, Any], body: Any) -> Fault:  # noqa: ANN401
+    kind = error["type"]
+    message = error["msg"]
+    if kind == "json_invalid":
+        where, position = "", error["loc"][-1]
+        message = f"The body is not valid JSON: {error['ctx']['error']}, at character {position}."
+    elif kind == "union_tag_invalid":
+        # The framework's words would repeat the tag that was sent.
+        context = error["ctx"]
+        where = _pointer(error["loc"], body, kind) + "/" + context["discriminator"].strip("'")
+        message = f"Input should be one of {context['expected_tags']}."
+    else:
+        where = _pointer(error["loc"], body, kind)
+    return Fault(where, kind.replace("_", "-"), message, _REMEDIES.get(kind, _DEFAULT_REMEDY))
+
+
+def _pointer(location: Sequence[str | int], body: Any, kind: str) -> str:  # noqa: ANN401
+    """A JSON pointer into the body, or ``query/name`` and the like for parameters.
+
+    Pydantic's location also names the member of a union that it tried; such steps are not part of
+    the document and are left out, which the body itself tells apart.
+    """
+    place, *steps = location
+    if place != "body":
+        return "/".join(str(step) for step in location)
+    pointer, node = "", body
+    for number, step in enumerate(steps, start=1):
+        is_there = (isinstance(node, Mapping) and step in node) or (
+            isinstance(node, list) and isinstance(step, int) and step < len(node)
+        )
+        if is_there:
+            node = node[step]
+        elif kind != "missing" or number < len(steps):
+            continue
+        pointer += "/" + str(step).replace("~", "~0").replace("/", "~1")
+    return pointer

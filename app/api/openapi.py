@@ -1,0 +1,141 @@
+"""The OpenAPI document: what the framework derives from the routes, and what it cannot know."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from pydantic.json_schema import models_json_schema
+
+from app.api.idempotency import HEADER
+from app.api.problems import PROBLEM_TYPES, ProblemType
+from app.api.routers.collection import CLEAN_UP
+from app.api.schemas.problems import Problem
+
+VERSION: Final = "1.0.0"
+"""Version of the interface, not of the software: its first number is that of the path."""
+
+DESCRIPTION: Final = """\
+How much harm a disclosure can do, what it is still good for, and which form would be best.
+
+**Try it out**: press *Authorize* and enter an API key; then run the operations from the top of the page
+downwards with the examples as they stand. Each uses what earlier ones made; the last section deletes it
+all again. Where a body offers several examples, send each of them, under its own name.
+
+**Names.** Every resource has a name of your choice, which is accepted wherever an id is. Resources never
+change: creating an identical one again answers 200 with the one that exists, other content under the same
+name 409.
+
+**Errors** are problem documents (RFC 9457); [each type has a page](/problems).
+
+**Repeats.** Every POST takes an `Idempotency-Key`: a repeated request is answered as the first one was.
+
+**Caching.** JSON that is read carries a strong `ETag`; with `If-None-Match` an unchanged one is 304.
+"""
+
+TAGS: Final = [
+    {"name": "hierarchies", "description": "How the values of an attribute generalise."},
+    {"name": "uploads", "description": "Tables as they came: immutable columns of text."},
+    {"name": "datasets", "description": "An upload with its schema and hierarchies."},
+    {"name": "dictionaries", "description": "What an attacker can look up."},
+    {"name": "sensitivity profiles", "description": "How much harm the disclosure of each value does."},
+    {"name": "rules", "description": "Which level of each attribute is shown of whom."},
+    {"name": "assessments", "description": "The score of one rule: risk, utility, anonymity."},
+    {"name": "optimisations", "description": "The question which rule is best."},
+    {"name": "runs", "description": "The work on optimisations and large assessments."},
+    {"name": "releases", "description": "The table that leaves the house."},
+    {"name": "access", "description": "Tenants and API keys."},
+    {"name": CLEAN_UP, "description": "Deleting, in the order in which nothing is in use any more."},
+    {"name": "operation", "description": "Whether the service lives and can work."},
+]
+
+_METHODS: Final = ("get", "post", "delete")
+
+_IDEMPOTENCY_KEY: Final = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "Any random text, such as a UUID. A repeated request with the same key and body is "
+    "answered as the first one was, for 24 hours; with another body it is refused.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name of the route's function."""
+    return route.name
+
+
+def document_of(app: FastAPI) -> dict[str, Any]:
+    """The document of the application; made once."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title,
+            version=app.version,
+            openapi_version="3.1.0",
+            description=app.description,
+            routes=app.routes,
+            tags=app.openapi_tags,
+        )
+        _add_problem_schema(document)
+        operations = [
+            operation
+            for path in document["paths"].values()
+            for method, operation in path.items()
+            if method in _METHODS
+        ]
+        for number, operation in enumerate(operations):
+            is_last = CLEAN_UP in operation["tags"]
+            operation["x-step"] = 2 * len(operations) - number if is_last else number
+            _split_description(operation)
+        for path in document["paths"].values():
+            if "post" in path:
+                _describe_post(path["post"])
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _add_problem_schema(document: dict[str, Any]) -> None:
+    _, definitions = models_json_schema(
+        [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
+    )
+    document["components"]["schemas"] |= definitions["$defs"]
+    document["components"]["examples"] = {
+        problem.code: {"summary": problem.title, "value": _example(problem)} for problem in PROBLEM_TYPES
+    }
+
+
+def _example(problem: ProblemType) -> dict[str, Any]:
+    """What a problem of this type looks like."""
+    example: dict[str, Any] = {
+        "type": problem.uri,
+        "title": problem.title,
+        "status": problem.status,
+        "detail": f"{problem.title}.",
+        "request_id": "0f2b7a8c9d1e4f60a1b2c3d4e5f60718",
+        "remedy": problem.remedy,
+    }
+    if problem.code == "invalid-input":
+        said = {"message": "Field required", "remedy": "Add the field."}
+        example |= {"detail": said["message"], "errors": [{"pointer": "/name", "code": "missing", **said}]}
+    return example
+
+
+def _split_description(operation: dict[str, Any]) -> None:
+    """Take the first line of a function's docstring as the summary."""
+    head, _, rest = operation.get("description", "").partition("\n\n")
+    if rest:
+        operation["summary"], operation["description"] = head.rstrip("."), rest
+
+
+def _describe_post(operation: dict[str, Any]) -> None:
+    """Add the header that every POST takes, and the names that go with the examples of raw bodies."""
+    parameters = operation.setdefault("parameters", [])
+    parameters.append(_IDEMPOTENCY_KEY)
+    contents = operation.get("requestBody", {}).get("content", {}).values()
+    keys = [key for content in contents for key in content.get("examples", ())]
+    for parameter in parameters:
+        if parameter["name"] == "name" and keys:
+            parameter["examples"] = {key: {"value": key} for key in keys}

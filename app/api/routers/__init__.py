@@ -1,0 +1,52 @@
+"""One file per resource; here they stand in the order of the journey down the page."""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from app.api.routers import (
+    access,
+    assessments,
+    datasets,
+    dictionaries,
+    hierarchies,
+    optimisations,
+    releases,
+    rules,
+    runs,
+    sensitivity_profiles,
+    uploads,
+)
+
+_COLLECTIONS: Final = (
+    hierarchies.COLLECTION,
+    uploads.COLLECTION,
+    datasets.COLLECTION,
+    dictionaries.COLLECTION,
+    sensitivity_profiles.COLLECTION,
+    rules.COLLECTION,
+    assessments.COLLECTION,
+    optimisations.COLLECTION,
+    releases.COLLECTION,
+)
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    hierarchies.router,
+    uploads.proposals,
+    uploads.streams,
+    uploads.router,
+    datasets.router,
+    dictionaries.router,
+    sensitivity_profiles.router,
+    rules.router,
+    assessments.router,
+    optimisations.router,
+    runs.router,
+    releases.router,
+    access.router,
+    # What is built on others goes first, for nothing in use can be deleted.
+    *(collection.clean_up_router() for collection in reversed(_COLLECTIONS)),
+)
+
+UPLOAD_PATHS: Final = frozenset({"/v1/uploads", "/v1/uploads/form"})
+"""Addresses whose bodies are streamed and may be as large as an upload."""

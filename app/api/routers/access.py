@@ -1,0 +1,94 @@
+"""Tenants and API keys over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Request, Response
+
+from app.api import examples
+from app.api.authentication import Administrator, Operator
+from app.api.routers.answers import COMMON, MADE, PREFIX, problems
+from app.api.routes import Route
+from app.api.schemas.access import (
+    ApiKey,
+    ApiKeyListing,
+    IssuedKey,
+    NewApiKey,
+    NewTenant,
+    NewTenantAnswer,
+    Tenant,
+    TenantListing,
+)
+from app.api.schemas.common import Ref
+from app.api.services import UseCases
+
+router = APIRouter(prefix=PREFIX, tags=["access"], route_class=Route, responses=COMMON)
+
+
+@router.post("/api-keys", status_code=201, responses=MADE)
+async def create_api_key(
+    actor: Administrator,
+    services: UseCases,
+    request: Request,
+    body: Annotated[NewApiKey, Body(openapi_examples=examples.API_KEYS)],
+) -> IssuedKey:
+    """Create an API key.
+
+    The token is shown this once. A key can have no scope that the issuing key lacks. Needs the scope
+    `admin`.
+    """
+    issued = IssuedKey.of(await services.tenants.create_key(actor, body.request()))
+    request.state.reply_to_keep = issued.model_copy(update={"token": None}).model_dump_json().encode()
+    return issued
+
+
+@router.get("/api-keys")
+async def list_api_keys(actor: Administrator, services: UseCases) -> ApiKeyListing:
+    """List API keys.
+
+    The keys of the tenant, never their secrets. Needs the scope `admin`.
+    """
+    return ApiKeyListing(items=[ApiKey.of(key) for key in await services.tenants.list_keys(actor)])
+
+
+@router.delete("/api-keys/{key_id}", responses=problems("not-found"))
+async def revoke_api_key(
+    actor: Administrator, services: UseCases, key_id: Annotated[Ref, Path(description="Id of the key.")]
+) -> ApiKey:
+    """Revoke an API key.
+
+    It is refused from now on, and stays in the list. Needs the scope `admin`.
+    """
+    return ApiKey.of(await services.tenants.revoke_key(actor, key_id))
+
+
+@router.post("/tenants", status_code=201, responses=MADE)
+async def create_tenant(
+    actor: Operator,
+    services: UseCases,
+    request: Request,
+    response: Response,
+    body: Annotated[NewTenant, Body(openapi_examples=examples.TENANTS)],
+) -> NewTenantAnswer:
+    """Create a tenant.
+
+    With its first key, which has every scope but `operator`. Needs the scope `operator`.
+    """
+    created = await services.tenants.create_tenant(actor, body.name)
+    answer = NewTenantAnswer.of(created)
+    response.status_code = 201 if created.created else 200
+    if answer.first_key is not None:
+        kept = answer.model_copy(update={"first_key": answer.first_key.model_copy(update={"token": None})})
+        request.state.reply_to_keep = kept.model_dump_json().encode()
+    return answer
+
+
+@router.get("/tenants")
+async def list_tenants(actor: Operator, services: UseCases) -> TenantListing:
+    """List tenants.
+
+    All of them. Needs the scope `operator`.
+    """
+    tenants = await services.tenants.list_tenants(actor)
+    return TenantListing(items=[Tenant.model_validate(tenant) for tenant in tenants])

@@ -1,0 +1,90 @@
+"""What routes answer beside their bodies: statuses, addresses, problems."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+from fastapi import Response
+from starlette.responses import StreamingResponse
+
+from app.api.problems import BY_CODE, MEDIA_TYPE
+from app.api.schemas.common import Resource, shown
+from app.api.schemas.runs import Run
+from app.services.assessments import RunStarted
+from app.services.resources import Created, DataFormat, DataStream
+
+A = TypeVar("A", bound=Resource)
+
+PREFIX: Final = "/v1"
+"""Where the interface begins. Routers carry it themselves, so that a matched route knows its whole path."""
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def problems(*codes: str) -> Responses:
+    """The problems of an operation as the framework documents responses."""
+    responses: Responses = {}
+    for code in codes:
+        problem = BY_CODE[code]
+        said = f"[{problem.code}]({problem.uri}): {problem.title}."
+        content = {"schema": {"$ref": "#/components/schemas/Problem"}, "examples": {}}
+        response = responses.setdefault(problem.status, {"description": "", "content": {MEDIA_TYPE: content}})
+        response["description"] = "\n\n".join(filter(None, [response["description"], said]))
+        response["content"][MEDIA_TYPE]["examples"][code] = {"$ref": f"#/components/examples/{code}"}
+    return responses
+
+
+COMMON: Final = problems("unauthenticated", "forbidden", "invalid-input", "internal-error", "unavailable")
+"""The problems that every operation under /v1 can have."""
+
+REFUSED: Final = problems("conflict", "too-large", "unsupported-media-type")
+"""The further problems of an operation that creates a resource."""
+
+MADE: Final[Responses] = {
+    200: {"description": "A resource of this name and content exists already; it is answered unchanged."},
+    **REFUSED,
+}
+"""The further answers of an operation that creates a resource."""
+
+QUEUED: Final[Responses] = {
+    200: {"description": "The same work was asked for before, or (dry run) what the work would cost."},
+    **REFUSED,
+    **COMMON,
+    **problems("invalid-input", "not-supported", "not-found"),
+}
+"""The further answers of an operation that starts a run."""
+
+
+def made(answer: type[A], path: str, created: Created, response: Response) -> A:
+    """A created resource: 201, or 200 if it was there; Location is its address."""
+    response.status_code = 201 if created.created else 200
+    response.headers["Location"] = f"{PREFIX}{path}/{created.resource.id}"
+    return shown(answer, created.resource)
+
+
+def run_started(started: RunStarted, response: Response) -> Run:
+    """The run of an accepted request: 202, or 200 if it was there; Location is its address."""
+    response.status_code = 202 if started.created else 200
+    response.headers["Location"] = f"{PREFIX}/runs/{started.run.id}"
+    return Run.of(started.run)
+
+
+_MEDIA_TYPES: Final = {
+    DataFormat.JSON: "application/json",
+    DataFormat.CSV: "text/csv",
+    DataFormat.PARQUET: "application/vnd.apache.parquet",
+}
+
+
+def table_content(*formats: DataFormat) -> Responses:
+    """How a streamed table is documented."""
+    return {200: {"description": "The table.", "content": {_MEDIA_TYPES[format]: {} for format in formats}}}
+
+
+def streamed(stream: DataStream) -> StreamingResponse:
+    """A table as a download."""
+    return StreamingResponse(
+        stream.chunks,
+        media_type=stream.media_type,
+        headers={"Content-Disposition": f'attachment; filename="{stream.filename}"'},
+    )

@@ -1,0 +1,104 @@
+"""Assessments over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Path, Query, Response
+from starlette.responses import StreamingResponse
+
+from app.api import examples
+from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started, streamed, table_content
+from app.api.routers.collection import Collection
+from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssessment, PlanAnswer
+from app.api.schemas.common import Ref, shown
+from app.api.schemas.runs import Run
+from app.api.services import UseCases
+from app.services.resources import DataFormat, Scope
+
+COLLECTION = Collection(
+    path="/assessments",
+    noun="assessment",
+    plural="assessments",
+    answer=AssessmentSummary,
+    service=lambda services: services.assessments,
+    example="proposal-score",
+    delete_examples=("proposal-score", "proposal-score-by-run", "as-is-score"),
+    write_scope=Scope.ASSESS,
+)
+
+AssessmentRef = Annotated[Ref, Path(openapi_examples=examples.names("proposal-score"))]
+NewAssessmentBody = Annotated[NewAssessment, Body(openapi_examples=examples.ASSESSMENTS)]
+DryRun = Annotated[bool, Query(description="Only estimate: cost, route and missing inputs.")]
+
+router = COLLECTION.router()
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
+)
+async def create_assessment(
+    actor: Assessor, services: UseCases, response: Response, body: NewAssessmentBody, dry_run: DryRun = False
+) -> Assessment | PlanAnswer:
+    """Score a rule.
+
+    Risk, utility and anonymity of a dataset under a rule, against a dictionary. Work that is too large for
+    a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run.
+    With `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope `assess`.
+    """
+    if dry_run:
+        response.status_code = 200
+        return PlanAnswer.of(await services.assessments.plan(actor, body.request()))
+    created = await services.assessments.create(actor, body.request())
+    response.status_code = 201 if created.created else 200
+    response.headers["Location"] = f"{PREFIX}/assessments/{created.view.resource.id}"
+    return shown(Assessment, created.view.resource, result=created.view.result)
+
+
+@router.post("/runs", status_code=202, responses=QUEUED)
+async def create_assessment_run(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewAssessment, Body(openapi_examples=examples.ASSESSMENT_RUNS)],
+) -> Run:
+    """Score a rule in the background.
+
+    Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
+    """
+    return run_started(await services.assessments.create_run(actor, body.request()), response)
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_assessment(actor: AnyKey, services: UseCases, ref: AssessmentRef) -> Assessment:
+    """Get an assessment.
+
+    With its result, which is null while a run is at work on it.
+    """
+    view = await services.assessments.view(actor, ref)
+    return shown(Assessment, view.resource, result=view.result)
+
+
+@router.get(
+    "/{ref}/records",
+    response_class=StreamingResponse,
+    responses={**table_content(DataFormat.JSON, DataFormat.CSV, DataFormat.PARQUET), **problems("not-found")},
+)
+async def get_assessment_records(
+    actor: DataReader,
+    services: UseCases,
+    ref: AssessmentRef,
+    format: Annotated[DataFormat, Query(description="Form of the answer.")] = DataFormat.JSON,
+) -> StreamingResponse:
+    """Score of every record.
+
+    Consistent entities, identification probability, harm, loss and utility, record by record, as a stream.
+    Needs the scope `data:read`.
+    """
+    return streamed(await services.assessments.records(actor, ref, format))

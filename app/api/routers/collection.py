@@ -1,0 +1,132 @@
+"""What all kinds of resource have in common over HTTP: list, get and delete."""
+
+# The framework reads annotations of the inner functions, which name variables of the outer ones: they
+# cannot be postponed.
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response, Security
+
+from app.api.authentication import AnyKey, actor_with_scopes
+from app.api.examples import names
+from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routes import Route
+from app.api.schemas.common import Listing, Ref, Resource, listed, shown
+from app.api.services import Services, UseCases
+from app.services.named import NamedResources
+from app.services.resources import Scope
+
+CLEAN_UP = "clean up"
+"""Tag of the operations that delete: the last ones of the journey down the page."""
+
+Cursor = Annotated[
+    str | None,
+    Query(max_length=1000, pattern=r"^[A-Za-z0-9._=-]*$", description="`next_cursor` of the part before."),
+]
+Limit = Annotated[int, Query(ge=1, le=200, description="Most resources of the answer.")]
+NamePart = Annotated[
+    str | None, Query(max_length=100, pattern=r"^[^\x00]*$", description="Only names that contain this.")
+]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One kind of resource: its address, words, schema and use cases; ``examples`` are names to delete."""
+
+    path: str
+    noun: str
+    plural: str
+    answer: type[Resource]
+    service: Callable[[Services], NamedResources]
+    example: str
+    delete_examples: tuple[str, ...]
+    write_scope: Scope = Scope.DATA_WRITE
+
+    def router(self) -> APIRouter:
+        """A router for the kind's own operations, tagged and with the common problems."""
+        return APIRouter(prefix=PREFIX + self.path, tags=[self.plural], route_class=Route, responses=COMMON)
+
+    def clean_up_router(self) -> APIRouter:
+        """A router with the operation that deletes."""
+        router = APIRouter(prefix=PREFIX + self.path, tags=[CLEAN_UP], route_class=Route, responses=COMMON)
+        self._add_delete(router)
+        return router
+
+    def add_list(self, router: APIRouter) -> None:
+        """Add the operation that lists."""
+
+        async def list_resources(
+            actor: AnyKey, services: UseCases, name: NamePart = None, limit: Limit = 50, cursor: Cursor = None
+        ) -> Any:  # noqa: ANN401 - response_model says it
+            page = await self.service(services).list(actor, name=name, limit=limit, cursor=cursor)
+            return listed(self.answer, page)
+
+        router.add_api_route(
+            "",
+            list_resources,
+            response_model=Listing[self.answer],  # type: ignore[name-defined]
+            name=f"list_{self._plural_identifier}",
+            summary=f"List {self.plural}",
+            description=f"The tenant's {self.plural}, newest first, a page at a time.",
+        )
+
+    def add_get(self, router: APIRouter) -> None:
+        """Add the operation that gets one."""
+
+        async def get_resource(
+            actor: AnyKey,
+            services: UseCases,
+            ref: self._ref(self.example),  # type: ignore[valid-type]
+        ) -> Any:  # noqa: ANN401 - response_model says it
+            return shown(self.answer, await self.service(services).get(actor, ref))
+
+        router.add_api_route(
+            "/{ref}",
+            get_resource,
+            response_model=self.answer,
+            responses=problems("not-found"),
+            name=f"get_{self._identifier}",
+            summary=f"Get {self._article} {self.noun}",
+            description=f"The {self.noun} of this id or name. It never changes, so its ETag never does.",
+        )
+
+    def _add_delete(self, router: APIRouter) -> None:
+        async def delete_resource(
+            actor: AnyKey,
+            services: UseCases,
+            ref: self._ref(*self.delete_examples),  # type: ignore[valid-type]
+        ) -> None:
+            await self.service(services).delete(actor, ref)
+
+        scope = self.write_scope
+        router.add_api_route(
+            "/{ref}",
+            delete_resource,
+            methods=["DELETE"],
+            status_code=204,
+            response_class=Response,
+            responses=problems("not-found", "conflict"),
+            dependencies=[Security(actor_with_scopes, scopes=[scope.value])],
+            name=f"delete_{self._identifier}",
+            summary=f"Delete {self._article} {self.noun}",
+            description=f"Delete the {self.noun} and what it alone owns. Refused with 409, naming the "
+            f"users, while something is built on it. Needs the scope `{scope.value}`.",
+        )
+
+    @staticmethod
+    def _ref(*examples: str) -> Any:  # noqa: ANN401 - an annotation
+        return Annotated[Ref, Path(openapi_examples=names(*examples))]
+
+    @property
+    def _article(self) -> str:
+        return "an" if self.noun[0] in "aeiou" else "a"
+
+    @property
+    def _identifier(self) -> str:
+        return self.noun.replace(" ", "_")
+
+    @property
+    def _plural_identifier(self) -> str:
+        return self.plural.replace(" ", "_")

@@ -1,0 +1,50 @@
+"""Dictionaries over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Response
+
+from app.api import examples
+from app.api.authentication import DataWriter
+from app.api.routers.answers import MADE, made, problems
+from app.api.routers.collection import Collection
+from app.api.schemas.dictionaries import Dictionary, NewDictionary
+from app.api.services import UseCases
+
+COLLECTION = Collection(
+    path="/dictionaries",
+    noun="dictionary",
+    plural="dictionaries",
+    answer=Dictionary,
+    service=lambda services: services.dictionaries,
+    example="census",
+    delete_examples=(
+        "census",
+        "members-themselves",
+    ),
+)
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=201, responses=MADE | problems("not-found"))
+async def create_dictionary(
+    actor: DataWriter,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewDictionary, Body(openapi_examples=examples.DICTIONARIES)],
+) -> Dictionary:
+    """Create a dictionary.
+
+    What an attacker can look up: an upload whose columns are linked to attributes of a dataset, as they
+    are, by a look-up table, or from ages to birth dates. Needs the scope `data:write`.
+    """
+    return made(
+        Dictionary, "/dictionaries", await services.dictionaries.create(actor, body.request()), response
+    )
+
+
+COLLECTION.add_list(router)
+COLLECTION.add_get(router)

@@ -1,0 +1,86 @@
+"""Hierarchies over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Path, Query, Response
+
+from app.api import examples
+from app.api.authentication import AnyKey, DataWriter
+from app.api.routers.answers import MADE, made, problems
+from app.api.routers.collection import Collection
+from app.api.schemas.common import Name, Ref
+from app.api.schemas.hierarchies import Hierarchy, NewHierarchy, Node, shown_node
+from app.api.services import UseCases
+from app.api.texts import TextBody
+
+COLLECTION = Collection(
+    path="/hierarchies",
+    noun="hierarchy",
+    plural="hierarchies",
+    answer=Hierarchy,
+    service=lambda services: services.hierarchies,
+    example="city",
+    delete_examples=("city", "city-by-csv", "race", "birth-date", "income"),
+)
+
+HierarchyRef = Annotated[Ref, Path(openapi_examples=examples.names("city"))]
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=201, responses=MADE | problems("not-found"))
+async def create_hierarchy(
+    actor: DataWriter,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewHierarchy, Body(openapi_examples=examples.HIERARCHIES)],
+) -> Hierarchy:
+    """Create a hierarchy.
+
+    From explicit parents, from rows, or by a builder: intervals, groups of an order, masking, dates, flat.
+    Level 0 is the value as it is, level `height` the top. Needs the scope `data:write`, and `data:read` if
+    the leaves are an upload's column: the hierarchy shows them to every key of the tenant.
+    """
+    return made(Hierarchy, "/hierarchies", await services.hierarchies.create(actor, body.request()), response)
+
+
+@router.post("/csv", status_code=201, responses=MADE, openapi_extra=examples.CSV_HIERARCHY_BODY)
+async def create_hierarchy_from_csv(
+    actor: DataWriter,
+    services: UseCases,
+    response: Response,
+    text: TextBody,
+    name: Annotated[Name, Query(openapi_examples=examples.names("city-by-csv"))],
+    delimiter: Annotated[str, Query(min_length=1, max_length=1, description="Separates the labels.")] = ";",
+) -> Hierarchy:
+    """Create a hierarchy from CSV.
+
+    One line per leaf, no header, from the leaf to its most general label. A label that is repeated on the
+    next level counts as a level of its own. Needs the scope `data:write`.
+    """
+    created = await services.hierarchies.create_from_csv(actor, name, text, delimiter)
+    return made(Hierarchy, "/hierarchies", created, response)
+
+
+COLLECTION.add_list(router)
+COLLECTION.add_get(router)
+
+
+@router.get("/{ref}/tree", responses=problems("not-found"))
+async def get_hierarchy_tree(
+    actor: AnyKey,
+    services: UseCases,
+    ref: HierarchyRef,
+    node: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="Code of a node; default: the top.")
+    ] = None,
+    depth: Annotated[int, Query(ge=0, le=10, description="Generations below the node.")] = 2,
+    limit: Annotated[int, Query(ge=1, le=200, description="Most children shown of each node.")] = 50,
+) -> Node:
+    """Preview the tree.
+
+    A node and the generations below it; each node says how many children it has in all.
+    """
+    return shown_node(await services.hierarchies.tree(actor, ref, node=node, depth=depth, limit=limit))

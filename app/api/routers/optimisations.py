@@ -1,0 +1,68 @@
+"""Optimisations over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Path, Query, Response
+
+from app.api import examples
+from app.api.authentication import AnyKey, Assessor
+from app.api.routers.answers import QUEUED, problems, run_started
+from app.api.routers.collection import Collection
+from app.api.schemas.assessments import PlanAnswer
+from app.api.schemas.common import Ref, shown
+from app.api.schemas.optimisations import NewOptimisation, Optimisation, OptimisationSummary
+from app.api.schemas.runs import Run
+from app.api.services import UseCases
+from app.services.resources import Scope
+
+COLLECTION = Collection(
+    path="/optimisations",
+    noun="optimisation",
+    plural="optimisations",
+    answer=OptimisationSummary,
+    service=lambda services: services.optimisations,
+    example="members-optimum",
+    delete_examples=("members-optimum",),
+    write_scope=Scope.ASSESS,
+)
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=202, responses=QUEUED)
+async def create_optimisation(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewOptimisation, Body(openapi_examples=examples.OPTIMISATIONS)],
+    dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
+) -> Run | PlanAnswer:
+    """Ask for the best rule.
+
+    The search is a run; Location is its address. When it has succeeded, the best rule is stored as a rule
+    of the optimisation's name. With `dry_run=true` the answer is 200 and says what the work would cost.
+    Needs the scope `assess`.
+    """
+    if dry_run:
+        response.status_code = 200
+        return PlanAnswer.of(await services.optimisations.plan(actor, body.request()))
+    return run_started(await services.optimisations.create(actor, body.request()), response)
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_optimisation(
+    actor: AnyKey,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=examples.names("members-optimum"))],
+) -> Optimisation:
+    """Get an optimisation.
+
+    With its result, which is null until its run has succeeded.
+    """
+    view = await services.optimisations.view(actor, ref)
+    return shown(Optimisation, view.resource, result=view.result)

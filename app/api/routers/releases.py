@@ -1,0 +1,67 @@
+"""Releases over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import Body, Path, Query, Response
+from starlette.responses import StreamingResponse
+
+from app.api import examples
+from app.api.authentication import Assessor, DataReader
+from app.api.routers.answers import MADE, made, problems, streamed, table_content
+from app.api.routers.collection import Collection
+from app.api.schemas.common import Ref
+from app.api.schemas.releases import NewRelease, Release
+from app.api.services import UseCases
+from app.services.resources import DataFormat, Scope
+
+COLLECTION = Collection(
+    path="/releases",
+    noun="release",
+    plural="releases",
+    answer=Release,
+    service=lambda services: services.releases,
+    example="members-release",
+    delete_examples=("members-release",),
+    write_scope=Scope.ASSESS,
+)
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=201, responses=MADE | problems("not-found"))
+async def create_release(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewRelease, Body(openapi_examples=examples.RELEASES)],
+) -> Release:
+    """Create a release.
+
+    A dataset as a rule discloses it; identifiers and other columns are left out. Stores the manifest: the
+    table is made when it is asked for. Needs the scope `assess`.
+    """
+    return made(Release, "/releases", await services.releases.create(actor, body.request()), response)
+
+
+COLLECTION.add_list(router)
+COLLECTION.add_get(router)
+
+
+@router.get(
+    "/{ref}/data",
+    response_class=StreamingResponse,
+    responses={**table_content(DataFormat.CSV, DataFormat.PARQUET), **problems("not-found")},
+)
+async def get_release_data(
+    actor: DataReader,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=examples.names("members-release"))],
+    format: Annotated[Literal["csv", "parquet"], Query(description="Form of the answer.")] = "csv",
+) -> StreamingResponse:
+    """Get the released table.
+
+    In the order of the dataset's records, as a stream. Needs the scope `data:read`.
+    """
+    return streamed(await services.releases.data(actor, ref, DataFormat(format)))

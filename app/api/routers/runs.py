@@ -1,0 +1,133 @@
+"""Runs over HTTP: look, wait, follow, cancel, read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.api import examples
+from app.api.authentication import AnyKey, Assessor
+from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routers.collection import Cursor, Limit
+from app.api.routes import Route
+from app.api.schemas.common import Ref
+from app.api.schemas.runs import Run, RunListing, RunMap
+from app.api.services import UseCases
+from app.services.resources import RunState
+
+LONGEST_WAIT_SECONDS: Final = 60
+
+_WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])")
+
+router = APIRouter(prefix=f"{PREFIX}/runs", tags=["runs"], route_class=Route, responses=COMMON)
+
+RunRef = Annotated[
+    Ref,
+    Path(
+        description="Id of a run, or name of the optimisation or assessment whose latest run is meant.",
+        openapi_examples=examples.names("members-optimum"),
+    ),
+]
+
+
+async def _run_id(actor: AnyKey, services: UseCases, ref: RunRef) -> str:
+    return (await services.runs.find(actor, ref)).id
+
+
+RunId = Annotated[str, Depends(_run_id)]
+"""Id of the run that the path names; found before a stream begins, so that its absence is a 404."""
+
+
+@router.get("")
+async def list_runs(
+    actor: AnyKey,
+    services: UseCases,
+    state: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> RunListing:
+    """List runs.
+
+    The tenant's runs, newest first, a page at a time.
+    """
+    runs, next_cursor = await services.runs.list(actor, state=state, limit=limit, cursor=cursor)
+    return RunListing(items=[Run.of(run) for run in runs], next_cursor=next_cursor)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_run(
+    actor: AnyKey,
+    services: UseCases,
+    run_id: RunId,
+    response: Response,
+    prefer: Annotated[
+        str | None,
+        Header(
+            max_length=200,
+            description=f"`wait=20` waits up to 20 s (at most {LONGEST_WAIT_SECONDS}) for the run's end.",
+            openapi_examples={"wait": {"value": "wait=20"}},
+        ),
+    ] = None,
+) -> Run:
+    """Get a run.
+
+    As it stands, or with `Prefer: wait=20` as soon as it is final.
+    """
+    wait = _WAIT.search(prefer or "")
+    if wait is None:
+        return Run.of(await services.runs.get(actor, run_id))
+    seconds = min(int(wait[1]), LONGEST_WAIT_SECONDS)
+    response.headers["Preference-Applied"] = f"wait={seconds}"
+    return Run.of(await services.runs.wait(actor, run_id, seconds))
+
+
+@router.get("/{ref}/events", response_class=EventSourceResponse, responses=problems("not-found"))
+async def follow_run(
+    actor: AnyKey,
+    services: UseCases,
+    run_id: RunId,
+    last_event_id: Annotated[
+        int, Header(ge=0, le=2**53, description="Number of the last event seen; those after it follow.")
+    ] = 0,
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow a run.
+
+    Server-sent events with its progress and changes of state; the stream ends when the run is final. A
+    client that reconnects with `Last-Event-ID` misses none.
+    """
+    async for event in services.runs.events(actor, run_id, last_event_id):
+        yield ServerSentEvent(event=event.type, id=str(event.number), data=event.data)
+
+
+@router.get("/{ref}/result", responses=problems("not-found", "conflict"))
+async def get_run_result(actor: AnyKey, services: UseCases, run_id: RunId) -> dict[str, Any]:
+    """Get a run's result.
+
+    What the run found, the same as the result of its optimisation or assessment. Refused with 409 while
+    there is none.
+    """
+    return await services.runs.result(actor, run_id)
+
+
+@router.get("/{ref}/map", responses=problems("not-found", "conflict"))
+async def get_run_map(actor: AnyKey, services: UseCases, run_id: RunId) -> RunMap:
+    """Get the map of rules.
+
+    Risk and utility of the rules that an optimisation looked at: all of them where there are few, else
+    those that no other beats in both.
+    """
+    return RunMap.model_validate(await services.runs.risk_map(actor, run_id))
+
+
+@router.post("/{ref}/cancel", responses=problems("not-found", "conflict"))
+async def cancel_run(actor: Assessor, services: UseCases, run_id: RunId) -> Run:
+    """Cancel a run.
+
+    A queued run ends at once, a running one within a second; it has no result then. Refused with 409 if
+    the run is final already. Needs the scope `assess`.
+    """
+    return Run.of(await services.runs.cancel(actor, run_id))

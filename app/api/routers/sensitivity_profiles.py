@@ -1,0 +1,50 @@
+"""Sensitivity profiles over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Response
+
+from app.api import examples
+from app.api.authentication import DataWriter
+from app.api.routers.answers import MADE, made, problems
+from app.api.routers.collection import Collection
+from app.api.schemas.sensitivity_profiles import NewSensitivityProfile, SensitivityProfile
+from app.api.services import UseCases
+
+COLLECTION = Collection(
+    path="/sensitivity-profiles",
+    noun="sensitivity profile",
+    plural="sensitivity profiles",
+    answer=SensitivityProfile,
+    service=lambda services: services.sensitivity_profiles,
+    example="members-harm",
+    delete_examples=("members-harm",),
+)
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=201, responses=MADE | problems("not-found"))
+async def create_sensitivity_profile(
+    actor: DataWriter,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewSensitivityProfile, Body(openapi_examples=examples.SENSITIVITY_PROFILES)],
+) -> SensitivityProfile:
+    """Create a sensitivity profile.
+
+    How much harm the disclosure of each value does: weights per attribute, of values or nodes, and a
+    family that joins them to one number. Weights may be "inf". Needs the scope `data:write`.
+    """
+    return made(
+        SensitivityProfile,
+        "/sensitivity-profiles",
+        await services.sensitivity_profiles.create(actor, body.request()),
+        response,
+    )
+
+
+COLLECTION.add_list(router)
+COLLECTION.add_get(router)

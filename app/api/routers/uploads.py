@@ -1,0 +1,126 @@
+"""Uploads over HTTP: bodies are streamed, never held."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from app.api import examples
+from app.api.authentication import DataReader, DataWriter
+from app.api.idempotency import Once, key_of
+from app.api.multipart import form_file
+from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
+from app.api.routers.collection import Collection
+from app.api.routes import Route
+from app.api.schemas.common import Ref
+from app.api.schemas.uploads import (
+    DialectProposalAnswer,
+    SchemaProposalAnswer,
+    Upload,
+    UploadParameters,
+    UploadQuery,
+)
+from app.api.services import Services, UseCases
+from app.domain.errors import TooLarge
+from app.services.resources import Actor
+
+SAMPLE_BYTES: Final = 1024**2
+
+COLLECTION = Collection(
+    path="/uploads",
+    noun="upload",
+    plural="uploads",
+    answer=Upload,
+    service=lambda services: services.uploads,
+    example="members",
+    delete_examples=("members", "members-by-form", "census"),
+)
+
+UploadRef = Annotated[Ref, Path(openapi_examples=examples.names("members"))]
+
+# The routes of this router stream their bodies, which the route class of the others would read whole.
+streams = APIRouter(prefix=f"{PREFIX}{COLLECTION.path}", tags=[COLLECTION.plural], responses=COMMON)
+router = COLLECTION.router()
+
+
+@streams.post("", status_code=201, response_model=Upload, responses=MADE, openapi_extra=examples.UPLOAD_BODY)
+async def create_upload(
+    actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
+) -> Response:
+    """Upload a table.
+
+    The body is the file itself: CSV, gzipped CSV, Parquet or an Arrow IPC stream, as `format` says. It is
+    read while it arrives; nothing is stored unless all of it is right. Needs the scope `data:write`.
+    """
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        raise HTTPException(
+            415, detail="The body must be the file itself; POST /v1/uploads/form takes forms."
+        )
+    return await _upload(actor, services, parameters, request, request.stream())
+
+
+@streams.post(
+    "/form", status_code=201, response_model=Upload, responses=MADE, openapi_extra=examples.FORM_BODY
+)
+async def create_upload_from_form(
+    actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
+) -> Response:
+    """Upload a table from a form.
+
+    The same as the raw upload, for browsers: one part, `file`. Needs the scope `data:write`.
+    """
+    return await _upload(actor, services, parameters, request, form_file(request))
+
+
+async def _upload(
+    actor: Actor,
+    services: Services,
+    parameters: UploadParameters,
+    request: Request,
+    chunks: AsyncIterator[bytes],
+) -> Response:
+    async def store(body: AsyncIterator[bytes]) -> Response:
+        response = Response()
+        created = await services.uploads.create(actor, parameters.request(), body)
+        upload = made(Upload, "/uploads", created, response)
+        headers = {"Location": response.headers["Location"]}
+        return JSONResponse(upload.model_dump(mode="json"), response.status_code, headers)
+
+    key = key_of(request)
+    if key is None:
+        return await store(chunks)
+    return await Once(request, actor, key).answer_stream(chunks, store)
+
+
+COLLECTION.add_list(router)
+COLLECTION.add_get(router)
+
+
+@router.get("/{ref}/proposal", responses=problems("not-found"))
+async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) -> SchemaProposalAnswer:
+    """Propose a schema.
+
+    Types and roles that would fit the columns, from the first rows. It is a proposal: correct it and send
+    it as the attributes of a dataset. Needs the scope `data:read`.
+    """
+    return SchemaProposalAnswer.of(await services.uploads.propose_schema(actor, ref))
+
+
+proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plural], route_class=Route)
+
+
+@proposals.post("", openapi_extra=examples.SAMPLE_BODY, responses=COMMON | problems("too-large"))
+async def propose_dialect(actor: DataWriter, services: UseCases, request: Request) -> DialectProposalAnswer:
+    """Propose a dialect.
+
+    How the beginning of a CSV file, at most 1 MiB of it, would be read best. Nothing is stored. Needs the
+    scope `data:write`.
+    """
+    sample = await request.body()
+    if len(sample) > SAMPLE_BYTES:
+        raise TooLarge("The sample is larger than 1 MiB.", "Send the first rows only.", SAMPLE_BYTES)
+    return DialectProposalAnswer.of(await services.uploads.propose_dialect(actor, sample))

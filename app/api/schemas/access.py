@@ -1,0 +1,116 @@
+"""Tenants and API keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field
+
+from app.api.schemas.common import Answer, Name, Request
+from app.services import resources
+from app.services.resources import Scope
+from app.services.tenants import CreateApiKey, IssuedApiKey, TenantCreated
+
+Identifier = Annotated[str, Field(max_length=100, description="Random public id.")]
+Instant = Annotated[datetime, Field(description="When it was created.", examples=["2026-11-20T09:00:00Z"])]
+
+
+class NewApiKey(Request):
+    """A key to be issued."""
+
+    name: Name
+    scopes: Annotated[
+        frozenset[Scope],
+        Field(
+            min_length=1,
+            max_length=5,
+            description="What it may do; none that the issuing key lacks.",
+            examples=[["assess"]],
+        ),
+    ]
+    expires_at: Annotated[
+        AwareDatetime | None,
+        Field(description="When it ends; null: never.", examples=["2036-01-01T00:00:00Z"]),
+    ] = None
+
+    def request(self) -> CreateApiKey:
+        """The value that the use case takes."""
+        return CreateApiKey(self.name, self.scopes, self.expires_at)
+
+
+class ApiKey(Answer):
+    """A key as it may be shown: never its secret."""
+
+    id: Identifier
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["reader"])]
+    prefix: Annotated[str, Field(max_length=100, description="Public first part of the key.")]
+    scopes: Annotated[list[Scope], Field(max_length=5, description="What it may do.", examples=[["assess"]])]
+    created_at: Instant
+    expires_at: Annotated[datetime | None, Field(description="When it ends by itself.")]
+    last_used_at: Annotated[datetime | None, Field(description="When it was last used, to the minute or so.")]
+    revoked_at: Annotated[datetime | None, Field(description="When it was revoked.")]
+
+    @classmethod
+    def of(cls, key: resources.ApiKey) -> ApiKey:
+        """The use case's answer as a body."""
+        return cls.model_validate({**vars(key), "scopes": sorted(key.scopes)})
+
+
+class IssuedKey(Answer):
+    """A new key."""
+
+    key: Annotated[ApiKey, Field(description="The key.")]
+    token: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            description="`prefix.secret`, shown this once: a repeated request with the same Idempotency-Key "
+            "is answered null.",
+        ),
+    ]
+
+    @classmethod
+    def of(cls, issued: IssuedApiKey) -> IssuedKey:
+        """The use case's answer as a body."""
+        return cls(key=ApiKey.of(issued.key), token=issued.token)
+
+
+class ApiKeyListing(Answer):
+    """The keys of the tenant."""
+
+    items: Annotated[list[ApiKey], Field(max_length=10_000, description="The keys, revoked ones included.")]
+
+
+class NewTenant(Request):
+    """A tenant to be created."""
+
+    name: Name
+
+
+class Tenant(Answer):
+    """A tenant: the border that no data crosses."""
+
+    id: Identifier
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["acme"])]
+    created_at: Instant
+
+
+class NewTenantAnswer(Tenant):
+    """A tenant with its first key."""
+
+    first_key: Annotated[
+        IssuedKey | None, Field(description="Its first key, if the tenant is new; shown this once.")
+    ]
+
+    @classmethod
+    def of(cls, created: TenantCreated) -> NewTenantAnswer:
+        """The use case's answer as a body."""
+        first_key = IssuedKey.of(created.first_key) if created.first_key else None
+        return cls.model_validate({**vars(created.tenant), "first_key": first_key})
+
+
+class TenantListing(Answer):
+    """All tenants."""
+
+    items: Annotated[list[Tenant], Field(max_length=100_000, description="The tenants.")]

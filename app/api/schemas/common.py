@@ -1,0 +1,145 @@
+"""Types that many schemas share."""
+
+from __future__ import annotations
+
+import math
+import sys
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from app.services.resources import Page, Stored
+
+
+class Request(BaseModel):
+    """Base of bodies that are sent: an unknown field is an error, NaN and Infinity are none of JSON."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class Answer(BaseModel):
+    """Base of bodies that are answered."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+    Field(description="Name, unique among the tenant's resources of this kind; accepted wherever an id is."),
+]
+
+Ref = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}$"),
+    Field(description="Id or name of a resource."),
+]
+
+Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
+"""A label, a value of a cell or the name of a column."""
+
+Column = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+
+
+def _read_infinity(value: object) -> object:
+    if value == "inf":
+        return math.inf
+    # Compared, not asked whether it is finite: a whole number of 400 digits is too large to be asked.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not -sys.float_info.max <= value <= sys.float_info.max:  # type: ignore[operator]
+        raise PydanticCustomError("number_or_inf", 'Input should be a number ≥ 0, or "inf" for infinity.')
+    return value
+
+
+NonNegative = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=True),
+    BeforeValidator(_read_infinity),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "const": "inf"}],
+            "description": 'A number ≥ 0, or "inf" for infinity, which the numbers of JSON lack.',
+        }
+    ),
+]
+"""A weight or a bound; infinity travels as the string "inf"."""
+
+
+def _show_number(value: float | str) -> float | str:
+    return "inf" if value == math.inf else value
+
+
+Number = Annotated[
+    float | Literal["inf", "-inf"],
+    PlainSerializer(_show_number, return_type=float | Literal["inf", "-inf"]),
+    Field(description='A number, or "inf" for infinity.'),
+]
+"""A number of an answer."""
+
+Count = Annotated[int, Field(ge=0)]
+
+Hash = Annotated[
+    str,
+    Field(
+        pattern="^[0-9a-f]{64}$",
+        description="Hash of everything that gives the resource its meaning, what it is built on included.",
+        examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+    ),
+]
+
+
+class Resource(Answer):
+    """What every resource says of itself."""
+
+    id: Annotated[str, Field(max_length=100, description="Random public id.", examples=["hier_Jx3kQ0c9VbT2"])]
+    name: Annotated[
+        str, Field(max_length=100, description="Name, unique within its kind.", examples=["city"])
+    ]
+    sha256: Hash
+    created_at: Annotated[
+        datetime, Field(description="When it was created.", examples=["2026-11-20T09:00:00Z"])
+    ]
+
+
+A = TypeVar("A", bound=Resource)
+
+
+def shown(answer: type[A], stored: Stored, **more: Any) -> A:  # noqa: ANN401 - fields of the answer
+    """A stored resource as the answer of its kind: its own fields and those of its summary."""
+    return answer.model_validate(
+        {
+            **stored.summary,
+            "id": stored.id,
+            "name": stored.name,
+            "sha256": stored.sha256,
+            "created_at": stored.created_at,
+            **more,
+        }
+    )
+
+
+class Listing(Answer, Generic[A]):
+    """Part of a list, newest first."""
+
+    items: Annotated[list[A], Field(max_length=200, description="The resources, newest first.")]
+    next_cursor: Annotated[
+        str | None,
+        Field(max_length=1000, description="Value of `cursor` for the next part; null on the last one."),
+    ]
+
+
+def listed(answer: type[A], page: Page) -> Listing[A]:
+    """A page of stored resources as the answer of their kind."""
+    return Listing[answer](  # type: ignore[valid-type]
+        items=[shown(answer, stored) for stored in page.items], next_cursor=page.next_cursor
+    )

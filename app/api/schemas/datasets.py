@@ -1,0 +1,157 @@
+"""Datasets: an upload with its schema and hierarchies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
+from app.services.dataset_schema import AttributeDeclaration, AttributeType, DatasetStatus, OnUnknown, Role
+from app.services.datasets import CreateDataset
+
+MOST_ATTRIBUTES = 10_000
+
+
+class Attribute(Request):
+    """One column."""
+
+    name: Annotated[Column, Field(description="Name of the upload's column.", examples=["city"])]
+    type: Annotated[AttributeType, Field(description="What its texts are.", examples=["categorical"])]
+    role: Annotated[
+        Role,
+        Field(
+            description="Quasi-identifiers and sensitive columns are disclosed: they have levels, weights "
+            "and utility. Identifiers and others never leave the service.",
+            examples=["quasi_identifier"],
+        ),
+    ]
+    hierarchy: Annotated[
+        Ref | None, Field(description="Its hierarchy; without one the values are directly below the top.")
+    ] = None
+    on_unknown: Annotated[
+        OnUnknown,
+        Field(
+            description="What becomes of values outside the hierarchy: `refuse` (the dataset needs "
+            "attention), `attach` them below the top, or take them as `missing`."
+        ),
+    ] = OnUnknown.REFUSE
+    map: Annotated[
+        dict[Text, Text],
+        Field(
+            max_length=1_000_000,
+            description="Replacements of values, made before they are looked up in the hierarchy.",
+            examples=[{"W. Lafayette": "West Lafayette"}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
+
+    def declaration(self) -> AttributeDeclaration:
+        """The value that the use case takes."""
+        return AttributeDeclaration(
+            self.name, self.type, self.role, self.hierarchy, self.on_unknown, self.map
+        )
+
+
+class NewDataset(Request):
+    """A dataset to be created; columns of the upload that are not listed count as `other`."""
+
+    name: Name
+    upload: Annotated[Ref, Field(description="The upload that holds the columns.", examples=["members"])]
+    attributes: Annotated[
+        list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES, description="The schema.")
+    ]
+
+    def request(self) -> CreateDataset:
+        """The value that the use case takes."""
+        return CreateDataset(self.name, self.upload, tuple(a.declaration() for a in self.attributes))
+
+
+class AttributeSummary(Answer):
+    """One column of a dataset."""
+
+    name: Annotated[str, Field(max_length=1000, description="Name of the column.", examples=["city"])]
+    type: Annotated[AttributeType, Field(description="Its type.", examples=["categorical"])]
+    role: Annotated[Role, Field(description="Its role.", examples=["quasi_identifier"])]
+    hierarchy: Annotated[
+        str | None, Field(max_length=100, description="Name of its hierarchy.", examples=["city"])
+    ] = None
+    height: Annotated[Count | None, Field(description="Levels of its hierarchy.", examples=[4])] = None
+    leaves: Annotated[Count | None, Field(description="Leaves of its hierarchy.", examples=[8])] = None
+    missing: Annotated[Count | None, Field(description="Rows without a value.", examples=[0])] = None
+    unknown: Annotated[
+        Count | None, Field(description="Rows with a value outside the hierarchy.", examples=[0])
+    ] = None
+    unknown_values: Annotated[Count | None, Field(description="Distinct such values.", examples=[0])] = None
+
+
+class Dataset(Resource):
+    """A dataset."""
+
+    status: Annotated[
+        DatasetStatus,
+        Field(
+            description="`needs_attention` while values lie outside their hierarchies: see the profile, then "
+            "create it anew with `map` or `on_unknown`.",
+            examples=["ready"],
+        ),
+    ]
+    rows: Annotated[Count, Field(description="Rows.", examples=[12])]
+    upload: Annotated[str, Field(max_length=100, description="Name of its upload.", examples=["members"])]
+    identifier: Annotated[
+        str | None,
+        Field(max_length=1000, description="Column that identifies entities.", examples=["member_id"]),
+    ]
+    attributes: Annotated[
+        list[AttributeSummary], Field(max_length=MOST_ATTRIBUTES, description="The columns, in schema order.")
+    ]
+    warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
+
+
+class DatasetPreview(Answer):
+    """The first rows as they are stored."""
+
+    columns: Annotated[
+        list[str], Field(max_length=MOST_ATTRIBUTES, description="Names of the columns.", examples=[["city"]])
+    ]
+    rows: Annotated[
+        list[list[str | None]],
+        Field(max_length=200, description="Cells, row by row; null is missing.", examples=[[["Lafayette"]]]),
+    ]
+    total_rows: Annotated[Count, Field(description="Rows of the dataset.", examples=[12])]
+
+
+class ValueCount(Answer):
+    """A value and how many rows have it."""
+
+    value: Annotated[str, Field(description="The value.", examples=["Lafayette"])]
+    rows: Annotated[Count, Field(description="Rows that have it.", examples=[2])]
+
+
+class AttributeProfile(Answer):
+    """One column in numbers."""
+
+    name: Annotated[str, Field(max_length=1000, description="Name of the column.", examples=["city"])]
+    role: Annotated[str, Field(max_length=40, description="Its role.", examples=["quasi_identifier"])]
+    distinct: Annotated[Count, Field(description="Distinct values.", examples=[8])]
+    missing: Annotated[Count, Field(description="Rows without a value.", examples=[0])]
+    unknown_rows: Annotated[
+        Count, Field(description="Rows with a value outside the hierarchy.", examples=[0])
+    ]
+    unknown_distinct: Annotated[Count, Field(description="Distinct such values.", examples=[0])]
+    unknown: Annotated[
+        list[ValueCount] | None,
+        Field(max_length=200, description="Values outside the hierarchy; null without data:read."),
+    ]
+    frequent: Annotated[
+        list[ValueCount] | None,
+        Field(max_length=200, description="Most frequent values; null without data:read."),
+    ]
+
+
+class DatasetProfile(Answer):
+    """A dataset in numbers."""
+
+    rows: Annotated[Count, Field(description="Rows.", examples=[12])]
+    attributes: Annotated[
+        list[AttributeProfile], Field(max_length=MOST_ATTRIBUTES, description="The columns.")
+    ]

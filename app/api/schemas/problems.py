@@ -1,0 +1,43 @@
+"""The problem document as a schema."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ProblemFault(BaseModel):
+    """One fault of the input."""
+
+    pointer: Annotated[
+        str,
+        Field(
+            description="JSON pointer into the body, `query/…`, `path/…` or `header/…` for a parameter, or "
+            "the place in the uploaded data.",
+            examples=["/attributes/0/role"],
+        ),
+    ]
+    code: Annotated[str, Field(description="Kind of fault, for programs.", examples=["missing"])]
+    message: Annotated[str, Field(description="What is wrong.", examples=["Field required"])]
+    remedy: Annotated[str, Field(description="What would be right.", examples=["Add the field."])]
+
+
+class Problem(BaseModel):
+    """Why a request was not served (RFC 9457). Each type has members of its own beside these."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Annotated[str, Field(description="Its page in this service.", examples=["/problems/invalid-input"])]
+    title: Annotated[
+        str, Field(description="Kind of problem.", examples=["The request contains invalid input"])
+    ]
+    status: Annotated[int, Field(ge=400, le=599, description="HTTP status.", examples=[422])]
+    detail: Annotated[str, Field(description="What happened here.", examples=["Field required"])]
+    request_id: Annotated[str, Field(description="Also in the log and in X-Request-Id.", examples=["5f0c"])]
+    remedy: Annotated[str | None, Field(description="What would be right.", examples=["Add the field."])] = (
+        None
+    )
+    errors: Annotated[
+        list[ProblemFault] | None, Field(description="The faults, if the input is at fault.")
+    ] = None

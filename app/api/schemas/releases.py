@@ -1,0 +1,50 @@
+"""Releases: the table that leaves the house."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Hash, Name, Ref, Request, Resource
+from app.services.releases import CreateRelease
+
+
+class NewRelease(Request):
+    """A dataset to be released under a rule."""
+
+    name: Name
+    dataset: Annotated[Ref, Field(description="The dataset.", examples=["members"])]
+    rule: Annotated[Ref, Field(description="The rule.", examples=["members-optimum"])]
+    neutralise_formulas: Annotated[
+        bool, Field(description="Make cells harmless that a spreadsheet would take for formulas.")
+    ] = False
+
+    def request(self) -> CreateRelease:
+        """The value that the use case takes."""
+        return CreateRelease(self.name, self.dataset, self.rule, self.neutralise_formulas)
+
+
+class ReleasedRule(Answer):
+    """The rule that a release was made by."""
+
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["members-optimum"])]
+    kind: Annotated[str, Field(max_length=40, description="Its kind.", examples=["table_level"])]
+    sha256: Hash
+    levels: Annotated[dict[str, Count] | None, Field(description="Attribute → level; null for record-level.")]
+
+
+class Release(Resource):
+    """A release: what it was made of, and what was withheld."""
+
+    dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
+    dataset_sha256: Annotated[Hash, Field(description="Hash of the dataset.")]
+    rule: Annotated[ReleasedRule, Field(description="The rule.")]
+    columns: Annotated[
+        list[str], Field(max_length=10_000, description="Columns of the released table.", examples=[["city"]])
+    ]
+    rows: Annotated[Count, Field(description="Rows of the released table.", examples=[12])]
+    suppressed_cells: Annotated[Count, Field(description="Cells that are withheld.", examples=[0])]
+    suppressed_records: Annotated[Count, Field(description="Records of which all is withheld.", examples=[0])]
+    classes: Annotated[Count, Field(description="Distinct released records.", examples=[6])]
+    neutralise_formulas: Annotated[bool, Field(description="Whether formulas are made harmless.")]

@@ -1,0 +1,91 @@
+"""Runs: the execution of optimisations and of large assessments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Hash, Number
+from app.services import resources
+from app.services.resources import Kind, RunState
+
+
+class Progress(Answer):
+    """How far a run is."""
+
+    stage: Annotated[str, Field(max_length=100, description="What it is doing.", examples=["search"])]
+    done: Annotated[Count, Field(description="Units done.", examples=[120])]
+    total: Annotated[Count, Field(description="Units in all.", examples=[240])]
+    rate: Annotated[float | None, Field(description="Units per second.", examples=[60.5])]
+
+
+class RunResource(Answer):
+    """What a run works on."""
+
+    id: Annotated[str, Field(max_length=100, description="Its id.", examples=["opt_Jx3kQ0c9VbT2"])]
+    kind: Annotated[Kind, Field(description="Kind of resource.", examples=["optimisation"])]
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["members-optimum"])]
+
+
+class Run(Answer):
+    """A run."""
+
+    id: Annotated[str, Field(max_length=100, description="Random public id.", examples=["run_Jx3kQ0c9VbT2"])]
+    state: Annotated[
+        RunState,
+        Field(
+            description="How the work went; what it found is `status` of the result.", examples=["running"]
+        ),
+    ]
+    resource: Annotated[RunResource, Field(description="What it works on.")]
+    attempt: Annotated[Count, Field(description="Attempts so far.", examples=[1])]
+    input_sha256: Annotated[Hash, Field(description="Hash of everything that goes into the result.")]
+    created_at: Annotated[
+        datetime, Field(description="When it was queued.", examples=["2026-11-20T09:00:00Z"])
+    ]
+    started_at: Annotated[datetime | None, Field(description="When its first attempt began.")]
+    finished_at: Annotated[datetime | None, Field(description="When it reached its final state.")]
+    heartbeat_at: Annotated[datetime | None, Field(description="Last sign of life of its worker.")]
+    progress: Annotated[Progress | None, Field(description="How far it is.")]
+    cancel_requested: Annotated[bool, Field(description="Whether its end was asked for.", examples=[False])]
+    error: Annotated[
+        dict[str, Any] | None, Field(description="Why it failed: code, message, remedy, perhaps errors.")
+    ]
+    result_id: Annotated[str | None, Field(max_length=100, description="Id of its result.")]
+
+    @classmethod
+    def of(cls, run: resources.Run) -> Run:
+        """The use case's answer as a body."""
+        resource = RunResource(id=run.resource_id, kind=run.resource_kind, name=run.resource_name)
+        progress = Progress.model_validate(run.progress) if run.progress else None
+        return cls.model_validate({**vars(run), "resource": resource, "progress": progress})
+
+
+class RunListing(Answer):
+    """Part of the list of runs, newest first."""
+
+    items: Annotated[list[Run], Field(max_length=200, description="The runs, newest first.")]
+    next_cursor: Annotated[
+        str | None,
+        Field(max_length=1000, description="Value of `cursor` for the next part; null on the last."),
+    ]
+
+
+class MapPoint(Answer):
+    """One rule on the map."""
+
+    risk: Annotated[Number, Field(description="Its average risk.", examples=[0.1])]
+    utility: Annotated[Number, Field(description="Its average utility.", examples=[8.0])]
+    levels: Annotated[dict[str, Count], Field(description="Attribute → level.", examples=[{"city": 1}])]
+
+
+class RunMap(Answer):
+    """The rules of an optimisation on the map of risk and utility."""
+
+    points: Annotated[
+        list[MapPoint],
+        Field(description="All rules where there are at most 2,000, else those that no other beats in both."),
+    ]
+    rules: Annotated[Count, Field(description="Rules that the points were drawn from.", examples=[240])]

@@ -1,0 +1,135 @@
+"""Uploads: tables as they came, and how they might be read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Hash, Name, Request, Resource
+from app.services.ingest.dialect import Dialect, UploadFormat
+from app.services.ingest.proposals import DialectProposal, SchemaProposal
+from app.services.uploads import CreateUpload
+
+Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
+
+
+class DialectAnswer(Answer):
+    """How a table is read."""
+
+    delimiter: Annotated[
+        str | None, Field(max_length=1, description="Separates cells; null: not text.", examples=[","])
+    ] = None
+    quote: Annotated[
+        str | None, Field(max_length=1, description="Quotes cells; null: nothing does.", examples=['"'])
+    ] = None
+    encoding: Annotated[
+        str | None,
+        Field(max_length=40, description="Character encoding; null: not text.", examples=["utf-8"]),
+    ] = None
+    header: Annotated[
+        bool | None,
+        Field(description="Whether the first line names the columns; null: not text.", examples=[True]),
+    ] = None
+    trim: Annotated[bool, Field(description="Whether blanks around cells are removed.", examples=[False])]
+    missing: Annotated[
+        list[str], Field(max_length=20, description="Texts that mean a missing value.", examples=[[""]])
+    ]
+
+
+class UploadParameters(Request):
+    """How the body of an upload is to be read; declared, never guessed."""
+
+    name: Name
+    format: Annotated[
+        UploadFormat, Field(description="Format of the body; arrow is the IPC stream format.")
+    ] = UploadFormat.CSV
+    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="Separates cells of a CSV.")] = (
+        ","
+    )
+    quote: Annotated[
+        str, Field(max_length=1, description="Quotes cells of a CSV; empty: quotes are ordinary characters.")
+    ] = '"'
+    encoding: Annotated[str, Field(max_length=40, description="Character encoding of a CSV.")] = "utf-8"
+    header: Annotated[bool, Field(description="Whether the first line of a CSV names the columns.")] = True
+    trim: Annotated[bool, Field(description="Whether blanks around cells are removed.")] = False
+    missing: Annotated[
+        list[Missing],
+        Field(max_length=20, description="Texts that mean a missing value; default: the empty cell alone."),
+    ] = [""]  # noqa: RUF012 - pydantic copies it
+
+    def request(self) -> CreateUpload:
+        """The value that the use case takes."""
+        dialect = Dialect(
+            delimiter=self.delimiter,
+            quote=self.quote or None,
+            encoding=self.encoding,
+            header=self.header,
+            trim=self.trim,
+            missing=tuple(self.missing),
+        )
+        return CreateUpload(self.name, self.format, dialect)
+
+
+UploadQuery = Annotated[UploadParameters, Query()]
+
+
+class Upload(Resource):
+    """An upload."""
+
+    format: Annotated[UploadFormat, Field(description="Format that it came in.", examples=["csv"])]
+    dialect: Annotated[DialectAnswer, Field(description="How it was read.")]
+    columns: Annotated[
+        list[str],
+        Field(max_length=10_000, description="Names of the columns.", examples=[["member_id", "city"]]),
+    ]
+    rows: Annotated[Count, Field(description="Rows, the header not counted.", examples=[12])]
+    pieces: Annotated[Count, Field(description="Encrypted pieces that hold it.", examples=[1])]
+    bytes: Annotated[Count, Field(description="Bytes received.", examples=[700])]
+    stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
+    content_sha256: Annotated[Hash, Field(description="Hash of the rows, however they were written down.")]
+
+
+class AttributeProposalAnswer(Answer):
+    """A type and a role that would fit one column."""
+
+    name: Annotated[str, Field(max_length=1000, description="Name of the column.", examples=["city"])]
+    type: Annotated[str, Field(max_length=40, description="Proposed type.", examples=["categorical"])]
+    role: Annotated[str, Field(max_length=40, description="Proposed role.", examples=["quasi_identifier"])]
+    distinct_in_sample: Annotated[Count, Field(description="Distinct values in the sample.", examples=[8])]
+    missing_in_sample: Annotated[Count, Field(description="Missing values in the sample.", examples=[0])]
+    reason: Annotated[
+        str, Field(max_length=1000, description="Why.", examples=["8 distinct texts in 12 rows"])
+    ]
+
+
+class SchemaProposalAnswer(Answer):
+    """A proposal per column, to be read and corrected; nothing applies it by itself."""
+
+    rows_in_sample: Annotated[Count, Field(description="Rows looked at.", examples=[12])]
+    attributes: Annotated[
+        list[AttributeProposalAnswer], Field(max_length=10_000, description="One proposal per column.")
+    ]
+
+    @classmethod
+    def of(cls, proposal: SchemaProposal) -> SchemaProposalAnswer:
+        """The use case's answer as a body."""
+        return cls.model_validate(proposal)
+
+
+class DialectProposalAnswer(Answer):
+    """The dialect that fits a sample best; nothing applies it by itself."""
+
+    dialect: Annotated[DialectAnswer, Field(description="The dialect.")]
+    columns: Annotated[
+        list[str],
+        Field(max_length=10_000, description="Columns that it would give.", examples=[["member_id"]]),
+    ]
+    rows_in_sample: Annotated[Count, Field(description="Rows that it would give.", examples=[12])]
+    notes: Annotated[list[str], Field(max_length=100, description="What is doubtful.", examples=[[]])]
+
+    @classmethod
+    def of(cls, proposal: DialectProposal) -> DialectProposalAnswer:
+        """The use case's answer as a body."""
+        return cls.model_validate(proposal)

@@ -1,0 +1,46 @@
+"""The use cases that the routes call, as one value that the composition root fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from app.services.assessments import AssessmentService
+from app.services.datasets import DatasetService
+from app.services.dictionaries import DictionaryService
+from app.services.hierarchies import HierarchyService
+from app.services.optimisations import OptimisationService
+from app.services.releases import ReleaseService
+from app.services.rules import RuleService
+from app.services.runs import RunService
+from app.services.sensitivity_profiles import SensitivityProfileService
+from app.services.tenants import TenantService
+from app.services.uploads import UploadService
+
+
+@dataclass(frozen=True)
+class Services:
+    """One object per room of the interface."""
+
+    tenants: TenantService
+    hierarchies: HierarchyService
+    uploads: UploadService
+    datasets: DatasetService
+    dictionaries: DictionaryService
+    sensitivity_profiles: SensitivityProfileService
+    rules: RuleService
+    assessments: AssessmentService
+    optimisations: OptimisationService
+    runs: RunService
+    releases: ReleaseService
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+UseCases = Annotated[Services, Depends(_services)]
+"""The services of the application, for a route's parameter."""

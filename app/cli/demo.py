@@ -1,0 +1,130 @@
+"""``demo``: the whole journey on an embedded service, with the sample's data or the user's own."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.cli.journey import Journey, load_journey
+from app.cli.operations import Operations, RunningService
+from app.cli.progress import Listener, Silent, listener_for
+from app.cli.report import json_report, svg_map, text_report
+from app.cli.walk import Walk, Walked
+from app.client import Client
+from app.domain.errors import InvalidInput
+from app.samples.files import JOURNEY, write_sample
+from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "demo",
+        help="start an embedded service, load data, score a rule, find the optimal one, release it",
+        description="Start an embedded service (PostgreSQL, API and worker as processes of their own), make "
+        "the whole journey over HTTP and stop it again.",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--serve", action="store_true", help="leave the service running afterwards")
+    parser.add_argument(
+        "--scale", type=_positive, default=1.0, help="size of the sample as a multiple of 20,000 members"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("demo-output"),
+        help="folder for the map and the release (default: demo-output)",
+    )
+    parser.add_argument(
+        "--journey", type=Path, help="a journey file for tables of your own, see docs/demo.md"
+    )
+    parser.add_argument("--dataset", type=Path, help="table to be disclosed, instead of the journey file's")
+    parser.add_argument(
+        "--dictionary", type=Path, help="what an attacker knows, instead of the journey file's"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Make the journey; 0 if a rule was found."""
+    with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="privacy-risk-") as folder:
+        # PostgreSQL runs under another account for root, which has to get through to its own folder.
+        Path(folder).chmod(0o711)
+        journey = _journey(arguments, Path(folder))
+        start = time.perf_counter()
+        service = operations.start_service(Path(folder) / "home")
+        started = time.perf_counter() - start
+        try:
+            walked = _walk(arguments, journey, service, started)
+            if arguments.serve:
+                _serve(arguments, service)
+        finally:
+            service.stop()
+    return 0 if walked.optimum is not None else 1
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Leave by an exception when told to end, so that the service's processes are ended too."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _walk(arguments: argparse.Namespace, journey: Journey, service: RunningService, started: float) -> Walked:
+    """Make the journey on the running service and report it."""
+    listener: Listener = Silent() if arguments.json else listener_for(sys.stdout)
+    listener.done("service", started, "PostgreSQL, API and worker are running")
+    map_path = arguments.output / "risk-utility-map.svg"
+    release_path = arguments.output / f"{journey.dataset.name}-release.csv"
+    with Client(service.base_url, service.api_key) as client:
+        walked = Walk(client, journey, release_path, listener, {"service": started}).run()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    map_path.write_text(svg_map(walked), encoding="utf-8")
+    if arguments.json:
+        report = json_report(walked, map_path, release_path)
+        if arguments.serve:
+            report["service"] = {"docs": f"{service.base_url}/docs", "api_key": service.api_key}
+        print(json.dumps(report, ensure_ascii=False), flush=True)
+    else:
+        print("\n" + text_report(walked, map_path, release_path), flush=True)
+    return walked
+
+
+def _serve(arguments: argparse.Namespace, service: RunningService) -> None:
+    if not arguments.json:
+        print(f"\nSwagger UI  {service.base_url}/docs\nAPI key     {service.api_key}", flush=True)
+        print("Ctrl-C stops the service and removes its data.", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        service.wait()
+
+
+def _journey(arguments: argparse.Namespace, folder: Path) -> Journey:
+    if arguments.journey is not None:
+        return load_journey(arguments.journey, arguments.dataset, arguments.dictionary)
+    if arguments.dataset is not None or arguments.dictionary is not None:
+        raise InvalidInput.of(
+            "--journey",
+            "missing",
+            "Tables of your own need a journey file, which names their columns, hierarchies and links.",
+            "Write one (python -m app sample DIRECTORY makes an example) and give it with --journey.",
+        )
+    sample = folder / "sample"
+    write_sample(sample, round(DEFAULT_MEMBERS * arguments.scale), round(DEFAULT_ENTITIES * arguments.scale))
+    return load_journey(sample / JOURNEY)
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1000:
+        raise argparse.ArgumentTypeError("must be above 0 and at most 1000")
+    return value

@@ -1,0 +1,88 @@
+"""What the operator's commands need from the composition root, as one value that main fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RunningService:
+    """An embedded service: Postgres, API and worker as processes of their own.
+
+    ``wait`` returns when one of the processes ends by itself; ``stop`` ends all of them and may be
+    called more than once. The memory of the process ``api_pid`` is what a benchmark of uploads watches.
+    """
+
+    base_url: str
+    api_key: str
+    api_pid: int
+    wait: Callable[[], None]
+    stop: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Bootstrapped:
+    """The first tenant and its administrator's key, whose secret is shown this once."""
+
+    tenant_id: str
+    tenant_name: str
+    api_key: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding of the doctor: ``remedy`` is empty if all is well."""
+
+    name: str
+    passed: bool
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Operations:
+    """The operator's verbs.
+
+    Every callable may raise an error of the product's own tree, which ends the command with status 1
+    and its message on standard error.
+
+    Attributes
+    ----------
+    start_service
+        Start an embedded service whose files all lie in the folder given, with a tenant and a key of
+        every scope of a tenant; returns once it is ready. Logs go to files in that folder.
+    serve
+        Serve the API on this host and port until interrupted (None: the configured one); without a
+        database address also an embedded Postgres and one worker.
+    worker
+        Work off the queue until interrupted.
+    migrate
+        Bring the database to this revision ("head", "base", …).
+    bootstrap
+        Make a tenant of this name and a key of every scope of a tenant, the administrator's included;
+        works beside a running service.
+    doctor
+        Check role, row-level security, keys, disk and migrations.
+    rotate_keys
+        Rewrap all data keys with the current master key; the number rewrapped.
+    backup
+        Write the whole database to a new file, without the master key that opens it.
+    restore
+        Fill a database without tenants from such a file.
+    openapi
+        The OpenAPI document.
+    """
+
+    start_service: Callable[[Path], RunningService]
+    serve: Callable[[str | None, int | None], None]
+    worker: Callable[[], None]
+    migrate: Callable[[str], None]
+    bootstrap: Callable[[str, bool], Bootstrapped]
+    doctor: Callable[[], Sequence[Check]]
+    rotate_keys: Callable[[], int]
+    backup: Callable[[Path], None]
+    restore: Callable[[Path], None]
+    openapi: Callable[[], dict[str, Any]]

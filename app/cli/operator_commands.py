@@ -1,0 +1,135 @@
+"""The operator's commands: serve, worker, migrate, bootstrap, doctor, keys, backups, openapi."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from app.cli.operations import Operations
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the commands."""
+    serve = commands.add_parser(
+        "serve", help="serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker"
+    )
+    serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
+    serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
+    serve.set_defaults(run=run_serve)
+
+    worker = commands.add_parser("worker", help="work off the queue of runs")
+    worker.set_defaults(run=run_worker)
+
+    migrate = commands.add_parser("migrate", help="bring the database's schema up to date")
+    migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
+    migrate.set_defaults(run=run_migrate)
+
+    bootstrap = commands.add_parser("bootstrap", help="make a tenant and its administrator's key")
+    bootstrap.add_argument("tenant", nargs="?", default="default", help="the tenant's name")
+    bootstrap.add_argument(
+        "--new-key", action="store_true", help="issue another key if the tenant exists (the first was lost)"
+    )
+    bootstrap.set_defaults(run=run_bootstrap)
+
+    doctor = commands.add_parser("doctor", help="check role, row-level security, keys, disk and migrations")
+    doctor.set_defaults(run=run_doctor)
+
+    rotate = commands.add_parser("rotate-keys", help="wrap all data keys with the current master key")
+    rotate.set_defaults(run=run_rotate_keys)
+
+    backup = commands.add_parser("backup", help="write the whole database to a new file")
+    backup.add_argument("file", type=Path, help="the file to write; the master key is not in it")
+    backup.set_defaults(run=run_backup)
+
+    restore = commands.add_parser("restore", help="fill a database without tenants from a backup")
+    restore.add_argument("file", type=Path, help="a file that backup wrote")
+    restore.set_defaults(run=run_restore)
+
+    openapi = commands.add_parser("openapi", help="print the OpenAPI document")
+    openapi.add_argument("--output", type=Path, help="write it to this file instead")
+    openapi.add_argument(
+        "--check",
+        type=Path,
+        nargs="?",
+        const=Path("openapi/openapi.json"),
+        help="fail if this file (default: openapi/openapi.json) holds another document",
+    )
+    openapi.set_defaults(run=run_openapi)
+
+
+def run_serve(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Serve until interrupted."""
+    operations.serve(arguments.host, arguments.port)
+    return 0
+
+
+def run_worker(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Work until interrupted."""
+    operations.worker()
+    return 0
+
+
+def run_migrate(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Migrate."""
+    operations.migrate(arguments.revision)
+    return 0
+
+
+def run_bootstrap(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Make the tenant and show its key, this once: alone on standard output, for ``KEY=$(…)``."""
+    made = operations.bootstrap(arguments.tenant, arguments.new_key)
+    print(f"Key of the tenant {made.tenant_name} ({made.tenant_id}), shown this once:", file=sys.stderr)
+    print(made.api_key)
+    return 0
+
+
+def run_doctor(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Print the findings; 1 if one of them is bad."""
+    checks = operations.doctor()
+    for check in checks:
+        print(f"{'ok  ' if check.passed else 'BAD '} {check.name}: {check.message}")
+        if not check.passed:
+            print(f"     {check.remedy}")
+    return 0 if all(check.passed for check in checks) else 1
+
+
+def run_rotate_keys(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Rewrap the data keys."""
+    print(f"{operations.rotate_keys()} data keys are wrapped with the current master key.")
+    return 0
+
+
+def run_backup(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Write the backup."""
+    operations.backup(arguments.file)
+    print(f"Wrote {arguments.file}. It cannot be read without the master key: keep that elsewhere.")
+    return 0
+
+
+def run_restore(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Restore the backup."""
+    operations.restore(arguments.file)
+    print(f"Restored {arguments.file}; it is read with the master key of the service that was backed up.")
+    return 0
+
+
+def run_openapi(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Print, write or compare the document."""
+    document = operations.openapi()
+    if arguments.check is not None:
+        if json.loads(arguments.check.read_text(encoding="utf-8")) == document:
+            return 0
+        print(
+            f"{arguments.check} is not the document of this code: "
+            f"run `python -m app openapi --output {arguments.check}` and read the difference.",
+            file=sys.stderr,
+        )
+        return 1
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    if arguments.output is not None:
+        arguments.output.write_text(text + "\n", encoding="utf-8")
+    else:
+        print(text)
+    return 0

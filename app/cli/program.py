@@ -1,0 +1,49 @@
+"""The program: ``privacy-risk COMMAND``, also ``python -m app COMMAND``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import httpx
+
+from app.cli import benchmark, demo, operator_commands, sample
+from app.cli.operations import Operations
+from app.client import ClientError
+from app.domain.errors import InvalidInput, PrivacyRiskError
+
+
+def run(argv: Sequence[str], operations: Operations) -> int:
+    """Run one command; the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments, operations))
+    except (PrivacyRiskError, ClientError, httpx.TransportError, OSError) as error:
+        print(f"privacy-risk: {_message(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="privacy-risk",
+        description="How much harm a disclosure can do, what it is still good for, and which form is best.",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    demo.add_parser(commands)
+    sample.add_parser(commands)
+    benchmark.add_parser(commands)
+    operator_commands.add_parsers(commands)
+    return parser
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, InvalidInput):
+        return "\n".join(
+            f"{fault.pointer}: {fault.message} {fault.remedy}".rstrip() for fault in error.faults
+        )
+    if isinstance(error, PrivacyRiskError):
+        return f"{error.message} {error.remedy}".rstrip()
+    return str(error) or type(error).__name__

@@ -1,0 +1,228 @@
+"""The risk–utility map: every rule as a mark, drawn as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+_WIDTH, _HEIGHT = 900, 680
+_LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 178, 74
+_LONGEST_LABEL = 115
+_INK, _GRID, _RULE, _PROPOSED, _OPTIMAL = "#1f2933", "#d9dee4", "#5b7c99", "#b45309", "#0f766e"
+_WIDE_RANGE = 30.0
+_APART = 20
+_STYLE = (
+    f"text{{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:{_INK};font-size:14px}}"
+    ".title{font-size:20px;font-weight:600}.axis{font-size:15px}.note{font-size:13px}"
+    f".grid{{stroke:{_GRID}}}.frame{{stroke:{_INK};fill:none}}"
+    f".rule{{fill:{_RULE};fill-opacity:.55}}"
+    f".frontier{{fill:none;stroke:{_RULE};stroke-width:1.5}}"
+    ".marked{stroke:#fff;stroke-width:1.5}"
+    ".halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A rule at its utility and risk (which may be infinite); the label is its levels in words."""
+
+    utility: float
+    risk: float
+    label: str
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A scale from values to pixels; ``apart``: values beyond it (0 of a logarithm, ∞) that get own lines."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+    apart: tuple[float, ...] = ()
+
+    def at(self, value: float) -> float:
+        if self.log and value <= 0:
+            return self.start + _APART
+        if math.isinf(value):
+            return self.end - _APART
+        low, high, value = (
+            (math.log10(self.low), math.log10(self.high), math.log10(value))
+            if self.log
+            else (self.low, self.high, value)
+        )
+        return self.start + (value - low) / (high - low) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        if self.log:
+            exponents = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+            return [*(10.0**exponent for exponent in exponents), *self.apart]
+        step = _round_step((self.high - self.low) / 8)
+        first = math.ceil(self.low / step - 1e-9)
+        return [step * i for i in range(first, math.floor(self.high / step + 1e-9) + 1)] + list(self.apart)
+
+
+def draw_map(
+    points: Sequence[Point],
+    proposed: Point,
+    optimal: Point | None,
+    *,
+    n_rules: int,
+    all_shown: bool,
+) -> str:
+    """The map as an SVG document.
+
+    ``points`` are all rules, or the frontier if not ``all_shown``. Risk is drawn on a logarithmic axis
+    where it spans more than a factor of 30.
+    """
+    marked = [proposed] if optimal is None else [proposed, optimal]
+    x, y = _axes([*points, *marked])
+    shown = f"all {n_rules:,} rules" if all_shown else f"the frontier of {n_rules:,} rules"
+    description = f"{shown.capitalize()} by utility and risk. Proposed: {_words(proposed)}. " + (
+        "No rule satisfies the objective." if optimal is None else f"Optimal: {_words(optimal)}."
+    )
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        'aria-labelledby="map-title map-description">',
+        '<title id="map-title">Risk and utility of disclosure rules</title>',
+        f'<desc id="map-description">{escape(description)}</desc>',
+        f"<style>{_STYLE}</style>",
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
+        f'<text class="title" x="{_LEFT}" y="36">Risk and utility of disclosure rules</text>',
+        f'<text class="note" x="{_LEFT}" y="60">Each mark is a rule for the whole table: {shown}. '
+        "The line is the least risk at a utility of at least so much.</text>",
+        *_frame(x, y),
+        _frontier(points, x, y),
+        *(_mark(point, x, y) for point in points),
+        *_marked(proposed, optimal, x, y),
+        *_legend(proposed, optimal),
+    ]
+    return "\n".join([*(part for part in parts if part), "</svg>"]) + "\n"
+
+
+def _axes(points: Sequence[Point]) -> tuple[_Axis, _Axis]:
+    utilities = [point.utility for point in points]
+    low, high = min(utilities), max(utilities)
+    margin = 0.04 * (high - low) or 0.5
+    x = _Axis(low - margin, high + margin, _LEFT, _WIDTH - _RIGHT)
+    risks = [point.risk for point in points if math.isfinite(point.risk)]
+    positive = [risk for risk in risks if risk > 0]
+    apart = [math.inf] if len(risks) < len(points) else []
+    bottom, top = _HEIGHT - _BOTTOM, _TOP + 2 * _APART * len(apart)
+    if positive and max(positive) > _WIDE_RANGE * min(positive):
+        if len(positive) < len(risks):
+            apart.append(0.0)
+            bottom -= 2 * _APART
+        return x, _Axis(min(positive) / 1.5, max(positive) * 1.5, bottom, top, True, tuple(apart))
+    return x, _Axis(0.0, 1.06 * max(risks, default=1.0) or 1.0, bottom, top, False, tuple(apart))
+
+
+def _frame(x: _Axis, y: _Axis) -> list[str]:
+    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    parts = []
+    for tick in x.ticks():
+        at = x.at(tick)
+        parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{bottom}"/>')
+        parts.append(f'<text x="{at:.1f}" y="{bottom + 22}" text-anchor="middle">{_text(tick)}</text>')
+    for tick in y.ticks():
+        at = y.at(tick)
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="{_LEFT - 10}" y="{at + 5:.1f}" text-anchor="end">{_text(tick)}</text>')
+    middle = (_TOP + bottom) / 2
+    scale = ", logarithmic" if y.log else ""
+    return [
+        *parts,
+        f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{right - _LEFT}" height="{bottom - _TOP}"/>',
+        f'<text class="axis" x="{(_LEFT + right) / 2}" y="{_HEIGHT - 22}" text-anchor="middle">'
+        "Utility (depths of the disclosed values, summed over attributes, mean of the records)</text>",
+        f'<text class="axis" transform="translate(26 {middle}) rotate(-90)" text-anchor="middle">'
+        f"Risk (mean expected harm per record{scale})</text>",
+    ]
+
+
+def _frontier(points: Sequence[Point], x: _Axis, y: _Axis) -> str:
+    """The least risk at each utility floor: a step at every rule that no other beats in both."""
+    best = math.inf
+    frontier = []
+    for point in sorted(points, key=lambda point: (-point.utility, point.risk)):
+        if point.risk < best:
+            best = point.risk
+            frontier.append(point)
+    if not frontier:
+        return ""
+    first, *rest = frontier
+    path = [f"M{x.at(first.utility):.1f} {y.at(first.risk):.1f}"]
+    path += [f"H{x.at(point.utility):.1f}V{y.at(point.risk):.1f}" for point in rest]
+    path.append(f"H{x.at(min(point.utility for point in points)):.1f}")
+    return f'<path class="frontier" d="{"".join(path)}"/>'
+
+
+def _mark(point: Point, x: _Axis, y: _Axis) -> str:
+    centre = f'cx="{x.at(point.utility):.1f}" cy="{y.at(point.risk):.1f}"'
+    return f'<circle class="rule" {centre} r="4"><title>{escape(_words(point))}</title></circle>'
+
+
+def _marked(proposed: Point, optimal: Point | None, x: _Axis, y: _Axis) -> list[str]:
+    """The two rules of interest, over the others, with a word beside each."""
+    named = [("Proposed", proposed, _diamond, _PROPOSED, -8)]
+    if optimal is not None:
+        named.append(("Optimal", optimal, _disc, _OPTIMAL, 18))
+    parts = []
+    for name, point, shape, colour, below in named:
+        at_x, at_y = x.at(point.utility), y.at(point.risk)
+        parts.append(shape(at_x, at_y, f"{name}: {_words(point)}"))
+        side, anchor = (-14, "end") if at_x > _WIDTH - _RIGHT - 90 else (14, "start")
+        parts.append(
+            f'<text class="halo" style="fill:{colour}" x="{at_x + side:.1f}" y="{at_y + below:.1f}" '
+            f'text-anchor="{anchor}">{name}</text>'
+        )
+    return parts
+
+
+def _diamond(x: float, y: float, title: str) -> str:
+    return (
+        f'<path class="marked" fill="{_PROPOSED}" transform="translate({x:.1f} {y:.1f})" '
+        f'd="M0-10 10 0 0 10-10 0Z"><title>{escape(title)}</title></path>'
+    )
+
+
+def _disc(x: float, y: float, title: str) -> str:
+    return (
+        f'<circle class="marked" fill="{_OPTIMAL}" cx="{x:.1f}" cy="{y:.1f}" r="9">'
+        f"<title>{escape(title)}</title></circle>"
+    )
+
+
+def _legend(proposed: Point, optimal: Point | None) -> list[str]:
+    """What the two marked rules are, above the picture."""
+    entries = [(_diamond, "Proposed rule", proposed)]
+    if optimal is not None:
+        entries.append((_disc, "Optimal rule", optimal))
+    parts = []
+    for i, (shape, name, point) in enumerate(entries):
+        at = 92 + 44 * i
+        label = point.label if len(point.label) <= _LONGEST_LABEL else point.label[:_LONGEST_LABEL] + "…"
+        parts += [
+            shape(_LEFT + 10, at - 5, name),
+            f'<text x="{_LEFT + 30}" y="{at}">{name}: risk {_text(point.risk)}, '
+            f"utility {_text(point.utility)}</text>",
+            f'<text class="note" x="{_LEFT + 30}" y="{at + 19}">{escape(label)}</text>',
+        ]
+    return parts
+
+
+def _words(point: Point) -> str:
+    return f"{point.label}; risk {_text(point.risk)}, utility {_text(point.utility)}"
+
+
+def _text(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.4g}"
+
+
+def _round_step(step: float) -> float:
+    """The least of 1, 2, 5 times a power of ten that is not below ``step``."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9))

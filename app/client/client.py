@@ -1,0 +1,67 @@
+"""The client: one connection pool, one attribute per kind of resource."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from app.client.resources import (
+    Assessments,
+    Collection,
+    Datasets,
+    Hierarchies,
+    Optimisations,
+    Releases,
+    Runs,
+    Uploads,
+)
+
+
+class Client:
+    """The service at ``base_url`` under one API key.
+
+    >>> with Client("http://127.0.0.1:8000", key) as client:        # doctest: +SKIP
+    ...     client.hierarchies.create({"name": "race", "definition": {...}})
+
+    Every call raises ProblemError when the service refuses, and httpx.TransportError when it cannot be
+    reached. ``timeout`` in seconds holds for single answers, not for uploads and event streams.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=base_url.rstrip("/") + "/v1",
+            headers={"Authorization": f"Bearer {api_key}"},
+            timeout=timeout,
+            transport=transport,
+        )
+        self.hierarchies = Hierarchies(self._http, "/hierarchies")
+        self.uploads = Uploads(self._http, "/uploads")
+        self.datasets = Datasets(self._http, "/datasets")
+        self.dictionaries = Collection(self._http, "/dictionaries")
+        self.sensitivity_profiles = Collection(self._http, "/sensitivity-profiles")
+        self.rules = Collection(self._http, "/rules")
+        self.assessments = Assessments(self._http, "/assessments")
+        self.optimisations = Optimisations(self._http, "/optimisations")
+        self.releases = Releases(self._http, "/releases")
+        self.runs = Runs(self._http)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

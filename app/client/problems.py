@@ -1,0 +1,84 @@
+"""What can go wrong, as the client sees it.
+
+::
+
+    ClientError
+    ├─ ProblemError      the service refused, and says why
+    └─ RunFailed         a run ended without a result
+
+That the service cannot be reached is httpx.TransportError.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from app.client.values import Run
+
+
+class ClientError(Exception):
+    """Root of the tree."""
+
+
+class ProblemError(ClientError):
+    """An answer of status 400 or above; ``document`` is its problem document (RFC 9457)."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+        super().__init__(self._text())
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return int(self.document["status"])
+
+    @property
+    def code(self) -> str:
+        """The kind of problem: the last part of its type, such as ``invalid-input``."""
+        return str(self.document.get("type", "about:blank")).rsplit("/", 1)[-1]
+
+    def _text(self) -> str:
+        lines = [f"{self.status} {self.document.get('title', '')}: {self.document.get('detail', '')}"]
+        lines += [
+            f"  {error.get('pointer', '')}: {error.get('message', '')} {error.get('remedy', '')}".rstrip()
+            for error in self.document.get("errors", ())
+        ]
+        return "\n".join(lines)
+
+    @classmethod
+    def from_response(cls, response: httpx.Response) -> ProblemError:
+        """Read the problem, or make one of an answer that does not come from the service itself."""
+        response.read()
+        document: dict[str, Any] = {
+            "title": response.reason_phrase,
+            "detail": "",
+            "status": response.status_code,
+        }
+        try:
+            body = json.loads(response.content)
+        except ValueError:
+            body = None
+        if isinstance(body, dict):
+            document |= body
+        return cls(document)
+
+
+class RunFailed(ClientError):
+    """The run failed, was cancelled or has expired; ``run.error`` says why if it is known."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        error = run.error or {}
+        why = " ".join(str(error[key]) for key in ("code", "message", "remedy") if error.get(key))
+        super().__init__(f"The run {run.id} has {run.state}. {why}".rstrip())
+
+
+def checked(response: httpx.Response) -> httpx.Response:
+    """The response if it is one of success; ProblemError otherwise."""
+    if response.is_error:
+        raise ProblemError.from_response(response)
+    return response

@@ -1,0 +1,78 @@
+"""What the service answers, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FINAL_STATES = frozenset({"succeeded", "failed", "cancelled", "expired"})
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A named resource; ``document`` is the whole answer."""
+
+    id: str
+    name: str
+    sha256: str
+    document: Mapping[str, Any]
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Resource:
+        """Read the service's JSON."""
+        return cls(document["id"], document["name"], document["sha256"], document)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """``done`` of ``total`` units of a stage; ``rate`` in units per second if known."""
+
+    stage: str
+    done: int
+    total: int
+    rate: float | None = None
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Progress:
+        """Read the service's JSON."""
+        return cls(document["stage"], document["done"], document["total"], document.get("rate"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution; ``error`` is the problem that ended a failed run."""
+
+    id: str
+    state: str
+    attempt: int
+    progress: Progress | None
+    error: Mapping[str, Any] | None
+    document: Mapping[str, Any]
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the state never changes again."""
+        return self.state in FINAL_STATES
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Run:
+        """Read the service's JSON."""
+        progress = document.get("progress")
+        return cls(
+            id=document["id"],
+            state=document["state"],
+            attempt=document["attempt"],
+            progress=None if progress is None else Progress.from_document(progress),
+            error=document.get("error"),
+            document=document,
+        )
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """One entry of a run's event stream."""
+
+    number: str
+    type: str
+    data: Mapping[str, Any]

@@ -1,0 +1,52 @@
+"""The composition root of a run's own process: only the rooms that the work itself needs.
+
+It stands beside ``main`` so that the process of a run need not import HTTP and the command line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from app.persistence.addresses import create_engine
+from app.persistence.encryption import MasterKey
+from app.persistence.store import PostgresStore
+from app.services.assessment_work import AssessmentPreparation
+from app.services.optimisation_work import OptimisationPreparation
+from app.services.resources import Claim, Kind
+from app.services.run_execution import Prepare, Report, RunExecution
+from app.services.tables import TableLoader
+
+
+@dataclass(frozen=True)
+class Database:
+    """Where the runtime role finds the data, and the key that opens them."""
+
+    url: str
+    master_key: MasterKey
+    table_cache_bytes: int
+
+
+def utc_now() -> datetime:
+    """The present."""
+    return datetime.now(UTC)
+
+
+def execute_claim(database: Database, claim: Claim, report: Report) -> None:
+    """Do one run's work to its end in the store; called in the run's own process."""
+    asyncio.run(_execute(database, claim, report))
+
+
+async def _execute(database: Database, claim: Claim, report: Report) -> None:
+    engine = create_engine(database.url, pool_size=1)
+    try:
+        store = PostgresStore(engine, database.master_key, utc_now)
+        loader = TableLoader(store, database.table_cache_bytes)
+        prepare: dict[Kind, Prepare] = {
+            Kind.ASSESSMENT: AssessmentPreparation(store, loader),
+            Kind.OPTIMISATION: OptimisationPreparation(store, loader),
+        }
+        await RunExecution(store, prepare).execute(claim, report)
+    finally:
+        await engine.dispose()

@@ -1,0 +1,1 @@
+"""Generators of data that look like the real thing and belong to nobody."""

@@ -1,0 +1,92 @@
+"""Every setting of the service, read from the environment by ``main`` alone and passed on as values."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def default_home() -> Path:
+    """Where an embedded service keeps its files: /var/lib for root, the user's data folder otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/privacy-risk")
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data) / "privacy-risk"
+
+
+class Settings(BaseSettings):
+    """Settings come from variables named ``PRIVACY_RISK_…``, the database's address from ``DATABASE_URL``."""
+
+    model_config = SettingsConfigDict(env_prefix="PRIVACY_RISK_", extra="ignore", frozen=True)
+
+    database_url: Annotated[
+        SecretStr | None,
+        Field(
+            validation_alias="DATABASE_URL",
+            description="Address of PostgreSQL for the role app_runtime, which may own nothing. "
+            "Unset: an embedded PostgreSQL is started in the home folder.",
+        ),
+    ] = None
+    owner_database_url: Annotated[
+        SecretStr | None,
+        Field(
+            description="The same database for the role that owns the tables; for migrate and rotate-keys."
+        ),
+    ] = None
+    home: Annotated[
+        Path,
+        Field(
+            default_factory=default_home, description="Folder of the embedded database, its keys and logs."
+        ),
+    ]
+    master_key: Annotated[
+        SecretStr | None,
+        Field(description="Base64 of the 32 bytes that wrap all data keys. Losing it loses the data."),
+    ] = None
+    master_key_file: Annotated[Path | None, Field(description="File that holds the master key.")] = None
+    previous_master_key_file: Annotated[
+        Path | None, Field(description="File with the master key that rotate-keys replaces.")
+    ] = None
+
+    host: Annotated[str, Field(description="Address that the API listens on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="Port of the API; 0 takes a free one.")] = 8000
+    metrics_host: Annotated[str, Field(description="Address that the metrics are served on.")] = "127.0.0.1"
+    metrics_port: Annotated[
+        int | None, Field(ge=0, le=65535, description="Port of the metrics; unset: no metrics.")
+    ] = None
+    log_level: Annotated[
+        str, Field(pattern="^(debug|info|warning|error)$", description="Least level logged.")
+    ] = "info"
+
+    direct_seconds: Annotated[
+        float, Field(gt=0, le=30, description="Work estimated above this must be done as a run.")
+    ] = 0.5
+    direct_mib: Annotated[
+        int, Field(ge=16, description="Memory of a piece of work above which it must be done as a run.")
+    ] = 256
+    table_cache_mib: Annotated[
+        int, Field(ge=0, description="Memory of the encoded tables that a process keeps, in MiB.")
+    ] = 512
+
+    upload_max_bytes: Annotated[
+        int, Field(ge=1024, description="Largest upload, decompressed, in bytes.")
+    ] = 4 * 1024**3
+    upload_max_rows: Annotated[int, Field(ge=1, description="Most rows of an upload.")] = 50_000_000
+    upload_max_columns: Annotated[int, Field(ge=1, description="Most columns of an upload.")] = 500
+    upload_max_cell: Annotated[int, Field(ge=1, description="Longest cell of an upload, in characters.")] = (
+        10_000
+    )
+
+    worker_concurrency: Annotated[
+        int, Field(ge=1, le=64, description="Runs that a worker executes at once.")
+    ] = 1
+    run_memory_mib: Annotated[
+        int, Field(ge=512, description="Resident memory of a run's process, in MiB.")
+    ] = 8192
+    run_seconds: Annotated[
+        int, Field(ge=1, description="Longest wall-clock time of one attempt of a run.")
+    ] = 6 * 3600

@@ -1,0 +1,130 @@
+"""The application on a real database, for tests to call; runs are worked off by the tests themselves."""
+
+from __future__ import annotations
+
+import io
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
+from app.api.app import create_app
+from app.api.services import Services
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
+from app.services.assessment_work import AssessmentPreparation
+from app.services.assessments import AssessmentService
+from app.services.datasets import DatasetService
+from app.services.dictionaries import DictionaryService
+from app.services.hierarchies import HierarchyService
+from app.services.ingest.dialect import UploadLimits
+from app.services.optimisation_work import OptimisationPreparation
+from app.services.optimisations import OptimisationService
+from app.services.plans import DirectBudget
+from app.services.ports import Clock
+from app.services.releases import ReleaseService
+from app.services.resources import Actor, Kind, Scope
+from app.services.rules import RuleService
+from app.services.run_execution import RunExecution
+from app.services.runs import RunService
+from app.services.sensitivity_profiles import SensitivityProfileService
+from app.services.tables import TableLoader
+from app.services.tenants import CreateApiKey, TenantService
+from app.services.uploads import UploadService
+
+UPLOAD_BYTES = 200_000
+BODY_BYTES = 400_000
+LIMITS = UploadLimits(
+    max_bytes=UPLOAD_BYTES, max_decompressed_bytes=10 * UPLOAD_BYTES, max_columns=50, max_cell_bytes=1000
+)
+
+
+class InstantSignals:
+    """News of runs that never come: whoever waits looks again at once."""
+
+    async def wait(self, run_id: str, timeout_seconds: float) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Api:
+    """The application and what tests look at beside it."""
+
+    app: FastAPI
+    services: Services
+    store: PostgresStore
+    loader: TableLoader
+    registry: PostgresRegistry
+    metrics: CollectorRegistry
+    log: io.StringIO
+
+    def client(self, token: str | None) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=self.app, raise_app_exceptions=False),
+            base_url="http://service",
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+        )
+
+    async def tenant_with_key(self) -> tuple[Actor, str]:
+        """A new tenant, and a key of it with every scope."""
+        created = await self.services.tenants.bootstrap(f"tenant-{secrets.token_hex(4)}")
+        assert created.first_key is not None
+        token = created.first_key.token
+        return await self.services.tenants.authenticate(token), token
+
+    async def key_with(self, actor: Actor, *scopes: Scope) -> str:
+        request = CreateApiKey(f"key-{secrets.token_hex(4)}", frozenset(scopes))
+        return (await self.services.tenants.create_key(actor, request)).token
+
+    async def work_off(self, run_id: str) -> None:
+        """Do the work of a queued run, as a worker would."""
+        claim = await self.registry.claim(run_id, "test", 60.0)
+        if claim is not None:
+            prepare = {
+                Kind.ASSESSMENT: AssessmentPreparation(self.store, self.loader),
+                Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
+            }
+            await RunExecution(self.store, prepare).execute(claim, lambda progress: None)
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+
+def build_api(
+    store: PostgresStore, registry: PostgresRegistry, clock: Clock, limits: UploadLimits = LIMITS
+) -> Api:
+    """The use cases and the application around them; small limits, so that tests can exceed them."""
+    loader = TableLoader(store)
+    services = Services(
+        tenants=TenantService(store, registry, clock),
+        hierarchies=HierarchyService(store),
+        uploads=UploadService(store, limits),
+        datasets=DatasetService(store, loader),
+        dictionaries=DictionaryService(store, loader),
+        sensitivity_profiles=SensitivityProfileService(store, loader),
+        rules=RuleService(store, loader),
+        assessments=AssessmentService(store, loader, DirectBudget()),
+        optimisations=OptimisationService(store, loader),
+        runs=RunService(store, InstantSignals()),
+        releases=ReleaseService(store, loader),
+    )
+    metrics, log = CollectorRegistry(), io.StringIO()
+    app = create_app(
+        services,
+        store,
+        _ready,
+        max_upload_bytes=limits.max_bytes,
+        max_body_bytes=BODY_BYTES,
+        registry=metrics,
+        log_stream=log,
+    )
+    return Api(app, services, store, loader, registry, metrics, log)
+
+
+async def _ready() -> Mapping[str, bool]:
+    return {"database": True}

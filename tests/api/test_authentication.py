@@ -1,0 +1,133 @@
+"""Keys: who gets in, who does not, and what a key may do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.app import routed_app
+from app.services.resources import Scope
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+DOCUMENT: dict[str, Any] = routed_app().openapi()
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    if path.startswith("/v1")
+]
+SCOPED = [(m, p, o["security"][0]["api_key"]) for m, p, o in OPERATIONS if o["security"][0]["api_key"]]
+
+
+def address(path: str) -> str:
+    return path.replace("{ref}", "x").replace("{key_id}", "x")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "Bearer", "Bearer ", "Basic dTpw", "Bearer nothing", "Bearer a.b", "Bearer " + "x" * 5000],
+)
+async def test_without_a_valid_key_nobody_gets_in(anonymous: httpx.AsyncClient, header: str | None):
+    headers = {} if header is None else {"Authorization": header}
+    response = await anonymous.get("/v1/rules", headers=headers)
+    problem_of(response, 401, "unauthenticated")
+    assert response.headers["www-authenticate"].startswith("Bearer")
+
+
+async def test_a_wrong_secret_of_a_known_prefix_is_refused_like_an_unknown_key(api, anonymous):
+    _, token = await api.tenant_with_key()
+    prefix, secret = token.split(".")
+    wrong = f"{prefix}.{secret[:-1]}{'a' if secret[-1] != 'a' else 'b'}"
+    response = await anonymous.get("/v1/rules", headers={"Authorization": f"Bearer {wrong}"})
+    known = problem_of(response, 401, "unauthenticated")
+    response = await anonymous.get("/v1/rules", headers={"Authorization": "Bearer nobody.nothing"})
+    unknown = problem_of(response, 401, "unauthenticated")
+    assert known["detail"] == unknown["detail"]
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+async def test_no_operation_answers_without_a_key(anonymous, method, path, operation):
+    body = {"json": {}} if method == "POST" else {}
+    problem_of(await anonymous.request(method, address(path), **body), 401, "unauthenticated")
+
+
+async def test_a_key_without_the_scope_is_refused_with_the_scope_named(api):
+    """Every operation with a scope, from the document: a key with all other scopes does not open it."""
+    actor, _ = await api.tenant_with_key()
+    for method, path, (scope,) in SCOPED:
+        others = set(Scope) - {Scope(scope)}
+        async with api.client(await api.key_with(actor, *others)) as client:
+            response = await client.request(method, address(path), **_well_formed(method, path))
+            body = problem_of(response, 403, "forbidden")
+            assert body["scope"] == scope, (method, path)
+
+
+def _well_formed(method: str, path: str) -> dict[str, Any]:
+    """Parameters and body that pass validation, from the operation's example."""
+    operation = DOCUMENT["paths"][path][method.lower()]
+    parameters = {
+        p["name"]: next(iter(p["examples"].values()))["value"]
+        for p in operation.get("parameters", ())
+        if p["in"] == "query" and p["required"]
+    }
+    content = operation.get("requestBody", {}).get("content", {})
+    if "application/json" in content:
+        body = next(iter(content["application/json"]["examples"].values()))["value"]
+        return {"params": parameters, "json": body}
+    return {"params": parameters}
+
+
+async def test_the_first_key_of_a_tenant_may_do_all_but_operate(api, client):
+    response = await client.post("/v1/tenants", json={"name": "second-customer"})
+    assert response.status_code == 201
+    token = response.json()["first_key"]["token"]
+    async with api.client(token) as theirs:
+        assert (await theirs.get("/v1/api-keys")).status_code == 200
+        problem_of(await theirs.get("/v1/tenants"), 403, "forbidden")
+    again = await client.post("/v1/tenants", json={"name": "second-customer"})
+    assert again.status_code == 200
+    assert again.json()["first_key"] is None
+
+
+async def test_a_hierarchy_of_cells_needs_the_scope_that_shows_cells(api):
+    """Its labels are the column's values, and every key of the tenant may look at them."""
+    actor, _ = await api.tenant_with_key()
+    definition = {"kind": "flat", "upload": {"upload": "people", "column": "name"}}
+    body = {"name": "names", "definition": definition}
+    async with api.client(await api.key_with(actor, Scope.DATA_WRITE)) as writer:
+        await writer.post("/v1/uploads", params={"name": "people"}, content=b"name\nZebediah\n")
+        refused = await writer.post("/v1/hierarchies", json=body)
+        assert problem_of(refused, 403, "forbidden")["scope"] == "data:read"
+    async with api.client(await api.key_with(actor, Scope.DATA_WRITE, Scope.DATA_READ)) as both:
+        assert (await both.post("/v1/hierarchies", json=body)).status_code == 201
+
+
+async def test_a_key_is_shown_once_works_until_it_is_revoked_and_grants_no_more_than_its_maker(api, client):
+    made = await client.post("/v1/api-keys", json={"name": "reader", "scopes": ["data:read", "admin"]})
+    assert made.status_code == 201
+    token, key_id = made.json()["token"], made.json()["key"]["id"]
+    listing = await client.get("/v1/api-keys")
+    assert token.split(".")[1] not in listing.text
+    assert key_id in [key["id"] for key in listing.json()["items"]]
+    async with api.client(token) as reader:
+        assert (await reader.get("/v1/rules")).status_code == 200
+        problem_of(
+            await reader.post("/v1/api-keys", json={"name": "w", "scopes": ["assess"]}), 403, "forbidden"
+        )
+        assert (await client.delete(f"/v1/api-keys/{key_id}")).json()["revoked_at"]
+        problem_of(await reader.get("/v1/rules"), 401, "unauthenticated")
+
+
+async def test_an_expired_key_is_refused(api, client, clock):
+    expires = "2026-11-21T00:00:00Z"
+    made = await client.post(
+        "/v1/api-keys", json={"name": "guest", "scopes": ["assess"], "expires_at": expires}
+    )
+    async with api.client(made.json()["token"]) as guest:
+        assert (await guest.get("/v1/rules")).status_code == 200
+        clock.advance(13 * 3600)
+        problem_of(await guest.get("/v1/rules"), 401, "unauthenticated")

@@ -1,0 +1,94 @@
+"""A newcomer's journey: the document's examples as they stand, from the top of the page to its end."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api import examples
+from tests.api.journey import DOCUMENT, walk
+
+pytestmark = pytest.mark.anyio
+
+RESOURCES = (
+    "hierarchies",
+    "uploads",
+    "datasets",
+    "dictionaries",
+    "sensitivity-profiles",
+    "rules",
+    "assessments",
+    "optimisations",
+    "releases",
+)
+
+
+async def test_every_example_works_in_the_order_of_the_page(api, client: httpx.AsyncClient):
+    answers: dict[str, list[httpx.Response]] = {}
+    async for step, response in walk(api, client):
+        answers.setdefault(step.operation_id, []).append(response)
+        # By the time a newcomer comes to it the run has ended, and its cancellation is refused.
+        expected = {409} if step.operation_id == "cancel_run" else {200, 201, 202, 204}
+        assert response.status_code in expected, (step.operation_id, step.key, response.text)
+        assert str(response.status_code) in step.operation["responses"], step.operation_id
+    assert set(answers) == {
+        operation["operationId"] for methods in DOCUMENT["paths"].values() for operation in methods.values()
+    }
+    _check_what_was_found(answers)
+    for resource in RESOURCES:
+        assert (await client.get(f"/v1/{resource}")).json()["items"] == [], resource
+
+
+def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
+    heights = {h["name"]: h["height"] for h in (a.json() for a in answers["create_hierarchy"])}
+    assert heights == {"city": 4, "race": 2, "birth-date": 3, "income": 4}
+    (dataset,) = (answer.json() for answer in answers["create_dataset"])
+    assert (dataset["status"], dataset["rows"], dataset["identifier"]) == ("ready", 12, "member_id")
+    proposal, as_is = (answer.json()["result"] for answer in answers["create_assessment"])
+    assert proposal["risk_average"] < as_is["risk_average"]
+    assert as_is["utility_average"] > proposal["utility_average"]
+    assert proposal["absent"] == 0
+    run = answers["get_run"][0].json()
+    assert run["state"] == "succeeded"
+    result = answers["get_run_result"][0].json()
+    assert result["status"] == "optimal"
+    assert result["utility"] >= 6
+    risk_map = answers["get_run_map"][0].json()
+    assert risk_map["rules"] == len(risk_map["points"]) == 5 * 3 * 4 * 5
+    assert "event: " in answers["follow_run"][0].text
+    released = list(csv.DictReader(io.StringIO(answers["get_release_data"][0].text)))
+    assert [set(row) for row in released] == [{"city", "race", "birth_date", "income"}] * 12
+
+
+async def test_the_examples_say_what_a_reader_of_the_code_would_compute(api, client: httpx.AsyncClient):
+    """The assessment of the proposal's example against a loop over members and census."""
+    answers: dict[str, list[httpx.Response]] = {}
+    async for step, response in walk(api, client):
+        answers.setdefault(step.operation_id, []).append(response)
+        if step.operation_id == "get_assessment_records":
+            break
+    records: list[dict[str, Any]] = answers["get_assessment_records"][0].json()
+    assert [record["count"] for record in records] == _consistent_entities()
+
+
+def _consistent_entities() -> list[int]:
+    """Members and census entities that agree on county, race and (roughly: half a year) on the year."""
+    county = {line.split(";")[0]: line.split(";")[1] for line in examples.CITY_CSV.splitlines()}
+    links = examples.DICTIONARIES["census"]["value"]["links"]
+    city_of = next(link for link in links if link["attribute"] == "city")["transform"]["table"]
+    members = list(csv.DictReader(io.StringIO(examples.MEMBERS_CSV)))
+    people = list(csv.DictReader(io.StringIO(examples.CENSUS_CSV)))
+    return [
+        sum(
+            county[city_of[person["zip"]]] == county[member["city"]]
+            and person["race"] == member["race"]
+            # On 2020-04-01 a person of age a was born from 2019-a, 2 April on, to 2020-a, 1 April.
+            and 2020 - int(person["age"]) - int(member["birth_date"][:4]) in (0, 1)
+            for person in people
+        )
+        for member in members
+    ]

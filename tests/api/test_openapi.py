@@ -1,0 +1,189 @@
+"""The document: complete, as committed, and no breach of what was released."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.api.app import routed_app
+from app.api.compatibility import breaking_changes
+from app.api.openapi import TAGS
+
+FOLDER = Path(__file__).parents[2] / "openapi"
+DOCUMENT: dict[str, Any] = routed_app().openapi()
+RELEASED = sorted((FOLDER / "released").glob("*.json"))
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def schemas_of(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        for field, definition in schema.get("properties", {}).items():
+            yield f"{name}.{field}", definition
+
+
+def test_the_committed_document_is_the_one_that_the_code_makes():
+    committed = json.loads((FOLDER / "openapi.json").read_text())
+    assert committed == DOCUMENT, "run: python -m app openapi --output openapi/openapi.json"
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), list(operations()))
+def test_every_operation_says_what_it_is(path, method, operation):
+    assert operation["operationId"]
+    assert operation["summary"]
+    assert not operation["summary"].endswith(".")
+    assert len(operation["description"]) > len(operation["summary"])
+    assert len(operation["tags"]) == 1
+    assert operation["tags"][0] in {tag["name"] for tag in TAGS}
+    if path.startswith("/v1"):
+        assert {"401", "403", "422", "500", "503"} <= set(operation["responses"])
+        assert operation["security"]
+    for status, answer in operation["responses"].items():
+        if status >= "400":
+            assert set(answer["content"]) == {"application/problem+json"}
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), list(operations()))
+def test_every_operation_has_a_runnable_example(path, method, operation):
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        is_binary = content["schema"].get("format") == "binary"
+        assert is_binary or content["examples"], operation["operationId"]
+    for parameter in operation.get("parameters", ()):
+        has_default = not parameter["required"] or "default" in parameter["schema"]
+        # The id of a key is random: the journey takes it from the answer that made the key.
+        assert has_default or parameter["name"] == "key_id" or parameter["examples"]
+
+
+def test_operation_ids_are_unique():
+    ids = [operation["operationId"] for _, _, operation in operations()]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_post_takes_an_idempotency_key():
+    for _, method, operation in operations():
+        names = {parameter["name"] for parameter in operation.get("parameters", ())}
+        assert ("Idempotency-Key" in names) == (method == "post")
+
+
+def test_every_field_is_described():
+    undescribed = [
+        place
+        for place, definition in schemas_of(DOCUMENT)
+        if "description" not in definition and "$ref" not in definition
+    ]
+    assert undescribed == []
+
+
+def test_every_field_that_is_sent_is_bounded():
+    unbounded = []
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        if schema.get("additionalProperties") is not False:
+            continue
+        for field, definition in schema["properties"].items():
+            unbounded += [f"{name}.{field}" for part in _parts(definition) if not _is_bounded(part)]
+    assert unbounded == []
+
+
+def _parts(definition: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    members = definition.get("anyOf", [definition])
+    for member in members:
+        yield member | ({"maxItems": definition["maxItems"]} if "maxItems" in definition else {})
+
+
+def _is_bounded(part: dict[str, Any]) -> bool:
+    if "enum" in part or "const" in part or "$ref" in part or "format" in part or "oneOf" in part:
+        return True
+    match part.get("type"):
+        case "string":
+            return "maxLength" in part or "pattern" in part
+        case "array":
+            return "maxItems" in part
+        case "object":
+            return "maxProperties" in part
+        case "integer" | "number":
+            return "minimum" in part
+    return True
+
+
+def test_no_client_of_any_released_document_is_broken():
+    broken = {path.stem: breaking_changes(json.loads(path.read_text()), DOCUMENT) for path in RELEASED}
+    assert not any(broken.values()), broken
+
+
+def _without_operation(document):
+    del document["paths"]["/v1/runs"]["get"]
+
+
+def _with_required_field(document):
+    document["components"]["schemas"]["NewRelease"]["required"].append("neutralise_formulas")
+
+
+def _without_sent_field(document):
+    del document["components"]["schemas"]["NewRelease"]["properties"]["neutralise_formulas"]
+
+
+def _without_answered_field(document):
+    del document["components"]["schemas"]["Release"]["properties"]["classes"]
+
+
+def _with_optional_answer(document):
+    document["components"]["schemas"]["Release"]["required"].remove("classes")
+
+
+def _with_other_type(document):
+    document["components"]["schemas"]["Release"]["properties"]["classes"]["type"] = "string"
+
+
+def _with_lower_bound(document):
+    document["components"]["schemas"]["RecordLevel"]["properties"]["records"]["maxItems"] = 5
+
+
+def _without_kind(document):
+    del document["components"]["schemas"]["NewRule"]["properties"]["rule"]["oneOf"][0]
+
+
+def _without_parameter(document):
+    document["paths"]["/v1/releases"]["get"]["parameters"].clear()
+
+
+def _with_other_operation_id(document):
+    document["paths"]["/v1/releases"]["get"]["operationId"] = "releases"
+
+
+BREAKS = [
+    _without_operation,
+    _with_required_field,
+    _without_sent_field,
+    _without_answered_field,
+    _with_optional_answer,
+    _with_other_type,
+    _with_lower_bound,
+    _without_kind,
+    _without_parameter,
+    _with_other_operation_id,
+]
+
+
+@pytest.mark.parametrize("change", BREAKS, ids=lambda change: change.__name__.strip("_"))
+def test_the_checker_sees_each_kind_of_breaking_change(change):
+    changed = copy.deepcopy(DOCUMENT)
+    change(changed)
+    assert breaking_changes(DOCUMENT, changed)
+
+
+def test_the_checker_lets_additions_pass():
+    assert breaking_changes(DOCUMENT, DOCUMENT) == []
+    changed = copy.deepcopy(DOCUMENT)
+    changed["components"]["schemas"]["Release"]["properties"]["licence"] = {"type": "string"}
+    changed["components"]["schemas"]["NewRelease"]["properties"]["licence"] = {"type": "string"}
+    changed["paths"]["/v1/licences"] = changed["paths"]["/v1/releases"]
+    assert breaking_changes(DOCUMENT, changed) == []

@@ -1,0 +1,163 @@
+"""What belongs to one tenant does not exist for another: over all routes, new ones included."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.api.journey import DOCUMENT, Step, walk
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+NAMING = [
+    (method.upper(), path)
+    for path, methods in DOCUMENT["paths"].items()
+    for method in methods
+    if "{" in path and path.startswith("/v1")
+]
+"""Every operation that names a resource in its path."""
+
+REFERRING = {
+    "create_dataset",
+    "create_dictionary",
+    "create_sensitivity_profile",
+    "create_rule",
+    "create_assessment",
+    "create_assessment_run",
+    "create_optimisation",
+    "create_release",
+}
+"""Every operation that names a resource in its body."""
+
+
+@pytest.fixture
+async def known(api, client: httpx.AsyncClient) -> dict[str, dict[str, str]]:
+    """Collection → name → id of all that the journey's first tenant owns before it cleans up."""
+    found: dict[str, dict[str, str]] = {}
+    async for step, response in walk(api, client, before="clean up"):
+        if step.operation_id.startswith("create_") and response.status_code in (200, 201):
+            body = response.json()
+            collection = step.path.split("/")[2]
+            if "id" in body and collection != "tenants":
+                found.setdefault(collection, {})[body["name"]] = body["id"]
+            if collection == "api-keys":
+                found.setdefault(collection, {})[body["key"]["name"]] = body["key"]["id"]
+        if response.status_code == 202:
+            body = response.json()
+            found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]
+            kind = {"optimisation": "optimisations", "assessment": "assessments"}[body["resource"]["kind"]]
+            found.setdefault(kind, {})[body["resource"]["name"]] = body["resource"]["id"]
+    return found
+
+
+async def test_no_route_knows_the_ids_or_names_of_another_tenant(api, client, other_client, known):
+    """Every route with a name in its path: 404 for the other tenant, and nothing changes for the owner."""
+    before = {path: (await client.get(path)).content for path in _lists(known)}
+    for method, path in NAMING:
+        owned = known[path.split("/")[2]]
+        for ref in {*list(owned.values())[:2], *list(owned)[:1]}:
+            address = path.replace("{ref}", ref).replace("{key_id}", ref)
+            response = await other_client.request(method, address)
+            problem_of(response, 404, "not-found")
+    after = {path: (await client.get(path)).content for path in _lists(known)}
+    assert before == after
+
+
+def _lists(known: dict[str, dict[str, str]]) -> list[str]:
+    return [f"/v1/{collection}" for collection in known if collection != "api-keys"]
+
+
+async def test_every_operation_that_could_name_a_resource_is_covered(known):
+    assert {path.split("/")[2] for _, path in NAMING} <= set(known)
+    schemas = {
+        operation["operationId"]
+        for methods in DOCUMENT["paths"].values()
+        for method, operation in methods.items()
+        if method == "post" and "Ref" not in operation and _names_resources(operation)
+    }
+    assert schemas - {"create_hierarchy"} == REFERRING
+
+
+def _names_resources(operation) -> bool:
+    """Whether the body's schema has a field that takes an id or name of a resource."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    name = content.get("schema", {}).get("$ref", "").rsplit("/", 1)[-1]
+    return bool(name) and _has_ref(name, set())
+
+
+def _has_ref(name: str, seen: set[str]) -> bool:
+    seen.add(name)
+    text = str(DOCUMENT["components"]["schemas"][name])
+    if "[A-Za-z0-9._-]{1,100}" in text:
+        return True
+    inner = {part.split("'")[0] for part in text.split("#/components/schemas/")[1:]} - seen
+    return any(_has_ref(other, seen) for other in inner)
+
+
+async def test_no_body_can_refer_to_the_resources_of_another_tenant(api, other_client, known):
+    """Every body that names resources, with the first tenant's ids in the place of the names."""
+    ids = {name: ref for owned in known.values() for name, ref in owned.items()}
+    for path, methods in DOCUMENT["paths"].items():
+        operation = methods.get("post", {})
+        if operation.get("operationId") not in REFERRING:
+            continue
+        for example in operation["requestBody"]["content"]["application/json"]["examples"].values():
+            for body in (example["value"], _with_ids(example["value"], ids)):
+                response = await other_client.post(path, json=body)
+                problem_of(response, 404, "not-found")
+    for collection in known:
+        if collection != "api-keys":
+            assert (await other_client.get(f"/v1/{collection}")).json()["items"] == []
+
+
+def _with_ids(body, ids):
+    references = {"upload", "dataset", "dictionary", "sensitivity", "rule", "from_dataset", "hierarchy"}
+    if isinstance(body, dict):
+        return {
+            key: ids.get(value, value)
+            if key in references and isinstance(value, str)
+            else _with_ids(value, ids)
+            for key, value in body.items()
+        }
+    if isinstance(body, list):
+        return [_with_ids(item, ids) for item in body]
+    return body
+
+
+async def test_lists_show_a_tenant_its_own_resources_only(api, client, other_client, known):
+    for collection, owned in known.items():
+        if collection == "api-keys":
+            continue
+        mine = (await client.get(f"/v1/{collection}")).json()["items"]
+        assert {item["id"] for item in mine} >= set(owned.values()), collection
+        assert (await other_client.get(f"/v1/{collection}")).json()["items"] == []
+    mine = {key["id"] for key in (await client.get("/v1/api-keys")).json()["items"]}
+    theirs = {key["id"] for key in (await other_client.get("/v1/api-keys")).json()["items"]}
+    assert mine.isdisjoint(theirs)
+
+
+async def test_a_cursor_of_another_tenant_is_refused(client, other_client, known):
+    page = (await client.get("/v1/hierarchies", params={"limit": 1})).json()
+    response = await other_client.get("/v1/hierarchies", params={"cursor": page["next_cursor"]})
+    problem_of(response, 422, "invalid-input")
+
+
+async def test_two_tenants_make_the_same_journey_without_meeting(api, client, other_client):
+    """The same names and contents in both tenants, interleaved step by step."""
+    mine, theirs = walk(api, client), walk(api, other_client)
+    async for step, first in mine:
+        other_step, second = await anext(theirs)
+        assert (step.operation_id, step.key) == (other_step.operation_id, other_step.key)
+        if step.operation_id in ("create_tenant", "list_tenants"):
+            continue
+        assert first.status_code == second.status_code, (step.operation_id, step.key)
+        _assert_disjoint(step, first, second)
+
+
+def _assert_disjoint(step: Step, first: httpx.Response, second: httpx.Response) -> None:
+    if first.headers.get("content-type") != "application/json" or not step.path.startswith("/v1"):
+        return
+    if isinstance(first.json(), dict) and "id" in first.json():
+        assert first.json()["id"] != second.json()["id"]
+        assert first.json()["name"] == second.json()["name"] if "name" in first.json() else True

@@ -1,0 +1,115 @@
+"""Swagger UI in a real browser: whole, from this server alone, and working."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.ui.conftest import Served
+
+TIMEOUT = 20_000
+ANSWER = ".live-responses-table tbody .response-col_status"
+
+
+class Watched:
+    """A page, what it complained of, and where it asked for things."""
+
+    def __init__(self, page: Page, served: Served) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.foreign: list[str] = []
+        origin = urlsplit(served.url).netloc
+        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self._note(request.url, origin))
+
+    def _note(self, url: str, origin: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.netloc != origin:
+            self.foreign.append(url)
+
+
+@pytest.fixture
+def watched(browser: Browser, served: Served) -> Watched:
+    page = browser.new_page(viewport={"width": 1280, "height": 1600})
+    page.set_default_timeout(TIMEOUT)
+    watched = Watched(page, served)
+    page.goto(f"{served.url}/docs")
+    expect(page.locator(".opblock").first).to_be_visible(timeout=TIMEOUT)
+    yield watched
+    page.close()
+
+
+def authorize(page: Page, token: str) -> None:
+    page.get_by_role("button", name="Authorize").first.click()
+    page.locator(".auth-container input").fill(token)
+    page.locator(".auth-btn-wrapper .authorize").click()
+    page.locator(".auth-btn-wrapper .btn-done").click()
+
+
+def opened(page: Page, operation: str) -> object:
+    block = page.locator(f"[id$='-{operation}']")
+    block.locator(".opblock-summary-control").click()
+    expect(block.locator(".opblock-body")).to_be_visible()
+    return block
+
+
+def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watched, screenshots: Path):
+    sections = watched.page.locator(".opblock-tag").all_inner_texts()
+    assert sections[0].startswith("hierarchies")
+    assert any(section.startswith("clean up") for section in sections)
+    watched.page.screenshot(path=screenshots / "swagger.png")
+    assert watched.complaints == []
+    assert watched.foreign == []
+
+
+def test_operations_stand_in_the_order_of_the_journey(watched: Watched):
+    section = watched.page.locator(".opblock-tag-section", has=watched.page.locator("[data-tag='clean up']"))
+    paths = section.locator(".opblock-summary-path").evaluate_all("all => all.map(one => one.dataset.path)")
+    assert paths[0] == "/v1/releases/{ref}"
+    assert paths[-1] == "/v1/hierarchies/{ref}"
+
+
+def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Served, screenshots: Path):
+    page = watched.page
+    authorize(page, served.token)
+    block = opened(page, "create_hierarchy")
+    block.locator(".execute").click()
+    answer = block.locator(ANSWER).first
+    expect(answer).to_contain_text("201", timeout=TIMEOUT)
+    page.screenshot(path=screenshots / "try-it-out.png")
+    upload = opened(page, "create_upload")
+    upload.locator(".execute").click()
+    answer = upload.locator(ANSWER).first
+    expect(answer).to_contain_text("201", timeout=TIMEOUT)
+    page.screenshot(path=screenshots / "upload.png")
+    assert watched.complaints == []
+    assert watched.foreign == []
+
+
+def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, screenshots: Path):
+    page = watched.page
+    authorize(page, served.token)
+    form = opened(page, "create_upload_from_form")
+    chooser = form.locator("input[type=file]")
+    expect(chooser).to_be_visible()
+    chooser.set_input_files({"name": "t.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
+    form.locator(".execute").click()
+    answer = form.locator(ANSWER).first
+    expect(answer).to_contain_text("201", timeout=TIMEOUT)
+    page.screenshot(path=screenshots / "form.png")
+    assert watched.complaints == []
+
+
+def test_the_page_of_a_problem_is_readable(browser: Browser, served: Served, screenshots: Path):
+    page = browser.new_page()
+    watched = Watched(page, served)
+    page.goto(f"{served.url}/problems/invalid-input")
+    expect(page.get_by_role("heading")).to_be_visible()
+    page.screenshot(path=screenshots / "problem.png")
+    page.close()
+    assert watched.complaints == []
+    assert watched.foreign == []

@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.cli.operations import Bootstrapped, Check, Operations
+from app.cli.program import run
+from app.domain.errors import InvalidInput, Unavailable
+
+
+def refuse(*arguments):
+    raise AssertionError("this operation is not part of the command")
+
+
+def operations(**verbs):
+    return Operations(**{name: verbs.get(name, refuse) for name in Operations.__dataclass_fields__})
+
+
+def test_serve_passes_on_what_was_said_and_nothing_else():
+    said = []
+    assert run(["serve"], operations(serve=lambda *address: said.append(address))) == 0
+    assert run(["serve", "--host", "::1", "--port", "0"], operations(serve=lambda *a: said.append(a))) == 0
+    assert said == [(None, None), ("::1", 0)]
+
+
+def test_migrate_goes_to_the_newest_revision_unless_told_otherwise():
+    said = []
+    run(["migrate"], operations(migrate=said.append))
+    run(["migrate", "base"], operations(migrate=said.append))
+    assert said == ["head", "base"]
+
+
+def test_bootstrap_puts_the_key_alone_on_standard_output(capsys):
+    asked = []
+
+    def bootstrap(name, new_key):
+        asked.append(new_key)
+        return Bootstrapped("t-1", name, "pre.secret")
+
+    assert run(["bootstrap", "acme", "--new-key"], operations(bootstrap=bootstrap)) == 0
+    assert asked == [True]
+    captured = capsys.readouterr()
+    assert captured.out == "pre.secret\n"
+    assert "acme (t-1)" in captured.err
+
+
+@pytest.mark.parametrize(("passed", "status"), [(True, 0), (False, 1)])
+def test_the_doctor_fails_if_one_check_does(capsys, passed, status):
+    checks = [Check("role", True, "app_runtime"), Check("disk", passed, "1 MiB is free", "Make room.")]
+    assert run(["doctor"], operations(doctor=lambda: checks)) == status
+    assert ("Make room." in capsys.readouterr().out) is not passed
+
+
+def test_backup_and_restore_pass_on_the_file(capsys):
+    said = []
+    assert run(["backup", "a.dump"], operations(backup=said.append)) == 0
+    assert run(["restore", "a.dump"], operations(restore=said.append)) == 0
+    assert said == [Path("a.dump")] * 2
+    assert "master key" in capsys.readouterr().out
+
+
+def test_rotate_keys_counts(capsys):
+    assert run(["rotate-keys"], operations(rotate_keys=lambda: 3)) == 0
+    assert capsys.readouterr().out.startswith("3 data keys")
+
+
+def test_openapi_prints_the_document(capsys):
+    assert run(["openapi"], operations(openapi=lambda: {"openapi": "3.1.0"})) == 0
+    assert json.loads(capsys.readouterr().out) == {"openapi": "3.1.0"}
+
+
+def test_openapi_writes_the_document_and_notices_when_the_file_is_another(tmp_path, capsys):
+    path = tmp_path / "openapi.json"
+    assert run(["openapi", "--output", str(path)], operations(openapi=lambda: {"openapi": "3.1.0"})) == 0
+    assert run(["openapi", "--check", str(path)], operations(openapi=lambda: {"openapi": "3.1.0"})) == 0
+    assert capsys.readouterr().err == ""
+    assert run(["openapi", "--check", str(path)], operations(openapi=lambda: {"openapi": "3.2.0"})) == 1
+    assert "--output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            Unavailable("The database does not answer.", "Start it."),
+            "The database does not answer. Start it.",
+        ),
+        (
+            InvalidInput.of("/port", "range", "The port is taken.", "Use another."),
+            "/port: The port is taken.",
+        ),
+        (httpx.ConnectError("refused"), "refused"),
+    ],
+)
+def test_a_failure_is_one_message_on_standard_error_and_status_1(capsys, error, text):
+    def fail():
+        raise error
+
+    assert run(["worker"], operations(worker=fail)) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert text in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_an_interrupt_ends_quietly(capsys):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    assert run(["worker"], operations(worker=interrupt)) == 130
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("argv", [[], ["fly"], ["demo", "--scale", "0"], ["demo", "--scale", "nan"]])
+def test_wrong_usage_is_status_2(argv, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(argv, operations())
+    assert caught.value.code == 2
+
+
+def test_own_tables_without_a_journey_file_are_refused_before_anything_starts(capsys):
+    assert run(["demo", "--dataset", "mine.csv"], operations()) == 1
+    assert "journey file" in capsys.readouterr().err
+
+
+def test_sample_writes_the_demonstrations_files(tmp_path, capsys):
+    assert run(["sample", str(tmp_path / "new"), "--members", "10", "--entities", "20"], operations()) == 0
+    assert (tmp_path / "new" / "members.csv").read_text().count("\n") == 11
+    assert "journey.toml" in capsys.readouterr().out

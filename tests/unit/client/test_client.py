@@ -1,0 +1,139 @@
+import json
+
+import httpx
+import pytest
+
+from app.client import Client, ProblemError, Progress, RunFailed
+from app.client.resources import _parse_events
+
+
+def resource(name):
+    return {"id": f"id-{name}", "name": name, "sha256": "00", "created_at": "2026-01-01T00:00:00Z"}
+
+
+def run(state, progress=None):
+    return {"id": "run-1", "state": state, "attempt": 1, "progress": progress, "error": None}
+
+
+def client_of(handler):
+    return Client("http://service/", "abc.secret", transport=httpx.MockTransport(handler))
+
+
+def test_every_call_carries_the_key_and_stays_below_the_version():
+    seen = []
+
+    def handler(request):
+        seen.append((request.method, request.url.path, request.headers["authorization"]))
+        return httpx.Response(201, json=resource("race"))
+
+    with client_of(handler) as client:
+        created = client.hierarchies.create({"name": "race"})
+    assert (created.id, created.name) == ("id-race", "race")
+    assert seen == [("POST", "/v1/hierarchies", "Bearer abc.secret")]
+
+
+def test_a_problem_becomes_an_error_with_its_whole_document():
+    document = {
+        "type": "/problems/invalid-input",
+        "title": "Invalid input",
+        "status": 422,
+        "detail": "Two faults.",
+        "errors": [
+            {"pointer": "/name", "code": "missing", "message": "A name is needed.", "remedy": "Add it."}
+        ],
+    }
+    with (
+        client_of(lambda request: httpx.Response(422, json=document)) as client,
+        pytest.raises(ProblemError) as caught,
+    ):
+        client.rules.create({})
+    assert caught.value.document == document
+    assert (caught.value.status, caught.value.code) == (422, "invalid-input")
+    assert "/name: A name is needed. Add it." in str(caught.value)
+
+
+@pytest.mark.parametrize("body", [b"<html>Bad gateway</html>", b'"text"'])
+def test_an_error_of_something_in_between_is_a_problem_too(body):
+    with (
+        client_of(lambda request: httpx.Response(502, content=body)) as client,
+        pytest.raises(ProblemError) as caught,
+    ):
+        client.rules.get("proposal")
+    assert caught.value.status == 502
+
+
+def test_a_refused_download_is_a_problem_not_data():
+    problem = {"type": "/problems/forbidden", "title": "No", "status": 403, "detail": "This needs data:read."}
+    with (
+        client_of(lambda request: httpx.Response(403, json=problem)) as client,
+        pytest.raises(ProblemError, match="data:read"),
+    ):
+        b"".join(client.releases.data("members-release"))
+
+
+def test_lists_follow_the_cursor_to_the_end():
+    pages = {None: (["c", "b"], "next"), "next": (["a"], None)}
+
+    def handler(request):
+        names, cursor = pages[request.url.params.get("cursor")]
+        return httpx.Response(200, json={"items": [resource(name) for name in names], "next_cursor": cursor})
+
+    with client_of(handler) as client:
+        assert [item.name for item in client.rules.list()] == ["c", "b", "a"]
+
+
+def test_an_upload_is_streamed_with_its_dialect():
+    def handler(request):
+        assert request.url.params["name"] == "members"
+        assert request.url.params["delimiter"] == ";"
+        assert "content-length" not in request.headers
+        assert request.read() == b"a;b\n1;2\n"
+        return httpx.Response(201, json=resource("members"))
+
+    with client_of(handler) as client:
+        assert (
+            client.uploads.create_from("members", iter([b"a;b\n", b"1;2\n"]), delimiter=";").name == "members"
+        )
+
+
+def event(number, kind, data):
+    return f"id: {number}\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def test_waiting_for_a_run_reports_progress_and_resumes_a_broken_stream():
+    progress = [{"stage": "rules", "done": done, "total": 30, "rate": 10.0} for done in (10, 20, 30)]
+    asked = []
+    states = iter(["running", "succeeded"])
+
+    def handler(request):
+        if request.url.path.endswith("/events"):
+            asked.append(request.headers.get("last-event-id"))
+            number = len(asked)
+            return httpx.Response(200, content=event(number, "progress", progress[number]))
+        return httpx.Response(200, json=run(next(states)))
+
+    seen = []
+    with client_of(handler) as client:
+        assert client.runs.wait("run-1", seen.append).state == "succeeded"
+    assert asked == [None, "1"]
+    assert seen == [Progress("rules", 20, 30, 10.0), Progress("rules", 30, 30, 10.0)]
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "expired"])
+def test_a_run_that_ends_without_a_result_is_an_error_that_says_why(state):
+    document = run(state) | {"error": {"code": "worker-lost", "message": "It was lost three times."}}
+
+    def handler(request):
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, content=b"")
+        return httpx.Response(200, json=document)
+
+    with client_of(handler) as client, pytest.raises(RunFailed, match="lost three times") as caught:
+        client.runs.wait("run-1")
+    assert caught.value.run.state == state
+
+
+def test_comments_and_several_data_lines_of_an_event_stream_are_understood():
+    lines = [": ping", "", "id: 4", "event: state", 'data: {"state":', 'data: "running"}', "", "id: 5"]
+    events = list(_parse_events(lines))
+    assert [(e.number, e.type, e.data) for e in events] == [("4", "state", {"state": "running"})]
