@@ -1,0 +1,15 @@
+"""Assessments and uploads over HTTP, on a service of its own: the rows that ``benchmark`` prints."""
+
+from __future__ import annotations
+
+from app.cli.benchmark_http import measure_http
+from app.main import operations
+from app.settings import Settings
+
+
+def test_assessments_and_uploads_over_http_give_what_pandas_gives(capsys, benchmark):
+    rows = benchmark.pedantic(measure_http, args=(operations(Settings()),), rounds=1)
+    with capsys.disabled():
+        for row in rows:
+            print(f"\n{row.work}: {row.ours:.4g} {row.unit}, ratio {row.ratio} ({row.bar}; {row.detail})")
+    assert all(row.same_result is not False for row in rows)

@@ -1,0 +1,190 @@
+"""Every command of the README and the pages is run, in the order in which it stands there.
+
+Left out, by name: the README's test command, which would run this test, and the part of the other that
+makes the environment (an installation takes minutes and a network; `.ci/run` does both in an empty clone).
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.api.problems import PROBLEM_TYPES
+from app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SERVE = ".venv/bin/python -m app serve\n"
+INSTALL = re.compile(r"^python3 -m venv .*?requirements\.lock && ")
+PORT = "8000"
+
+
+def blocks(page):
+    """(language, text) of every fenced block; the README's test command is left out."""
+    found = FENCE.findall((ROOT / page).read_text())
+    return [(language, text) for language, text in found if "-m pytest" not in text]
+
+
+def pages_with_commands():
+    pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    return [page for page in pages if any(language == "sh" for language, _ in blocks(page))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which ``.venv/bin/python`` is this interpreter with this checkout on its path."""
+    folder = tmp_path_factory.mktemp("clone")
+    python = folder / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environment(short_folder):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PRIVACY_RISK_")}
+    kept.pop("DATABASE_URL", None)
+    return kept | {"PRIVACY_RISK_HOME": str(short_folder / "readme"), "PRIVACY_RISK_PORT": str(port)}
+
+
+@pytest.fixture(scope="module")
+def service(folder, environment):
+    """The service, started by the README's own command."""
+    assert ("sh", SERVE) in blocks("README.md")
+    log = (folder / "serve.log").open("wb")
+    process = subprocess.Popen(
+        SERVE.split(), cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+    )
+    base_url = f"http://127.0.0.1:{environment['PRIVACY_RISK_PORT']}"
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            assert process.poll() is None, (folder / "serve.log").read_text()
+            assert time.monotonic() < deadline, (folder / "serve.log").read_text()
+            try:
+                if httpx.get(f"{base_url}/readyz").status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            time.sleep(0.1)
+        yield base_url
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+        log.close()
+
+
+def marked(page):
+    needs_data = "PRIVACY_RISK_DATA" in (ROOT / page).read_text() and "$adult" in (ROOT / page).read_text()
+    return pytest.param(page, marks=pytest.mark.real_data) if needs_data else page
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in pages_with_commands()])
+def test_every_command_of_the_page_does_what_the_page_says(page, folder, environment, service):
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    if "$adult" in (ROOT / page).read_text() and "PRIVACY_RISK_DATA" not in os.environ:
+        pytest.skip("PRIVACY_RISK_DATA is not set: no public data sets")
+    script, expected = ["set -euo pipefail"], []
+    for language, text in blocks(page):
+        if language == "sh" and text != SERVE:
+            script += [INSTALL.sub("", text).replace(f":{PORT}/", f":{environment['PRIVACY_RISK_PORT']}/")]
+        elif language == "text":
+            expected.append(text)
+    variables = dict(environment, API=f"{service}/v1")
+    if "bootstrap" not in "".join(script):
+        made = subprocess.run(
+            [".venv/bin/python", "-m", "app", "bootstrap", Path(page).stem],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        variables["KEY"] = made.stdout.strip()
+    if "PRIVACY_RISK_DATA" in os.environ:
+        variables["PRIVACY_RISK_DATA"] = os.environ["PRIVACY_RISK_DATA"]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)], cwd=folder, env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    for text in expected:
+        assert text in done.stdout, done.stdout
+    if page == "README.md":
+        shown = (ROOT / "docs" / "risk-utility-map.svg").read_bytes()
+        assert (folder / "demo-output" / "risk-utility-map.svg").read_bytes() == shown
+
+
+def test_the_readme_holds_the_two_commands():
+    text = (ROOT / "README.md").read_text()
+    for lock, command in (("requirements.lock", "app demo"), ("requirements-dev.lock", "pytest")):
+        install = f".venv/bin/pip install --require-hashes -r {lock}"
+        assert f"\npython3 -m venv .venv && {install} && .venv/bin/python -m {command}\n" in text
+
+
+def test_links_between_the_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_listed_in_the_index_and_in_the_readme():
+    for page in (ROOT / "docs").glob("*.md"):
+        if page.name != "index.md":
+            assert f"({page.name})" in (ROOT / "docs" / "index.md").read_text()
+            assert f"(docs/{page.name})" in (ROOT / "README.md").read_text()
+
+
+def test_every_problem_of_the_service_has_its_paragraph():
+    text = (ROOT / "docs" / "problems.md").read_text()
+    sections = dict(re.findall(r"^## (.+?)\n\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert set(sections) == {problem.code for problem in PROBLEM_TYPES}
+    for problem in PROBLEM_TYPES:
+        section = sections[problem.code]
+        assert section.startswith(f"{problem.status}. {problem.title}.")
+        assert problem.meaning in section
+        assert problem.remedy in section
+
+
+def test_every_locked_dependency_is_in_the_notice():
+    notice = (ROOT / "NOTICE").read_text()
+    locked = set(re.findall(r"^([a-z0-9_.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    assert locked
+    assert {name for name in locked if f"\n  {name} " not in notice} == set()
+
+
+def test_every_setting_is_documented_with_its_default():
+    text = (ROOT / "docs" / "operating.md").read_text()
+    for name, field in Settings.model_fields.items():
+        variable = field.validation_alias or f"PRIVACY_RISK_{name.upper()}"
+        default = (
+            "as above" if field.default_factory else "" if field.default is None else f"`{field.default}`"
+        )
+        assert f"| `{variable}` | {field.description} | {default} |\n" in text
+
+
+def test_every_command_is_documented():
+    text = (ROOT / "docs" / "operating.md").read_text()
+    usage = subprocess.run(
+        [sys.executable, "-m", "app", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    commands = set(re.findall(r"^    ([a-z-]+) ", usage, re.MULTILINE))
+    assert {"serve", "demo"} <= commands
+    pages = text + (ROOT / "docs" / "demo.md").read_text()
+    assert {command for command in commands if f"python -m app {command}" not in pages} == set()
