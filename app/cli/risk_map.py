@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from app.charts.axes import STYLE, Axis, amount_axis, linear_axis, number_text
+
 _WIDTH, _HEIGHT = 900, 680
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 178, 74
 _LONGEST_LABEL = 115
-_INK, _GRID, _RULE, _PROPOSED, _OPTIMAL = "#1f2933", "#d9dee4", "#5b7c99", "#b45309", "#0f766e"
-_WIDE_RANGE = 30.0
-_APART = 20
+_RULE, _PROPOSED, _OPTIMAL = "#5b7c99", "#b45309", "#0f766e"
 _STYLE = (
-    f"text{{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:{_INK};font-size:14px}}"
-    ".title{font-size:20px;font-weight:600}.axis{font-size:15px}.note{font-size:13px}"
-    f".grid{{stroke:{_GRID}}}.frame{{stroke:{_INK};fill:none}}"
-    f".rule{{fill:{_RULE};fill-opacity:.55}}"
-    f".frontier{{fill:none;stroke:{_RULE};stroke-width:1.5}}"
-    ".marked{stroke:#fff;stroke-width:1.5}"
-    ".halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
+    STYLE
+    + f".rule{{fill:{_RULE};fill-opacity:.55}}"
+    + f".frontier{{fill:none;stroke:{_RULE};stroke-width:1.5}}"
+    + ".marked{stroke:#fff;stroke-width:1.5}"
+    + ".halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
 )
 
 
@@ -31,38 +29,6 @@ class Point:
     utility: float
     risk: float
     label: str
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """A scale from values to pixels; ``apart``: values beyond it (0 of a logarithm, ∞) that get own lines."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool = False
-    apart: tuple[float, ...] = ()
-
-    def at(self, value: float) -> float:
-        if self.log and value <= 0:
-            return self.start + _APART
-        if math.isinf(value):
-            return self.end - _APART
-        low, high, value = (
-            (math.log10(self.low), math.log10(self.high), math.log10(value))
-            if self.log
-            else (self.low, self.high, value)
-        )
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
-
-    def ticks(self) -> list[float]:
-        if self.log:
-            exponents = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
-            return [*(10.0**exponent for exponent in exponents), *self.apart]
-        step = _round_step((self.high - self.low) / 8)
-        first = math.ceil(self.low / step - 1e-9)
-        return [step * i for i in range(first, math.floor(self.high / step + 1e-9) + 1)] + list(self.apart)
 
 
 def draw_map(
@@ -103,34 +69,22 @@ def draw_map(
     return "\n".join([*(part for part in parts if part), "</svg>"]) + "\n"
 
 
-def _axes(points: Sequence[Point]) -> tuple[_Axis, _Axis]:
-    utilities = [point.utility for point in points]
-    low, high = min(utilities), max(utilities)
-    margin = 0.04 * (high - low) or 0.5
-    x = _Axis(low - margin, high + margin, _LEFT, _WIDTH - _RIGHT)
-    risks = [point.risk for point in points if math.isfinite(point.risk)]
-    positive = [risk for risk in risks if risk > 0]
-    apart = [math.inf] if len(risks) < len(points) else []
-    bottom, top = _HEIGHT - _BOTTOM, _TOP + 2 * _APART * len(apart)
-    if positive and max(positive) > _WIDE_RANGE * min(positive):
-        if len(positive) < len(risks):
-            apart.append(0.0)
-            bottom -= 2 * _APART
-        return x, _Axis(min(positive) / 1.5, max(positive) * 1.5, bottom, top, True, tuple(apart))
-    return x, _Axis(0.0, 1.06 * max(risks, default=1.0) or 1.0, bottom, top, False, tuple(apart))
+def _axes(points: Sequence[Point]) -> tuple[Axis, Axis]:
+    x = linear_axis([point.utility for point in points], _LEFT, _WIDTH - _RIGHT)
+    return x, amount_axis([point.risk for point in points], _HEIGHT - _BOTTOM, _TOP)
 
 
-def _frame(x: _Axis, y: _Axis) -> list[str]:
+def _frame(x: Axis, y: Axis) -> list[str]:
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = []
     for tick in x.ticks():
         at = x.at(tick)
         parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{bottom + 22}" text-anchor="middle">{_text(tick)}</text>')
+        parts.append(f'<text x="{at:.1f}" y="{bottom + 22}" text-anchor="middle">{number_text(tick)}</text>')
     for tick in y.ticks():
         at = y.at(tick)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 10}" y="{at + 5:.1f}" text-anchor="end">{_text(tick)}</text>')
+        parts.append(f'<text x="{_LEFT - 10}" y="{at + 5:.1f}" text-anchor="end">{number_text(tick)}</text>')
     middle = (_TOP + bottom) / 2
     scale = ", logarithmic" if y.log else ""
     return [
@@ -143,7 +97,7 @@ def _frame(x: _Axis, y: _Axis) -> list[str]:
     ]
 
 
-def _frontier(points: Sequence[Point], x: _Axis, y: _Axis) -> str:
+def _frontier(points: Sequence[Point], x: Axis, y: Axis) -> str:
     """The least risk at each utility floor: a step at every rule that no other beats in both."""
     best = math.inf
     frontier = []
@@ -160,12 +114,12 @@ def _frontier(points: Sequence[Point], x: _Axis, y: _Axis) -> str:
     return f'<path class="frontier" d="{"".join(path)}"/>'
 
 
-def _mark(point: Point, x: _Axis, y: _Axis) -> str:
+def _mark(point: Point, x: Axis, y: Axis) -> str:
     centre = f'cx="{x.at(point.utility):.1f}" cy="{y.at(point.risk):.1f}"'
     return f'<circle class="rule" {centre} r="4"><title>{escape(_words(point))}</title></circle>'
 
 
-def _marked(proposed: Point, optimal: Point | None, x: _Axis, y: _Axis) -> list[str]:
+def _marked(proposed: Point, optimal: Point | None, x: Axis, y: Axis) -> list[str]:
     """The two rules of interest, over the others, with a word beside each."""
     named = [("Proposed", proposed, _diamond, _PROPOSED, -8)]
     if optimal is not None:
@@ -207,22 +161,12 @@ def _legend(proposed: Point, optimal: Point | None) -> list[str]:
         label = point.label if len(point.label) <= _LONGEST_LABEL else point.label[:_LONGEST_LABEL] + "…"
         parts += [
             shape(_LEFT + 10, at - 5, name),
-            f'<text x="{_LEFT + 30}" y="{at}">{name}: risk {_text(point.risk)}, '
-            f"utility {_text(point.utility)}</text>",
+            f'<text x="{_LEFT + 30}" y="{at}">{name}: risk {number_text(point.risk)}, '
+            f"utility {number_text(point.utility)}</text>",
             f'<text class="note" x="{_LEFT + 30}" y="{at + 19}">{escape(label)}</text>',
         ]
     return parts
 
 
 def _words(point: Point) -> str:
-    return f"{point.label}; risk {_text(point.risk)}, utility {_text(point.utility)}"
-
-
-def _text(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.4g}"
-
-
-def _round_step(step: float) -> float:
-    """The least of 1, 2, 5 times a power of ten that is not below ``step``."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9))
+    return f"{point.label}; risk {number_text(point.risk)}, utility {number_text(point.utility)}"

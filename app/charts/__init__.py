@@ -1,0 +1,1 @@
+"""Pictures as SVG documents; knows nothing of the rest of the program."""
