@@ -1,0 +1,146 @@
+"""What a measure is: a named, versioned pure function of (context, parameters) with everything said about it.
+
+A measure's file holds two frozen dataclasses, its parameters and its result, and one function that computes.
+The edges derive requests, answers and the catalogue's page from them, so the types must say everything:
+
+* A field of the parameters is annotated with its bounds and its description, all of it ends up in the
+  interface: ``samples: Annotated[int, Ge(1), Le(100_000), doc("Draws per record.")] = 1000``. Numbers need
+  ``Ge`` or ``Gt`` (or ``Interval``), texts and collections ``Len`` or ``MaxLen``; choices are ``Literal``.
+* Names of other resources are ``DatasetRef``, ``DictionaryRef`` or ``RuleRef``, alone, optional or in tuples,
+  also as a mapping's values and inside nested dataclasses. The context holds what they lead to under the
+  very text of the reference.
+* Results consist of numbers, texts, booleans, None, tuples, mappings with keys of text, and nested frozen
+  dataclasses; every field has a ``doc``. Real numbers may be +∞, never NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, Literal, NewType, TypeVar
+
+from app.domain.counting.counter import MEMORY_CEILING, Counter
+from app.domain.dictionaries import Dictionary
+from app.domain.risk.loss import AbsentPolicy
+from app.domain.rules import Rule
+from app.domain.sensitivity import Sensitivity
+from app.domain.tables import Table
+from app.domain.utility import Utility
+
+if TYPE_CHECKING:
+    from app.domain.risk.models import RiskModel
+
+Guarantee = Literal["exact", "bound", "statistical", "heuristic"]
+"""What a result is worth: exact, an upper bound, right up to a stated standard error, or a best effort."""
+
+Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
+
+DatasetRef = NewType("DatasetRef", str)
+DictionaryRef = NewType("DictionaryRef", str)
+RuleRef = NewType("RuleRef", str)
+
+T = TypeVar("T")
+P = TypeVar("P")
+R = TypeVar("R")
+
+Tick = Callable[[int], None]
+"""Told how many further units of :attr:`Cost.units` are done; may raise to stop the work."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Estimated seconds and bytes, the number of units that the work ticks off, and what would do it."""
+
+    seconds: float
+    bytes: int
+    units: int
+    engine: str
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureContext:
+    """What a measure is computed on.
+
+    Parameters
+    ----------
+    rule, dictionary, sensitivity
+        None where the request names none; never where the measure's needs list them (see :func:`given`).
+    failure
+        Ψ, or None.
+    tables, dictionaries, rules
+        What the references in the parameters lead to, by reference. Dictionaries are linked to ``table``;
+        rules are those of ``table``, or of another table among ``tables`` if the rule was made for that.
+    sensitivities
+        The context's profile built for the tables of other references, by their reference, where it fits.
+    """
+
+    table: Table
+    rule: Rule | None
+    dictionary: Dictionary | None
+    sensitivity: Sensitivity | None
+    failure: Sensitivity | None
+    utility: Utility
+    model: RiskModel
+    absent_policy: AbsentPolicy
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    dictionaries: Mapping[str, Dictionary] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    sensitivities: Mapping[str, Sensitivity] = field(default_factory=dict)
+    memory_ceiling: int = MEMORY_CEILING
+
+    @cached_property
+    def counter(self) -> Counter:
+        """The counter of the context's table and dictionary, which keeps what it prepares."""
+        return Counter(self.table, given(self.dictionary), self.memory_ceiling)
+
+
+def given(value: T | None) -> T:
+    """What the context holds of something that the measure's needs list."""
+    if value is None:
+        raise ValueError("the measure does not list this among its needs")
+    return value
+
+
+@dataclass(frozen=True)
+class Measure(Generic[P, R]):
+    """An entry of the catalogue.
+
+    Parameters
+    ----------
+    name
+        The field's term in snake_case.
+    version
+        Grows when a correction changes what the measure means; a result of an older version stays.
+    title, source
+        A heading, and where the definition is from (paper, section).
+    guarantee
+        What a result is worth at best; a result that can be worth less says so itself.
+    parameters, result
+        Frozen dataclasses; see the module's docstring.
+    needs
+        What the context must have; checked before ``supports`` is asked.
+    supports
+        None if the measure can be computed, else why not and what would make it possible.
+    cost
+        An estimate that takes a small part of the work itself.
+    compute
+        The work; calls its third argument with the units done since the last call.
+    """
+
+    name: str
+    version: int
+    title: str
+    source: str
+    guarantee: Guarantee
+    parameters: type[P]
+    result: type[R]
+    needs: frozenset[Need]
+    supports: Callable[[MeasureContext, P], str | None]
+    cost: Callable[[MeasureContext, P], Cost]
+    compute: Callable[[MeasureContext, P, Tick], R]
+
+
+def always_supported(context: MeasureContext, parameters: object) -> str | None:
+    """``supports`` of measures that ask for no more than their needs."""
+    return None
