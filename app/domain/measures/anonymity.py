@@ -79,8 +79,7 @@ def _counter_of_itself(context: MeasureContext) -> Counter:
 
 
 def _compute(context: MeasureContext, parameters: AnonymityParameters, tick: Tick) -> Anonymity:
-    table = context.table
-    rule: Rule = given(context.rule)
+    table, rule = context.table, given(context.rule)
     disclosed = _disclosed(table, rule)
     k_equivalence = equivalence_k(disclosed)
     levels = rule.levels if isinstance(rule, TableRule) else None

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Literal, NewType, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NewType, TypeVar, overload
 
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries import Dictionary
@@ -45,7 +45,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 Tick = Callable[[int], None]
-"""Told how many further units of :attr:`Cost.units` are done; may raise to stop the work."""
+"""Told how many of :attr:`Cost.units` are done so far; may raise to stop the work."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,11 @@ class MeasureContext:
         return Counter(self.table, given(self.dictionary), self.memory_ceiling)
 
 
-def given(value: T | None) -> T:
+@overload
+def given(value: Rule | None) -> Rule: ...
+@overload
+def given(value: T | None) -> T: ...
+def given(value: object) -> object:
     """What the context holds of something that the measure's needs list."""
     if value is None:
         raise ValueError("the measure does not list this among its needs")
@@ -125,7 +129,7 @@ class Measure(Generic[P, R]):
     cost
         An estimate that takes a small part of the work itself.
     compute
-        The work; calls its third argument with the units done since the last call.
+        The work; tells its third argument the units done so far, some times a second if it can.
     """
 
     name: str
