@@ -38,6 +38,7 @@ from app.run_process import Database, execute_claim, utc_now
 from app.services.assessments import AssessmentService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
+from app.services.dictionary_sets import DictionarySetService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
 from app.services.optimisations import OptimisationService
@@ -142,6 +143,7 @@ async def application(
                 uploads=UploadService(store, limits),
                 datasets=DatasetService(store, loader),
                 dictionaries=DictionaryService(store, loader),
+                dictionary_sets=DictionarySetService(store),
                 sensitivity_profiles=SensitivityProfileService(store, loader),
                 rules=RuleService(store, loader),
                 assessments=AssessmentService(store, loader, budget),

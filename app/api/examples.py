@@ -217,6 +217,22 @@ DICTIONARIES: Final = _bodies(
     members_themselves="the members' own records",
 )
 
+DICTIONARY_SETS: Final = _bodies(
+    {
+        "name": "attackers",
+        "dictionaries": [
+            {"dictionary": "census", "prior": 0.75},
+            {"dictionary": "members-themselves", "prior": 0.25},
+        ],
+    },
+    {
+        "name": "any-attacker",
+        "dictionaries": [{"dictionary": "census"}, {"dictionary": "members-themselves"}],
+    },
+    attackers="most likely a census, perhaps the members' own list",
+    any_attacker="one of the two, who knows which",
+)
+
 SENSITIVITY_PROFILES: Final = _bodies(
     {
         "name": "members-harm",

@@ -40,6 +40,7 @@ TAGS: Final = [
     {"name": "uploads", "description": "Tables as they came: immutable columns of text."},
     {"name": "datasets", "description": "An upload with its schema and hierarchies."},
     {"name": "dictionaries", "description": "What an attacker can look up."},
+    {"name": "dictionary sets", "description": "What an attacker may have, where one does not know which."},
     {"name": "sensitivity profiles", "description": "How much harm the disclosure of each value does."},
     {"name": "rules", "description": "Which level of each attribute is shown of whom."},
     {"name": "assessments", "description": "The score of one rule: risk, utility, anonymity."},

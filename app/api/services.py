@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from app.services.assessments import AssessmentService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
+from app.services.dictionary_sets import DictionarySetService
 from app.services.hierarchies import HierarchyService
 from app.services.optimisations import OptimisationService
 from app.services.releases import ReleaseService
@@ -29,6 +30,7 @@ class Services:
     uploads: UploadService
     datasets: DatasetService
     dictionaries: DictionaryService
+    dictionary_sets: DictionarySetService
     sensitivity_profiles: SensitivityProfileService
     rules: RuleService
     assessments: AssessmentService

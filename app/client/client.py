@@ -47,6 +47,7 @@ class Client:
         self.uploads = Uploads(self._http, "/uploads")
         self.datasets = Datasets(self._http, "/datasets")
         self.dictionaries = Collection(self._http, "/dictionaries")
+        self.dictionary_sets = Collection(self._http, "/dictionary-sets")
         self.sensitivity_profiles = Collection(self._http, "/sensitivity-profiles")
         self.rules = Collection(self._http, "/rules")
         self.assessments = Assessments(self._http, "/assessments")

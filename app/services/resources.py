@@ -39,10 +39,12 @@ class Kind(StrEnum):
     UPLOAD = "upload"
     DATASET = "dataset"
     DICTIONARY = "dictionary"
+    DICTIONARY_SET = "dictionary_set"
     SENSITIVITY_PROFILE = "sensitivity_profile"
     RULE = "rule"
     ASSESSMENT = "assessment"
     OPTIMISATION = "optimisation"
+    FRONTIER = "frontier"
     RELEASE = "release"
 
 

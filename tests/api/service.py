@@ -21,6 +21,7 @@ from app.services.assessment_work import AssessmentPreparation
 from app.services.assessments import AssessmentService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
+from app.services.dictionary_sets import DictionarySetService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
 from app.services.optimisation_work import OptimisationPreparation
@@ -106,6 +107,7 @@ def build_api(
         uploads=UploadService(store, limits),
         datasets=DatasetService(store, loader),
         dictionaries=DictionaryService(store, loader),
+        dictionary_sets=DictionarySetService(store),
         sensitivity_profiles=SensitivityProfileService(store, loader),
         rules=RuleService(store, loader),
         assessments=AssessmentService(store, loader, DirectBudget()),

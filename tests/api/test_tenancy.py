@@ -21,6 +21,7 @@ NAMING = [
 REFERRING = {
     "create_dataset",
     "create_dictionary",
+    "create_dictionary_set",
     "create_sensitivity_profile",
     "create_rule",
     "create_assessment",

@@ -1,0 +1,63 @@
+"""Dictionary sets: the dictionaries that the attacker may have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
+from app.services import dictionary_sets
+from app.services.dictionary_sets import MOST_MEMBERS, CreateDictionarySet
+
+Prior = Annotated[
+    float | None,
+    Field(
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="Probability that the attacker has this dictionary. All members have one, with sum 1, or "
+        "none: then there is no Bayes risk.",
+        examples=[0.75],
+    ),
+]
+
+
+class NewMember(Request):
+    """One dictionary of a set."""
+
+    dictionary: Annotated[Ref, Field(description="The dictionary.", examples=["census"])]
+    prior: Prior = None
+
+
+class NewDictionarySet(Request):
+    """A set of dictionaries of which the attacker has one."""
+
+    name: Name
+    dictionaries: Annotated[
+        list[NewMember],
+        Field(min_length=1, max_length=MOST_MEMBERS, description="What the attacker may have, each once."),
+    ]
+
+    def request(self) -> CreateDictionarySet:
+        """The value that the use case takes."""
+        members = (dictionary_sets.Member(m.dictionary, m.prior) for m in self.dictionaries)
+        return CreateDictionarySet(self.name, tuple(members))
+
+
+class Member(Answer):
+    """One dictionary of a set."""
+
+    dictionary: Annotated[str, Field(max_length=100, description="Its name.", examples=["census"])]
+    entities: Annotated[Count, Field(description="Its entities.", examples=[20])]
+    prior: Prior
+
+
+class DictionarySet(Resource):
+    """A set of dictionaries."""
+
+    dictionaries: Annotated[
+        list[Member],
+        Field(max_length=MOST_MEMBERS, description="What the attacker may have, in the order of results."),
+    ]
+    warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
