@@ -12,6 +12,9 @@ Objective = Literal["min_risk", "max_utility", "lagrangian"]
 Scope = Literal["table_level", "record_level"]
 AbsentPolicy = Literal["zero", "add_self", "error"]
 Solver = Literal["auto", "enumeration", "branch_and_bound"]
+View = Literal["known", "estimated", "bayes", "worst_case", "worst_case_per_record"]
+Constraint = Literal["per_record", "average"]
+Aggregate = Literal["average", "max"]
 
 THRESHOLD_NAMES: dict[str, str] = {
     "min_risk": "utility_floor",
@@ -20,39 +23,132 @@ THRESHOLD_NAMES: dict[str, str] = {
 }
 
 
+FRONTIER_POINTS = 2_000
+
+
 @dataclass(frozen=True)
 class Problem:
     """One of the three problems of section 11.
 
-    ``threshold`` is the utility floor of ``min_risk``, the risk cap of ``max_utility`` or the trade-off λ of
-    ``lagrangian`` (minimise risk − λ · utility). With ``scope="record_level"`` the threshold holds for every
-    record (the constraint set Δ̂), with ``"table_level"`` for the mean over the table.
+    Parameters
+    ----------
+    threshold
+        The utility floor of ``min_risk``, the risk cap of ``max_utility`` or the trade-off λ of
+        ``lagrangian`` (minimise risk − λ · utility).
+    view
+        What is assumed of the attacker (section 7): ``known`` or ``estimated`` for one dictionary, else what
+        becomes of the risks under several.
+    constraint
+        Record-level rules only: whether the threshold holds for every record (the constraint set Δ̂) or for
+        the mean over the table (Δ). For table-level rules it always holds for the mean.
+    aggregate
+        Whether the risk of a table is the mean of its records' or the greatest of them.
+    round_utility
+        Round the mean utility to the nearest integer, halves up, before it is held against the floor (E-15).
+    threshold_is_loss
+        The threshold of ``min_risk`` is the greatest information loss instead of the least utility (D-11).
     """
 
     objective: Objective
     threshold: float
     scope: Scope = "table_level"
     absent_policy: AbsentPolicy = "zero"
+    view: View = "known"
+    constraint: Constraint = "per_record"
+    aggregate: Aggregate = "average"
+    round_utility: bool = False
+    threshold_is_loss: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
+        _require_choices(
             ("objective", self.objective, get_args(Objective)),
             ("scope", self.scope, get_args(Scope)),
             ("absent_policy", self.absent_policy, get_args(AbsentPolicy)),
-        ):
-            if value not in allowed:
-                raise InvalidInput.of(
-                    f"/{name}", "unknown-choice", f"{name} is not one of {', '.join(allowed)}."
-                )
-        if not math.isfinite(self.threshold) or (self.objective != "min_risk" and self.threshold < 0):
-            name = THRESHOLD_NAMES[self.objective]
-            bound = "a finite number" if self.objective == "min_risk" else "a finite number of at least 0"
+            ("attacker_view", self.view, get_args(View)),
+            ("constraint", self.constraint, get_args(Constraint)),
+            ("aggregate", self.aggregate, get_args(Aggregate)),
+        )
+        name = self.threshold_name
+        if not math.isfinite(self.threshold) or (name != "utility_floor" and self.threshold < 0):
+            bound = "a finite number" if name == "utility_floor" else "a finite number of at least 0"
             raise InvalidInput.of(f"/objective/{name}", "out-of-range", f"{name} must be {bound}.")
+        self._check_options()
+
+    def _check_options(self) -> None:
+        if self.threshold_is_loss and self.objective != "min_risk":
+            raise InvalidInput.of(
+                "/objective/loss_cap",
+                "not-applicable",
+                f"{self.objective} has no floor under the utility.",
+                "A cap on the information loss belongs to min_risk.",
+            )
+        of_mean = self.scope == "table_level" or self.constraint == "average"
+        if self.round_utility and not (
+            of_mean and self.objective == "min_risk" and not self.threshold_is_loss
+        ):
+            raise InvalidInput.of(
+                "/round_before_constraint",
+                "not-applicable",
+                "Only a floor under the mean utility can be compared after rounding.",
+                "Ask for min_risk with a utility_floor, table-level or with the constraint average.",
+            )
+
+    @property
+    def threshold_name(self) -> str:
+        """What the threshold is called in documents."""
+        return "loss_cap" if self.threshold_is_loss else THRESHOLD_NAMES[self.objective]
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form, for results and hashes."""
         return {
-            "objective": {"kind": self.objective, THRESHOLD_NAMES[self.objective]: self.threshold},
+            "objective": {"kind": self.objective, self.threshold_name: self.threshold},
             "scope": self.scope,
             "absent_policy": self.absent_policy,
+            "attacker_view": self.view,
+            "constraint": self.constraint if self.scope == "record_level" else "average",
+            "aggregate": self.aggregate,
+            "round_before_constraint": self.round_utility,
         }
+
+
+@dataclass(frozen=True)
+class FrontierProblem:
+    """All best compromises of risk and utility: no other rule has less of one without less of the other.
+
+    The fields are those of :class:`Problem`; ``max_points`` limits the points of the answer, which then
+    keeps both ends and is spread evenly over the utility.
+    """
+
+    scope: Scope = "table_level"
+    absent_policy: AbsentPolicy = "zero"
+    view: View = "known"
+    aggregate: Aggregate = "average"
+    max_points: int = 200
+
+    def __post_init__(self) -> None:
+        _require_choices(
+            ("scope", self.scope, get_args(Scope)),
+            ("absent_policy", self.absent_policy, get_args(AbsentPolicy)),
+            ("attacker_view", self.view, get_args(View)),
+            ("aggregate", self.aggregate, get_args(Aggregate)),
+        )
+        if not 2 <= self.max_points <= FRONTIER_POINTS:
+            raise InvalidInput.of(
+                "/max_points", "out-of-range", f"max_points must be between 2 and {FRONTIER_POINTS}."
+            )
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form, for results and hashes."""
+        return {
+            "scope": self.scope,
+            "absent_policy": self.absent_policy,
+            "attacker_view": self.view,
+            "aggregate": self.aggregate,
+            "max_points": self.max_points,
+        }
+
+
+def _require_choices(*fields: tuple[str, str, tuple[str, ...]]) -> None:
+    for name, value, allowed in fields:
+        if value not in allowed:
+            raise InvalidInput.of(f"/{name}", "unknown-choice", f"{name} is not one of {', '.join(allowed)}.")
