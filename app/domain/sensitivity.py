@@ -1,7 +1,9 @@
 """Sensitivity Φ: the harm if a disclosed record is tied to its owner (specification 5.1, 5.2).
 
-Every family is a function of the sum of node weights over the disclosed attributes, those that are not ⊥.
-Weights may be +∞; an attribute that is not disclosed never contributes, whatever its weight.
+Every family is a function of the sum of node weights over the disclosed attributes, those that are not ⊥;
+``interactions`` adds weights of sets of attributes that are disclosed together. Weights may be +∞; an
+attribute that is not disclosed never contributes, whatever its weight. Ψ, the harm if the attacker names the
+wrong person, is a :class:`Sensitivity` like Φ.
 """
 
 from __future__ import annotations
@@ -9,12 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies import TOP
+from app.domain.interactions import (
+    GivenInteractions,
+    Interaction,
+    faults_of_interaction_weights,
+    faults_of_interactions,
+    interaction_sums,
+)
+from app.domain.numbers import TIE_TOLERANCE
 from app.domain.tables import Table
 from app.domain.weights import (
     AttributeWeights,
@@ -26,7 +39,11 @@ from app.domain.weights import (
     unit_weights,
 )
 
-Family = Literal["linear", "linear_personal", "multiplicative", "multiplicative_centered", "constant"]
+Family = Literal[
+    "linear", "linear_personal", "interactions", "multiplicative", "multiplicative_centered", "constant"
+]
+
+_ROWS_NAMED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +52,13 @@ class Overrides:
 
     ``group_of_record`` is int32 (n,); ``weights`` is float64 (G, m), NaN where the attribute keeps the
     dataset's weights. Row 0 may be all NaN for the records without any. A weight takes the place of the
-    constant, or of every leaf weight with the inner ones derived anew.
+    constant, or of every leaf weight with the inner ones derived anew. ``interactions`` is float64 (G, sets),
+    the same for the weights of interactions in the order in which they are given; None: none replaced.
     """
 
     group_of_record: Ints
     weights: Floats
+    interactions: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +68,21 @@ class Sensitivity:
     Parameters
     ----------
     family
-        ``linear`` (Φ1) and ``linear_personal`` (Φ2) sum the weights, ``multiplicative`` (Φ4) is exp of the
-        sum, ``multiplicative_centered`` exp − 1, ``constant`` the same for every record.
+        ``linear`` (Φ1) and ``linear_personal`` (Φ2) sum the weights, ``interactions`` (Φ3) adds those of sets
+        of attributes, ``multiplicative`` (Φ4) is exp of the sum, ``multiplicative_centered`` exp − 1,
+        ``constant`` the same for every record.
     shapes
-        Per attribute float64 (2, nodes): the dataset's weights, and those of unit weight for overrides.
+        Per attribute float64 (2, nodes): the dataset's weights, and those that a group's factor multiplies.
     factors
-        float64 (G, m): NaN where a group uses the dataset's weights, else what multiplies the unit weights.
+        float64 (G, m): NaN where a group uses the dataset's weights, else what multiplies the second ones.
     groups
         Weight group per record of the table, or None if there is only one.
     constant
         Φ of the family ``constant``.
+    interactions
+        Sets of attributes whose weight counts only while none of them is ⊥; empty for other families.
+    rescaled
+        Records whose weights a normalisation multiplied by a factor of their own.
     """
 
     family: Family
@@ -66,6 +90,8 @@ class Sensitivity:
     factors: Floats
     groups: Ints | None = None
     constant: float = 1.0
+    interactions: tuple[Interaction, ...] = ()
+    rescaled: int = 0
 
     @property
     def n_groups(self) -> int:
@@ -74,6 +100,44 @@ class Sensitivity:
     @property
     def is_personal(self) -> bool:
         return self.groups is not None and self.n_groups > 1
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays."""
+        arrays = [*self.shapes, self.factors, *(one.weights for one in self.interactions)]
+        return sum(array.nbytes for array in arrays) + (0 if self.groups is None else self.groups.nbytes)
+
+    @cached_property
+    def slack(self) -> Floats:
+        """What withholding an attribute takes from Φ at least, per weight group, float64 (G, m).
+
+        w_j(v) − w_j(⊥) + Σ min(0, w_S) over the sets S that hold j, at the lightest node v below ⊥. For
+        pairs of attributes Φ is monotone if and only if none is negative, for greater sets if none is.
+        """
+        slack = np.empty(self.factors.shape)
+        every = np.arange(self.n_groups, dtype=np.int32)
+        for j, shape in enumerate(self.shapes):
+            least = np.full(self.n_groups, math.inf)
+            for row in shape:
+                lightest = np.full(self.n_groups, 1 + row[1:].argmin() if len(row) > 1 else TOP, np.int32)
+                if len(row) > 1:
+                    least = np.minimum(least, self.weights(j, lightest, every))
+            top = self.weights(j, np.full(self.n_groups, TOP, np.int32), every)
+            slack[:, j] = np.where(np.isinf(least), math.inf, least - np.where(np.isinf(top), 0.0, top))
+        for interaction in self.interactions:
+            lost = np.minimum(interaction.weights, 0.0)
+            slack[:, interaction.attributes] += lost[:, None]
+        return slack
+
+    @cached_property
+    def is_monotone(self) -> bool:
+        """Whether Φ never rises when a record is generalised (5.2): weights never do, interactions must not.
+
+        Proved, not sampled: False for sets of three or more attributes may be too strict.
+        """
+        if all((one.weights >= 0).all() for one in self.interactions):
+            return True
+        return bool((self.slack >= -TIE_TOLERANCE).all())
 
     def weights(self, attribute: int, nodes: Ints, groups: Ints | None = None) -> Floats:
         """Weight of each node (r,) of one attribute for the given weight groups (default: group 0)."""
@@ -101,16 +165,25 @@ class Sensitivity:
         total = np.zeros(len(codes))
         for j in range(codes.shape[1]):
             total += self.weights(j, codes[:, j], groups)
+        if self.interactions:
+            total += self.interaction_sums(codes != TOP, groups)
         return self.of_sum(total)
 
+    def interaction_sums(self, disclosed: npt.NDArray[np.bool_], groups: Ints | None = None) -> Floats:
+        """What the interactions add to the weights of rows that disclose these attributes (r, m)."""
+        return interaction_sums(self.interactions, disclosed, groups)
+
     def of_sum(self, total: Floats) -> Floats:
-        """Φ from the sum of the weights of the disclosed attributes."""
+        """Φ from the sum of the weights of the disclosed attributes and :meth:`interaction_sums`."""
         if self.family == "multiplicative":
             with np.errstate(over="ignore"):
                 return np.exp(total)
         if self.family == "multiplicative_centered":
             with np.errstate(over="ignore"):
                 return np.expm1(total)
+        if self.family == "interactions":
+            # Negative interactions that weights outweigh exactly may leave a rounding error below 0.
+            return np.maximum(total, 0.0)
         return np.full(len(total), self.constant) if self.family == "constant" else total
 
 
@@ -128,21 +201,25 @@ def build_sensitivity(
     weights: Mapping[str, AttributeWeights],
     overrides: Overrides | None = None,
     allow_positive_top: bool = False,
+    interactions: GivenInteractions | None = None,
 ) -> Sensitivity:
     """Check weights against the hierarchies and build Φ.
 
     Raises InvalidInput with every offender: unknown or missing attributes and values, negative weights,
-    a node that weighs less than its parent, ⊥ with a positive weight (unless ``allow_positive_top``), and
-    overrides that the family or the kind of weights does not admit.
+    a node that weighs less than its parent, ⊥ with a positive weight (unless ``allow_positive_top``),
+    overrides that the family or the kind of weights does not admit, and interactions that make Φ rise under
+    generalisation.
     """
     if family not in get_args(Family) or family == "constant":
         raise InvalidInput.of(
             "/family",
             "unknown-choice",
             "The family is not one with weights.",
-            "Choose linear, linear_personal, multiplicative or multiplicative_centered.",
+            f"Choose one of {', '.join(name for name in get_args(Family) if name != 'constant')}.",
         )
-    faults = _faults_of_attributes(table, weights)
+    given = interactions or GivenInteractions(())
+    faults = _faults_of_attributes(table, weights) + _faults_of_family(family, given)
+    faults += faults_of_interactions(table.attributes, given)
     for attribute, hierarchy in zip(table.attributes, table.hierarchies, strict=True):
         if attribute in weights:
             faults += faults_of_specification(attribute, hierarchy, weights[attribute])
@@ -154,9 +231,14 @@ def build_sensitivity(
         faults += faults_of_node_weights(attribute, hierarchy, own, allow_positive_top)
         shapes.append(np.stack([own, unit_weights(hierarchy, weights[attribute])]))
     factors, groups, override_faults = _factors(table, family, weights, overrides)
-    if faults + override_faults:
-        raise InvalidInput(faults + override_faults)
-    return Sensitivity(family, tuple(shapes), factors, groups)
+    sets, interaction_faults = _interactions(table, given, overrides)
+    faults += override_faults + interaction_faults
+    if faults:
+        raise InvalidInput(faults)
+    built = Sensitivity(family, tuple(shapes), factors, groups, interactions=sets)
+    if not built.is_monotone:
+        raise InvalidInput(_faults_of_slack(table, built))
+    return built
 
 
 def _faults_of_attributes(table: Table, weights: Mapping[str, AttributeWeights]) -> list[Fault]:
@@ -181,6 +263,61 @@ def _faults_of_attributes(table: Table, weights: Mapping[str, AttributeWeights])
         for name in table.attributes
         if name not in weights
     ]
+    return faults
+
+
+def _faults_of_family(family: Family, given: GivenInteractions) -> list[Fault]:
+    if family == "interactions" or not given.sets:
+        return []
+    return [
+        Fault(
+            "/interactions",
+            "interactions-not-used",
+            f"The family {family} has no interactions.",
+            "Leave them out, or choose the family interactions.",
+        )
+    ]
+
+
+def _interactions(
+    table: Table, given: GivenInteractions, overrides: Overrides | None
+) -> tuple[tuple[Interaction, ...], list[Fault]]:
+    """The sets with a weight per group, ordered by size and attributes."""
+    sets, faults = [], []
+    for i, one in enumerate(given.sets):
+        weights = np.array([one.weight])
+        if overrides is not None:
+            own = math.nan if overrides.interactions is None else overrides.interactions[:, i]
+            weights = np.where(np.isnan(own), one.weight, own) + np.zeros(len(overrides.weights))
+            faults += faults_of_interaction_weights(
+                f"/overrides/{one.label}", one.label, weights, given.allow_negative
+            )
+        sets.append(Interaction(tuple(sorted(table.position(name) for name in one.attributes)), weights))
+    return tuple(sorted(sets, key=lambda one: (len(one.attributes), one.attributes))), faults
+
+
+def _faults_of_slack(table: Table, built: Sensitivity) -> list[Fault]:
+    """Attributes whose disclosure would lower Φ because negative interactions outweigh their own weight."""
+    faults = []
+    for j, attribute in enumerate(table.attributes):
+        bad = np.flatnonzero(built.slack[:, j] < -TIE_TOLERANCE)
+        if not len(bad):
+            continue
+        who = ""
+        if built.groups is not None:
+            rows = np.flatnonzero(np.isin(built.groups, bad)) + 1
+            shown = ", ".join(map(str, rows[:_ROWS_NAMED].tolist()))
+            who = f", for the weights of {len(rows)} records (first rows: {shown})" if len(rows) else ""
+        faults.append(
+            Fault(
+                f"/interactions/{attribute}",
+                "not-monotone",
+                f"The negative interactions of {attribute!r} outweigh its lightest value by "
+                f"{-float(built.slack[:, j].min()):g}{who}: disclosing more would do less harm.",
+                "For every attribute its least weight and the negative interactions that it is part of must "
+                "together be 0 or more.",
+            )
+        )
     return faults
 
 

@@ -9,20 +9,28 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.interactions import GivenInteraction, GivenInteractions
 from app.domain.sensitivity import Overrides, build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.weights import ConstantWeight, LeafWeights, NodeWeights, harmonic_weights, node_weights
 from tests.unit.domain.fixture_f import CITY, INCOME, RACE, T, nodes, personal
 
 TV_5 = {
-    ("Lafayette", "Chinese", "20-39"): (1.45, 4.263115),
-    ("Lafayette", None, None): (0.3, 1.349859),
-    ("Greater Lafayette", "Asian", None): (0.283333, 1.327548),
-    ("Tippecanoe", "Asian", "High"): (0.608333, 1.837367),
-    ("Indiana", "White", None): (0.475, 1.608014),
-    (None, None, None): (0.0, 1.0),
+    ("Lafayette", "Chinese", "20-39"): (1.45, 4.263115, 1.8),
+    ("Lafayette", None, None): (0.3, 1.349859, 0.3),
+    ("Greater Lafayette", "Asian", None): (0.283333, 1.327548, 0.333333),
+    ("Tippecanoe", "Asian", "High"): (0.608333, 1.837367, 0.958333),
+    ("Indiana", "White", None): (0.475, 1.608014, 0.525),
+    (None, None, None): (0.0, 1.0, 0.0),
 }
 WEIGHTS = {"city": LeafWeights(0.3), "race": LeafWeights(0.4), "income": LeafWeights(0.75)}
+PAIRS = GivenInteractions(
+    (
+        GivenInteraction(("city", "race"), 0.05),
+        GivenInteraction(("city", "income"), 0.1),
+        GivenInteraction(("race", "income"), 0.2),
+    )
+)
 
 
 def one(h: Hierarchy) -> Table:
@@ -34,11 +42,18 @@ def test_the_linear_and_multiplicative_families_have_the_values_of_the_specifica
     group = np.zeros(len(TV_5), dtype=np.int32)
     phi2 = personal().phi(nodes(*TV_5), group)
     phi4 = personal("multiplicative").phi(nodes(*TV_5), group)
-    np.testing.assert_allclose(phi2, [v for v, _ in TV_5.values()], atol=5e-7)
-    np.testing.assert_allclose(phi4, [v for _, v in TV_5.values()], atol=5e-7)
+    np.testing.assert_allclose(phi2, [v for v, _, _ in TV_5.values()], atol=5e-7)
+    np.testing.assert_allclose(phi4, [v for _, v, _ in TV_5.values()], atol=5e-7)
     centred = personal("multiplicative_centered").phi(nodes(*TV_5), group)
     np.testing.assert_allclose(centred, phi4 - 1, atol=1e-12)
     assert centred[-1] == 0
+
+
+@pytest.mark.spec("TV-5", "E-3")
+def test_interactions_have_the_values_of_the_specification():
+    sensitivity = build_sensitivity(T, "interactions", WEIGHTS, interactions=PAIRS)
+    np.testing.assert_allclose(sensitivity.phi(nodes(*TV_5)), [v for _, _, v in TV_5.values()], atol=5e-7)
+    assert sensitivity.is_monotone
 
 
 @pytest.mark.spec("TV-5")
