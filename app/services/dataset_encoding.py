@@ -88,25 +88,54 @@ def encode(
 
 
 def table_of(
-    encoded: Sequence[EncodedAttribute], declarations: Sequence[AttributeDeclaration], ids: TextColumn | None
+    encoded: Sequence[EncodedAttribute],
+    declarations: Sequence[AttributeDeclaration],
+    columns: Mapping[str, TextColumn],
 ) -> Table:
-    """The domain's table of the attributes, with the identifier's texts as entity ids."""
+    """The domain's table of the attributes, with the identifier's texts as entity ids, and record weights.
+
+    InvalidInput for rows without identifier, and for weights that are none.
+    """
     n = encoded[0].column.n_rows
     codes = np.empty((n, len(encoded)), dtype=np.int32, order="F")
     for j, attribute in enumerate(encoded):
         codes[:, j] = attribute.codes()
-    entity_ids = None
-    if ids is not None:
-        if ids.n_missing:
-            index = next(i for i, d in enumerate(declarations) if d.role is Role.IDENTIFIER)
-            raise InvalidInput([missing_identifier(f"/attributes/{index}", ids)])
-        entity_ids = np.array(ids.cells(), dtype=object)
+    entity_ids = weights = None
+    for index, declaration in enumerate(declarations):
+        column = columns[declaration.name]
+        if declaration.role is Role.IDENTIFIER:
+            if column.n_missing:
+                raise InvalidInput([missing_identifier(f"/attributes/{index}", column)])
+            entity_ids = np.array(column.cells(), dtype=object)
+        elif declaration.role is Role.WEIGHT:
+            weights = _record_weights(f"/attributes/{index}", mapped(column, declaration.map))
     return Table(
         tuple(attribute.declaration.name for attribute in encoded),
         tuple(attribute.hierarchy for attribute in encoded),
         codes,
         entity_ids,
+        weights,
     )
+
+
+def _record_weights(pointer: str, column: TextColumn) -> npt.NDArray[np.float64]:
+    """(n,) the weight of each record (specification 18); the texts are numbers already."""
+    values = np.array([float(value) for value in column.values], dtype=np.float64)
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    rows = np.flatnonzero(np.append(wrong, True)[column.positions]) + 1
+    if len(rows):
+        raise InvalidInput.of(
+            pointer,
+            "not-a-weight",
+            f"The record weight is missing, negative or too large "
+            f"{in_rows(rows[:ROWS_NAMED].tolist(), len(rows))}.",
+            "Give every record a finite weight of 0 or more.",
+        )
+    if not values.any():
+        raise InvalidInput.of(
+            pointer, "no-weight", "Every record has the weight 0.", "Give at least one record more than 0."
+        )
+    return values[column.positions]
 
 
 def missing_identifier(pointer: str, ids: TextColumn) -> Fault:

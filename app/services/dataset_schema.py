@@ -21,11 +21,15 @@ class AttributeType(StrEnum):
 
 
 class Role(StrEnum):
-    """What a column is to the release; quasi-identifiers and sensitive columns are disclosed."""
+    """What a column is to the release; quasi-identifiers and sensitive columns are disclosed.
+
+    A column of weights says how much each record counts in mean risk and mean utility (specification 18).
+    """
 
     IDENTIFIER = "identifier"
     QUASI_IDENTIFIER = "quasi_identifier"
     SENSITIVE = "sensitive"
+    WEIGHT = "weight"
     OTHER = "other"
 
     @property
@@ -111,16 +115,26 @@ def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -
                     "Leave the hierarchy out, or choose the role quasi_identifier or sensitive.",
                 )
             )
-    identifiers = [i for i, d in enumerate(declarations) if d.role is Role.IDENTIFIER]
-    faults += [
-        Fault(
-            f"/attributes/{index}/role",
-            "second-identifier",
-            "A dataset has at most one identifier.",
-            "Give the other columns the role other.",
-        )
-        for index in identifiers[1:]
-    ]
+        if declaration.role is Role.WEIGHT and declaration.type is not AttributeType.NUMBER:
+            faults.append(
+                Fault(
+                    f"{pointer}/type",
+                    "weights-are-numbers",
+                    f"The column {declaration.name!r} holds record weights, which are numbers.",
+                    "Declare the type number.",
+                )
+            )
+    for role, what in ((Role.IDENTIFIER, "identifier"), (Role.WEIGHT, "weight")):
+        places = [i for i, d in enumerate(declarations) if d.role is role]
+        faults += [
+            Fault(
+                f"/attributes/{index}/role",
+                f"second-{what}",
+                f"A dataset has at most one column of the role {what}.",
+                "Give the other columns the role other.",
+            )
+            for index in places[1:]
+        ]
     if not any(d.role.is_disclosed for d in declarations):
         faults.append(
             Fault(

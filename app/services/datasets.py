@@ -145,9 +145,7 @@ def _encoded(
     source: _Source, declarations: Sequence[AttributeDeclaration]
 ) -> tuple[tuple[EncodedAttribute, ...], Table]:
     encoded = encode(declarations, source.columns, source.hierarchies)
-    identifier = identifier_of(declarations)
-    ids = None if identifier is None else source.columns[identifier]
-    return encoded, table_of(encoded, declarations, ids)
+    return encoded, table_of(encoded, declarations, source.columns)
 
 
 def _resource(

@@ -90,7 +90,7 @@ class TableLoader:
 
     async def _load_table(self, tenant: TenantId, dataset: Stored) -> Table:
         declarations = declarations_of(dataset)
-        used = [d for d in declarations if d.role.is_disclosed or d.role is Role.IDENTIFIER]
+        used = [d for d in declarations if d.role is not Role.OTHER]
         async with self._store.work(tenant) as work:
             upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
             columns = await read_columns(work, upload, [d.name for d in used], "/upload")
@@ -99,12 +99,9 @@ class TableLoader:
                 if d.hierarchy is not None:
                     stored = await work.resources.get(Kind.HIERARCHY, d.hierarchy)
                     hierarchies[d.name] = Hierarchy.from_document(document_of(stored))
-        identifier = next((d.name for d in used if d.role is Role.IDENTIFIER), None)
 
         def build() -> Table:
-            encoded = encode(used, columns, hierarchies)
-            ids = None if identifier is None else columns[identifier]
-            return table_of(encoded, declarations, ids)
+            return table_of(encode(used, columns, hierarchies), used, columns)
 
         return await asyncio.to_thread(build)
 
@@ -126,7 +123,8 @@ def _bytes_of_table(table: Table) -> int:
     nodes = sum(hierarchy.n_nodes for hierarchy in table.hierarchies)
     ids = 0 if table.entity_ids is None else table.n_records * _PER_ID
     # The reduced form that a table keeps once it is used is at most as large as its codes.
-    return 2 * table.codes.nbytes + 8 * table.n_records + ids + nodes * _PER_NODE
+    weights = 0 if table.weights is None else table.weights.nbytes
+    return 2 * table.codes.nbytes + 8 * table.n_records + ids + weights + nodes * _PER_NODE
 
 
 def _bytes_of_dictionary(dictionary: Dictionary) -> int:

@@ -22,7 +22,8 @@ class Attribute(Request):
         Role,
         Field(
             description="Quasi-identifiers and sensitive columns are disclosed: they have levels, weights "
-            "and utility. Identifiers and others never leave the service.",
+            "and utility. A weight (a number ≥ 0) says how much each record counts in means. Identifiers, "
+            "weights and others never leave the service.",
             examples=["quasi_identifier"],
         ),
     ]

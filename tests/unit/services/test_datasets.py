@@ -83,6 +83,20 @@ async def test_a_preview_shows_the_first_rows_as_they_are(world: World) -> None:
     assert (len(preview.rows), preview.total_rows) == (3, 4)
 
 
+def weight(name: str) -> dataset_schema.AttributeDeclaration:
+    return declare(name, Role.WEIGHT, AttributeType.NUMBER)
+
+
+async def test_record_weights_are_read_whole_and_kept_with_the_table(world: World) -> None:
+    await world.upload("u", "w,a\n3,x\n0,y\n1.5,z\n")
+    made = await world.dataset("d", "u", weight("w"), declare("a"))
+    for loader in (world.loader, TableLoader(world.store)):
+        table = await loader.table(world.actor.tenant, made.resource)
+        assert table.attributes == ("a",)
+        assert table.weights is not None
+        assert (table.weights / table.weights.sum()).tolist() == pytest.approx([3 / 4.5, 0, 1.5 / 4.5])
+
+
 @pytest.mark.parametrize(
     ("text", "attributes", "code"),
     [
@@ -100,6 +114,13 @@ async def test_a_preview_shows_the_first_rows_as_they_are(world: World) -> None:
         ("a,b\n1,2\n1,3\n", [declare("a", Role.IDENTIFIER), declare("b")], "duplicate-identifier"),
         ("a,b\n,2\n1,3\n", [declare("a", Role.IDENTIFIER), declare("b")], "missing-identifier"),
         ("a\n1\nx\n", [declare("a", type=AttributeType.NUMBER)], "not-a-number"),
+        ("a,w\nx,1\n", [declare("a"), declare("w", Role.WEIGHT)], "weights-are-numbers"),
+        ("a,w,v\nx,1,2\n", [declare("a"), weight("w"), weight("v")], "second-weight"),
+        ("a,w\nx,1\ny,-1\n", [declare("a"), weight("w")], "not-a-weight"),
+        ("a,w\nx,1\ny,\n", [declare("a"), weight("w")], "not-a-weight"),
+        ("a,w\nx,1\ny,1e999\n", [declare("a"), weight("w")], "not-a-weight"),
+        ("a,w\nx,0\ny,0.0\n", [declare("a"), weight("w")], "no-weight"),
+        ("a,w\nx,one\n", [declare("a"), weight("w")], "not-a-number"),
         ("a\nNaN\n", [declare("a", type=AttributeType.NUMBER)], "not-a-number"),
         ("a\ninf\n", [declare("a", type=AttributeType.NUMBER)], "not-a-number"),
         ("a\n1975-02-30\n", [declare("a", type=AttributeType.DATE)], "not-a-date"),
