@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Any, Literal
@@ -24,6 +24,19 @@ from app.domain.periods import age_at, period_of
 from app.domain.tables import Table, require_unique_ids
 
 MissingEntry = Literal["error", "missing", "elsewhere"]
+Mode = Literal["compatible", "subsumed", "jaro"]
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """Values that the dataset's hierarchy does not have.
+
+    ``column`` is int32 (N,): the position in ``labels`` of each entity's value, −1 where the hierarchy has
+    it or its text is not in the dataset's vocabulary.
+    """
+
+    labels: tuple[str, ...]
+    column: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +54,19 @@ class LinkedAttribute:
     starts, leaves
         The dataset leaves of code c are ``leaves[starts[c]:starts[c + 1]]``, ascending.
     everything
-        bool per code: ⊥, which may be any leaf (its list is empty).
+        bool per code: consistent with every node, as ⊥ is, which may be any leaf (its list is empty).
+    nodes
+        int32 per code: the node that the cell was written as, −1 for sets that are not one; None if no code
+        has one.
+    outside
+        The texts of the values outside the hierarchy, None if there are none.
+    mode
+        The consistency mode that the lists are written for.
+    seeds
+        Nodes in place of leaves, in the same lists: a disclosed node is consistent with a code iff it is ⪰
+        one of its seeds. None: the seeds are the leaves.
+    before
+        The link as it was before a mode other than ``compatible`` rewrote it, else None.
     """
 
     attribute: str
@@ -50,21 +75,36 @@ class LinkedAttribute:
     starts: Longs
     leaves: Ints
     everything: npt.NDArray[np.bool_]
+    nodes: Ints | None = None
+    outside: Outside | None = None
+    mode: Mode = "compatible"
+    seeds: Ints | None = None
+    before: LinkedAttribute | None = None
 
     @property
     def n_codes(self) -> int:
         return len(self.everything)
 
+    @property
+    def meaning(self) -> LinkedAttribute:
+        """The link whose lists say what the cells mean, whatever the mode."""
+        return self.before or self
+
+    @cached_property
+    def seed_nodes(self) -> Ints:
+        """The nodes whose ancestors are consistent with a code, in the lists of :attr:`starts`."""
+        return self.hierarchy.leaves[self.leaves] if self.seeds is None else self.seeds
+
     @cached_property
     def elsewhere(self) -> npt.NDArray[np.bool_]:
-        """Per code: whether it is consistent with ⊥ only."""
-        empty: npt.NDArray[np.bool_] = np.diff(self.starts) == 0
-        return empty & ~self.everything
+        """Per code of the :attr:`meaning`: whether it stands for no leaf of the hierarchy."""
+        empty: npt.NDArray[np.bool_] = np.diff(self.meaning.starts) == 0
+        return empty & ~self.meaning.everything
 
     @cached_property
     def n_elsewhere(self) -> int:
         """Entities whose value lies outside the dataset's hierarchy."""
-        return int(self.elsewhere[self.column].sum())
+        return int(self.elsewhere[self.meaning.column].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +172,28 @@ def link_nodes(attribute: str, hierarchy: Hierarchy, nodes: Ints) -> LinkedAttri
     column = np.searchsorted(used, nodes).astype(np.int32)
     listed, leaves = hierarchy.leaves_below(used[used > TOP])
     starts = np.concatenate([np.zeros(int((used <= TOP).sum()), dtype=np.int64), listed])
-    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, used == TOP)
+    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, used == TOP, used.astype(np.int32))
+
+
+def _link_labels(
+    attribute: str,
+    hierarchy: Hierarchy,
+    nodes: Ints,
+    labels: Sequence[str | None],
+    positions: npt.NDArray[np.integer] | None,
+) -> LinkedAttribute:
+    """Link distinct cells by their nodes; those outside the hierarchy keep their labels (None: no text)."""
+    link = link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
+    place: dict[str, int] = {}
+    outside = np.full(len(nodes), -1, dtype=np.int32)
+    for i in np.flatnonzero(nodes == UNKNOWN).tolist():
+        label = labels[i]
+        if label is not None:
+            outside[i] = place.setdefault(label, len(place))
+    column = outside if positions is None else outside[positions]
+    if not (column >= 0).any():
+        return link
+    return replace(link, outside=Outside(tuple(place), column))
 
 
 def link_identity(
@@ -145,8 +206,7 @@ def link_identity(
 
     ``values`` has one entry per entity, or, with ``positions`` (N,), one per distinct value.
     """
-    nodes = _nodes_of_cells(hierarchy, values)
-    return link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
+    return _link_labels(attribute, hierarchy, _nodes_of_cells(hierarchy, values), values, positions)
 
 
 def _nodes_of_cells(hierarchy: Hierarchy, values: Sequence[str | None]) -> Ints:
@@ -184,7 +244,7 @@ def link_lookup(
     nodes = _nodes_of_cells(hierarchy, images)
     if missing_entry == "elsewhere":
         nodes[[value in without for value in values]] = UNKNOWN
-    return link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
+    return _link_labels(attribute, hierarchy, nodes, images, positions)
 
 
 def link_age(

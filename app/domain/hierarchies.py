@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.distinct import Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
@@ -138,17 +139,19 @@ class Hierarchy:
     @cached_property
     def leaf_ancestors(self) -> tuple[Ints, Ints]:
         """All pairs (leaf index, node above or equal) as two arrays, each pair once."""
-        if self.is_tree:
-            return self._leaf_ancestors_of_tree()
-        up: list[set[int]] = []
-        for code, parents in enumerate(self.parents):
-            up.append({code}.union(*(up[parent] for parent in parents)))
-        pairs = [(i, node) for i, leaf in enumerate(self.leaves.tolist()) for node in sorted(up[leaf])]
-        matrix = np.array(pairs, dtype=np.int32)
-        return matrix[:, 0].copy(), matrix[:, 1].copy()
+        return self.ancestors(self.leaves)
 
-    def _leaf_ancestors_of_tree(self) -> tuple[Ints, Ints]:
-        indices, nodes = np.arange(self.n_leaves, dtype=np.int32), self.leaves
+    def ancestors(self, nodes: Ints) -> tuple[Ints, Ints]:
+        """All pairs (index into ``nodes``, node above or equal) as two arrays, each pair once."""
+        if self.is_tree:
+            return self._ancestors_in_tree(nodes)
+        up: dict[int, list[int]] = {node: sorted(self.up(node)) for node in set(nodes.tolist())}
+        lists = [up[node] for node in nodes.tolist()]
+        indices = np.repeat(np.arange(len(lists), dtype=np.int32), [len(above) for above in lists])
+        return indices, np.array([node for above in lists for node in above], dtype=np.int32)
+
+    def _ancestors_in_tree(self, nodes: Ints) -> tuple[Ints, Ints]:
+        indices = np.arange(len(nodes), dtype=np.int32)
         found = [(indices, nodes)]
         while (inner := nodes != TOP).any():
             indices, nodes = indices[inner], self.parent[nodes[inner]]
@@ -212,11 +215,36 @@ class Hierarchy:
         """Whether ``lower ⪯ upper``."""
         return upper in self.up(lower)
 
+    def are_above(self, upper: Ints, lower: Ints) -> npt.NDArray[np.bool_]:
+        """Per row, whether ``lower ⪯ upper``."""
+        used, where = np.unique(lower, return_inverse=True)
+        indices, nodes = self.ancestors(used.astype(np.int32))
+        keys = np.sort(indices.astype(np.int64) * self.n_nodes + nodes)
+        wanted = where.reshape(-1).astype(np.int64) * self.n_nodes + upper
+        if not len(keys):
+            return np.zeros(len(wanted), dtype=bool)
+        found: npt.NDArray[np.bool_] = (
+            keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
+        )
+        return found
+
     def compatible(self, a: int, b: int) -> bool:
         """Whether the two nodes share a leaf; ⊥ is compatible with everything."""
         if self.is_tree:
             return bool(self.leaf_lo[a] < self.leaf_hi[b] and self.leaf_lo[b] < self.leaf_hi[a])
         return bool(np.intersect1d(self.leaves_of(a), self.leaves_of(b), assume_unique=True).size)
+
+    def meet(self, a: int, b: int) -> tuple[int, ...]:
+        """What two values say together: the more specific one, or nothing if they share no leaf.
+
+        Values of a DAG that are compatible without being comparable have no single meet: then both are
+        returned, and mean the leaves that they share.
+        """
+        if self.is_above(a, b):
+            return (b,)
+        if self.is_above(b, a):
+            return (a,)
+        return (a, b) if self.compatible(a, b) else ()
 
     def lub(self, a: int, b: int) -> int:
         """Least common upper bound; NotSupported if a hierarchy that is no semi-lattice has none."""

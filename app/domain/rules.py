@@ -40,7 +40,14 @@ class RecordRule:
     steps: npt.NDArray[np.int16]
 
 
-Rule = TableRule | RecordRule
+@dataclass(frozen=True, eq=False)
+class CellRule:
+    """The disclosed node of every cell, int32 (n, m), each ⪰ its original; works on DAGs too."""
+
+    codes: Ints
+
+
+Rule = TableRule | RecordRule | CellRule
 
 
 def identity(n_attributes: int) -> TableRule:
@@ -116,6 +123,38 @@ def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/r
     return RecordRule(np.asfortranarray(steps, dtype=np.int16))
 
 
+def cell_rule(table: Table, codes: npt.NDArray[np.integer], pointer: str = "/cells") -> CellRule:
+    """Check disclosed nodes (n, m); faults name attribute and the first rows (numbered from 1)."""
+    if codes.shape != table.codes.shape:
+        raise InvalidInput.of(
+            pointer,
+            "wrong-shape",
+            f"The rule is for {codes.shape[0]} records; the dataset has {table.n_records}.",
+            "Give the disclosed value of every cell of the dataset.",
+        )
+    disclosed = np.asfortranarray(codes, dtype=np.int32)
+    faults = []
+    for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
+        column = disclosed[:, j]
+        passed = (column >= 0) & (column < hierarchy.n_nodes)
+        passed[passed] = hierarchy.are_above(column[passed], table.codes[passed, j])
+        bad = np.flatnonzero(~passed)
+        if len(bad):
+            rows = ", ".join(str(row + 1) for row in bad[:10])
+            faults.append(
+                Fault(
+                    f"{pointer}/{attribute}",
+                    "not-a-generalisation",
+                    f"{len(bad)} records would disclose a value of attribute {attribute!r} that is not the "
+                    f"original or a generalisation of it (first rows: {rows}).",
+                    "Disclose the value itself, one above it in the hierarchy, or null.",
+                )
+            )
+    if faults:
+        raise InvalidInput(faults)
+    return CellRule(disclosed)
+
+
 def apply(rule: Rule, table: Table) -> Ints:
     """Disclosed node codes (n, m), column-major. Every result is ⪰ its original."""
     return apply_to_codes(rule, table, table.codes)
@@ -124,8 +163,10 @@ def apply(rule: Rule, table: Table) -> Ints:
 def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
     """Apply a rule to rows of node codes (r, m) of the table's hierarchies.
 
-    For a :class:`RecordRule` the rows must be the table's records.
+    For a rule that is not a :class:`TableRule` the rows must be the table's records.
     """
+    if isinstance(rule, CellRule):
+        return rule.codes
     disclosed = np.empty(codes.shape, dtype=np.int32, order="F")
     if isinstance(rule, RecordRule):
         for j in range(table.n_attributes):

@@ -29,12 +29,16 @@ class Table:
         int32 (n, m), column-major: the node of each cell, 0 (⊥) where missing.
     entity_ids
         Unique identifiers as text, or None: then the row number is an identifier private to the table.
+    weights
+        float64 (n,): how much each record counts in means, ≥ 0 and finite, not all 0 (section 18). None: all
+        alike. Counts of entities and of identical records ignore them.
     """
 
     attributes: tuple[str, ...]
     hierarchies: tuple[Hierarchy, ...]
     codes: Ints
     entity_ids: npt.NDArray[Any] | None = None
+    weights: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.int32))
@@ -48,6 +52,8 @@ class Table:
                 raise ValueError(f"column {self.attributes[j]!r} holds codes that are not nodes")
         if self.entity_ids is not None:
             require_unique_ids(self.entity_ids, self.n_records, "dataset")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _checked_weights(self.weights, self.n_records))
 
     @property
     def n_records(self) -> int:
@@ -117,6 +123,33 @@ class Table:
         columns = [self.codes[:, j] for j in chosen] + [column for column, _ in extra]
         sizes = [self.sizes[j] for j in chosen] + [size for _, size in extra]
         return distinct_rows(columns, sizes, self.n_records)
+
+
+def _checked_weights(weights: npt.NDArray[np.float64], n: int) -> npt.NDArray[np.float64]:
+    """The weights scaled by a power of 2 to a greatest one below 1; InvalidInput unless they are right."""
+    found = np.asarray(weights, dtype=np.float64)
+    if found.shape != (n,):
+        raise ValueError("one weight per record")
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if len(bad):
+        shown = ", ".join(str(row + 1) for row in bad[:10])
+        raise InvalidInput.of(
+            "/weights",
+            "weight-out-of-range",
+            f"{len(bad)} records have a weight that is no number of at least 0 (first rows: {shown}).",
+            "Record weights are finite and 0 or more.",
+        )
+    if not found.any():
+        raise InvalidInput.of(
+            "/weights",
+            "no-weight",
+            "Every record has weight 0.",
+            "Give at least one record a positive weight.",
+        )
+    exponent = np.frexp(found.max())[1]
+    # However small beside the others, a positive weight stays positive: an infinite loss must count.
+    least = np.finfo(np.float64).smallest_subnormal
+    return np.where(found > 0, np.maximum(np.ldexp(found, -exponent), least), 0.0)
 
 
 def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:

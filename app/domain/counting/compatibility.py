@@ -53,17 +53,18 @@ class Compatibility:
     @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
         """All (node, code) with a 1, ⊥ excepted on both sides, ordered by node and then by code."""
-        link, hierarchy = self.link, self.link.hierarchy
-        leaf_index, above = hierarchy.leaf_ancestors
+        link = self.link
+        seeds, seed_of = np.unique(link.seed_nodes, return_inverse=True)
+        index, above = link.hierarchy.ancestors(seeds.astype(np.int32))
         inner = above != TOP
-        leaf_index, above = leaf_index[inner], above[inner]
-        order = np.argsort(leaf_index, kind="stable")
-        above = above[order]
-        n_above = np.bincount(leaf_index, minlength=hierarchy.n_leaves)
+        index, above = index[inner], above[inner]
+        above = above[np.argsort(index, kind="stable")]
+        n_above = np.bincount(index, minlength=len(seeds))
         first = np.cumsum(n_above) - n_above
         codes = np.repeat(np.arange(link.n_codes), np.diff(link.starts))
-        repeats = n_above[link.leaves]
-        keys = above[concatenated_ranges(first[link.leaves], repeats)].astype(np.int64) * max(1, link.n_codes)
+        place = seed_of.reshape(-1)
+        repeats = n_above[place]
+        keys = above[concatenated_ranges(first[place], repeats)].astype(np.int64) * max(1, link.n_codes)
         keys += np.repeat(codes, repeats)
         keys.sort()
         keys = keys[starts_of_runs(keys)]

@@ -17,6 +17,7 @@ from app.domain.weights import Floats
 LOSS_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 COUNT_EDGES = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000, 1_000_000)
 LOSS_BINS = 20
+SHARE_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -28,22 +29,27 @@ class Histogram:
     infinite: int = 0
 
 
-def mean(values: Floats, records: Longs) -> float:
-    """Mean over records, +∞ if a record's value is; correctly rounded sum, hence independent of order."""
+def mean(values: Floats, records: Longs | Floats) -> float:
+    """Mean over records or over record weights, ±∞ if a value that counts is.
+
+    The sum of the products is correctly rounded, hence independent of order; values that do not count may be
+    anything.
+    """
     held = records > 0
-    return exact_sum(values[held] * records[held]) / int(records.sum())
+    return exact_sum(values[held] * records[held]) / exact_sum(records[held])
 
 
 def quantiles(
-    values: Floats, records: Longs, levels: tuple[float, ...] = LOSS_QUANTILES
+    values: Floats, records: Longs | Floats, levels: tuple[float, ...] = LOSS_QUANTILES
 ) -> dict[float, float]:
-    """Per level q the least value that at least the share q of the records does not exceed."""
+    """Per level q the least value that at least the share q of the records, or weights, does not exceed."""
     order = np.argsort(values, kind="stable")
+    order = order[records[order] > 0]
     reached = np.cumsum(records[order])
-    total = int(reached[-1])
+    total = float(reached[-1])
     found = {}
     for level in levels:
-        rank = max(1, math.ceil(level * total - 1e-9))
+        rank = level * total - SHARE_TOLERANCE * max(1.0, total)
         found[level] = float(values[order[np.searchsorted(reached, rank)]])
     return found
 
