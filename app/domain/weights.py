@@ -78,12 +78,13 @@ def node_weights(hierarchy: Hierarchy, given: AttributeWeights) -> Floats:
             hierarchy, np.array([given.values.get(v, default) for v in labels], dtype=float)
         )
     weights = np.array([given.values.get(label, math.nan) for label in hierarchy.labels], dtype=float)
-    if math.isnan(weights[TOP]) or _shares_label_of_top(hierarchy):
+    if math.isnan(weights[TOP]) or shares_label_of_top(hierarchy):
         weights[TOP] = 0.0
     return weights
 
 
-def _shares_label_of_top(hierarchy: Hierarchy) -> bool:
+def shares_label_of_top(hierarchy: Hierarchy) -> bool:
+    """Whether a value below ⊥ has its label, which then means that value."""
     return hierarchy.labels[TOP] in hierarchy.labels[TOP + 1 :]
 
 
@@ -128,7 +129,7 @@ def faults_of_specification(attribute: str, hierarchy: Hierarchy, given: Attribu
         for label in given.values
         if label not in wanted
     ]
-    if not leaves_only and not _shares_label_of_top(hierarchy):
+    if not leaves_only and not shares_label_of_top(hierarchy):
         wanted.discard(hierarchy.labels[TOP])
     if not (isinstance(given, LeafWeights) and given.default is not None):
         missing = sorted(wanted - set(given.values))
