@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Literal
 
 from app.charts.axes import STYLE, Axis, amount_axis, linear_axis, number_text
 
 _WIDTH, _HEIGHT = 900, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 84, 74
-_LEGEND_ROW = 22
+_LEGEND_ROW, _NOTE_ROW, _NOTE_LETTERS = 22, 18, 110
 _COLOURS = ("#0f766e", "#b45309", "#1d4ed8", "#9d174d", "#4d7c0f", "#6d28d9", "#334155", "#0891b2")
 
 Mark = Literal["line", "step", "points"]
@@ -29,7 +30,9 @@ class Series:
 
 def draw_series(title: str, x_label: str, y_label: str, series: Sequence[Series], note: str = "") -> str:
     """The picture as an SVG document; the y axis is logarithmic where values span more than a factor 30."""
-    top = _TOP + _LEGEND_ROW * ((len(series) + 2) // 3)
+    notes = wrap(note, _NOTE_LETTERS)
+    legend = _TOP + _NOTE_ROW * max(0, len(notes) - 1)
+    top = legend + _LEGEND_ROW * ((len(series) + 2) // 3)
     x = linear_axis([value for one in series for value in one.x], _LEFT, _WIDTH - _RIGHT)
     y = amount_axis([value for one in series for value in one.y], _HEIGHT - _BOTTOM, top)
     drawn = [
@@ -45,8 +48,11 @@ def draw_series(title: str, x_label: str, y_label: str, series: Sequence[Series]
         f"<style>{STYLE}.curve{{fill:none;stroke-width:2}}.point{{fill-opacity:.6}}</style>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
         f'<text class="title" x="{_LEFT}" y="36">{escape(title)}</text>',
-        f'<text class="note" x="{_LEFT}" y="58">{escape(note)}</text>',
-        *_legend(series),
+        *(
+            f'<text class="note" x="{_LEFT}" y="{58 + _NOTE_ROW * i}">{escape(line)}</text>'
+            for i, line in enumerate(notes)
+        ),
+        *_legend(series, legend),
         *_frame(x, y, top, x_label, y_label),
         *drawn,
         "</svg>",
@@ -69,10 +75,10 @@ def _drawn(one: Series, colour: str, x: Axis, y: Axis) -> list[str]:
     return [f'<path class="curve" stroke="{colour}" d="{"".join(path)}"/>', *parts]
 
 
-def _legend(series: Sequence[Series]) -> list[str]:
+def _legend(series: Sequence[Series], top: float) -> list[str]:
     parts = []
     for number, one in enumerate(series):
-        at_x, at_y = _LEFT + 260 * (number % 3), _TOP + _LEGEND_ROW * (number // 3)
+        at_x, at_y = _LEFT + 260 * (number % 3), top + _LEGEND_ROW * (number // 3)
         parts.append(
             f'<circle fill="{_COLOURS[number % len(_COLOURS)]}" cx="{at_x + 6}" cy="{at_y - 5}" r="5"/>'
             f'<text x="{at_x + 18}" y="{at_y}">{escape(one.name)}</text>'

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from app.cli import benchmark, demo, operator_commands, sample
+from app.cli import benchmark, demo, experiment, operator_commands, sample
 from app.cli.operations import Operations
 from app.client import ClientError
 from app.domain.errors import InvalidInput, PrivacyRiskError
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_parser(commands)
     sample.add_parser(commands)
     benchmark.add_parser(commands)
+    experiment.add_parser(commands)
     operator_commands.add_parsers(commands)
     return parser
 

@@ -27,14 +27,13 @@ from app.domain.counting.counter import dictionary_of
 from app.domain.hierarchies import Hierarchy
 from app.domain.rules import TableRule
 from app.domain.search.context import SearchContext
-from app.domain.search.outcome import Outcome
-from app.domain.search.plans import plan
-from app.domain.search.problem import Problem, Solver
+from app.domain.search.problem import Problem
 from app.domain.search.scores import TableScores
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights
+from app.experiments.solving import solve
 
 RECORD_LEVEL_ATTRIBUTES = ("age", "education", "marital-status", "native-country")
 SEED = 30_162
@@ -241,12 +240,6 @@ def optimise_records(adult: Adult, utility_floor: float = 4.0) -> CoreMeasuremen
         _equal(losses, expected.tolist()),
         f"pandas groups the table once per node, {len(adult.rules)} nodes",
     )
-
-
-def solve(context: SearchContext, problem: Problem, solver: Solver = "auto") -> Outcome:
-    """Carry out a search from planning to the scored rule."""
-    search = plan(context, problem, solver)
-    return search.combine([search.run_block(i, lambda _: None) for i in range(search.n_blocks)])
 
 
 def _all_risks(context: SearchContext, problem: Problem) -> list[float]:

@@ -1,0 +1,93 @@
+"""``experiment``: the papers' experiments on synthetic data, with what of their claims holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.charts.series import draw_series
+from app.cli.operations import Operations
+
+if TYPE_CHECKING:
+    from app.experiments.report import Report, ResultTable
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "experiment",
+        help="repeat the papers' experiments on synthetic data",
+        description="Repeat experiments of the founding papers on synthetic data. Claims marked exact are "
+        "provable: status 1 means that one of them failed. Qualitative claims are reported.",
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME", help="X1, X2, … or all")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--output", type=Path, help="folder for the pictures (default: none are drawn)")
+    parser.add_argument("--seeds", type=_at_least(1), default=5, help="samples to average over (default 5)")
+    parser.add_argument("--records", type=_at_least(2), default=200, help="records to disclose (default 200)")
+    parser.add_argument("--entities", type=_at_least(4), default=4000, help="entities in all (default 4000)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Run the experiments; 1 if an exact claim fails."""
+    # Imported here: no other command needs them.
+    from app.experiments.catalogue import chosen
+    from app.experiments.report import Effort
+
+    if 2 * arguments.records > arguments.entities:
+        raise SystemExit("privacy-risk: --entities must be at least twice --records")
+    effort = Effort(arguments.seeds, arguments.records, arguments.entities)
+    reports = []
+    for experiment in chosen(tuple(arguments.names)):
+        report = experiment.run(effort)
+        reports.append(report)
+        if not arguments.json:
+            print("\n".join(_lines(report)), flush=True)
+        if arguments.output is not None:
+            _draw(report, arguments.output)
+    if arguments.json:
+        print(json.dumps({"experiments": [r.to_document() for r in reports]}, ensure_ascii=False))
+    return 0 if all(report.holds for report in reports) else 1
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}")
+        return int(text)
+
+    return number
+
+
+def _draw(report: Report, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for picture in report.pictures:
+        svg = draw_series(
+            f"{report.id}: {picture.title}", picture.x_label, picture.y_label, picture.series, report.setting
+        )
+        (folder / f"{picture.name}.svg").write_text(svg)
+
+
+def _lines(report: Report) -> list[str]:
+    lines = [f"{report.id}  {report.title} ({report.source})", f"    {report.setting}", ""]
+    for table in report.tables:
+        lines += [*_table_lines(table), ""]
+    for claim in report.claims:
+        mark = "holds" if claim.holds else ("FAILS" if claim.grade == "exact" else "does not hold")
+        lines += [f"    [{claim.grade}, {mark}] {claim.text}", f"        {claim.evidence}"]
+    return [*lines, ""]
+
+
+def _table_lines(table: ResultTable) -> list[str]:
+    rows = [list(table.columns)] + [
+        [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row] for row in table.rows
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+    body = [
+        "    " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+    ]
+    return [f"  {table.title}", *body]

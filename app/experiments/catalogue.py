@@ -1,0 +1,42 @@
+"""The experiments of the papers that can be run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.domain.errors import InvalidInput
+from app.experiments import (
+    branch_and_bound,
+    estimated_dictionary,
+    minimal_risk,
+    optimal_generalisation,
+    random_releases,
+    thresholds,
+)
+from app.experiments.report import Experiment
+
+EXPERIMENTS: Final = (
+    Experiment("X1", minimal_risk.run),
+    Experiment("X3", estimated_dictionary.run),
+    Experiment("X4", random_releases.run),
+    Experiment("X5", thresholds.run),
+    Experiment("X6", branch_and_bound.run),
+    Experiment("X7", optimal_generalisation.run),
+)
+ALL: Final = "all"
+
+
+def chosen(names: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """The experiments of these ids, in the order of the catalogue; InvalidInput for an unknown one."""
+    by_id = {experiment.id: experiment for experiment in EXPERIMENTS}
+    wanted = {name.upper() for name in names if name.lower() != ALL}
+    for name in sorted(wanted - set(by_id)):
+        raise InvalidInput.of(
+            "NAME",
+            "unknown-choice",
+            f"There is no experiment {name!r}.",
+            f"Choose {', '.join(by_id)} or {ALL}.",
+        )
+    if len(wanted) < len(set(names)):
+        return EXPERIMENTS
+    return tuple(experiment for experiment in EXPERIMENTS if experiment.id in wanted)

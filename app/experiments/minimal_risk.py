@@ -1,0 +1,129 @@
+"""X1: least risk against the utility floor and the size of the attacker's dictionary (BKA Fig. 7a)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.charts.series import Series
+from app.domain.sensitivity import Family
+from app.domain.weights import Floats
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
+from app.experiments.solving import context_of, least_risk, never_falls
+from app.experiments.synthetic import Synthetic, generate
+
+SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+SIZE_FLOOR = 8
+FAMILIES: tuple[Family, ...] = ("linear_personal", "multiplicative")
+
+
+def run(effort: Effort) -> Report:
+    """Least mean risk of record-level rules, every random quantity averaged over the seeds."""
+    data = [generate(seed, effort.entities) for seed in range(effort.seeds)]
+    floors = range(sum(h.height for h in data[0].hierarchies) + 1)
+    by_floor = {
+        family: np.array([[_at(d, effort, family, d.n_entities, c) for c in floors] for d in data])
+        for family in FAMILIES
+    }
+    sizes = [max(effort.records, round(share * effort.entities)) for share in SHARES]
+    nested = np.array([[_at(d, effort, "linear_personal", n, SIZE_FLOOR) for n in sizes] for d in data])
+    strangers = np.array([_without_records(d, effort, sizes) for d in data])
+    return Report(
+        id="X1",
+        title="Least risk against utility floor and dictionary size",
+        source="BKA Fig. 7a, DIS Fig. 3.1",
+        setting=f"{effort.records} records, {effort.entities} entities, mean of {effort.seeds} seeds; "
+        "random weights, record-level rules, utility = sum of depths",
+        tables=(_floor_table(list(floors), by_floor), _size_table(sizes, nested, strangers)),
+        pictures=_pictures(list(floors), by_floor, sizes, nested, strangers),
+        claims=_claims(by_floor, nested, strangers),
+    )
+
+
+def _at(data: Synthetic, effort: Effort, family: Family, size: int, floor: float) -> float:
+    return least_risk(context_of(data, effort.records, data.dictionary(0, size), family), floor)
+
+
+def _without_records(data: Synthetic, effort: Effort, sizes: list[int]) -> list[float]:
+    """Dictionaries of the same sizes that do not hold the disclosed records, as far as there are others."""
+    first = effort.records
+    return [
+        least_risk(
+            context_of(
+                data,
+                effort.records,
+                data.dictionary(first, min(first + size, data.n_entities)),
+                "linear_personal",
+            ),
+            SIZE_FLOOR,
+        )
+        for size in sizes
+    ]
+
+
+def _claims(by_floor: dict[Family, Floats], nested: Floats, strangers: Floats) -> tuple[Claim, ...]:
+    additive, multiplicative = (by_floor[family] for family in FAMILIES)
+    return (
+        Claim(
+            "The least risk never falls as the utility floor rises",
+            "exact",
+            never_falls(additive) and never_falls(multiplicative),
+            f"{additive.size + multiplicative.size} optima",
+        ),
+        Claim(
+            "For nested dictionaries that hold the records it never rises with the dictionary",
+            "exact",
+            never_falls(-nested),
+            " ".join(f"{value:.4g}" for value in nested.mean(axis=0)),
+        ),
+        Claim(
+            "The multiplicative minimum is above the additive one",
+            "exact",
+            bool((multiplicative > additive).all()),
+            f"least difference {float((multiplicative - additive).min()):.3g}",
+        ),
+        Claim(
+            "Dictionaries without the records start near 0 and need not fall (E-46)",
+            "qualitative",
+            bool(strangers.mean(axis=0)[0] < nested.mean(axis=0)[0]),
+            " ".join(f"{value:.4g}" for value in strangers.mean(axis=0)),
+        ),
+    )
+
+
+def _floor_table(floors: list[int], by_floor: dict[Family, Floats]) -> ResultTable:
+    means = [by_floor[family].mean(axis=0).tolist() for family in FAMILIES]
+    rows = tuple(zip(floors, *means, strict=True))
+    return ResultTable("Least risk by utility floor", ("utility floor", "additive", "multiplicative"), rows)
+
+
+def _size_table(sizes: list[int], nested: Floats, strangers: Floats) -> ResultTable:
+    rows = tuple(zip(sizes, nested.mean(axis=0).tolist(), strangers.mean(axis=0).tolist(), strict=True))
+    return ResultTable(
+        f"Least risk by dictionary size at utility floor {SIZE_FLOOR}",
+        ("entities", "holding the records", "not holding them"),
+        rows,
+    )
+
+
+def _pictures(
+    floors: list[int], by_floor: dict[Family, Floats], sizes: list[int], nested: Floats, strangers: Floats
+) -> tuple[Picture, ...]:
+    names = {"linear_personal": "additive", "multiplicative": "multiplicative"}
+    curves = tuple(
+        Series(names[family], tuple(map(float, floors)), tuple(values.mean(axis=0).tolist()))
+        for family, values in by_floor.items()
+    )
+    at = tuple(map(float, sizes))
+    return (
+        Picture("x1-floor", "Least risk by utility floor", "Utility floor", "Mean risk", curves),
+        Picture(
+            "x1-dictionary",
+            "Least risk by dictionary size",
+            "Entities in the dictionary",
+            "Mean risk",
+            (
+                Series("holding the records", at, tuple(nested.mean(axis=0).tolist())),
+                Series("not holding them", at, tuple(strangers.mean(axis=0).tolist())),
+            ),
+        ),
+    )

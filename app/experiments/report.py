@@ -1,0 +1,103 @@
+"""What an experiment reports: tables, pictures, and claims that hold or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.charts.series import Series
+from app.domain.numbers import to_json_number
+
+Grade = Literal["exact", "qualitative"]
+Cell = str | int | float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``exact`` claims are provable and must hold on every run; ``qualitative`` ones are expected."""
+
+    text: str
+    grade: Grade
+    holds: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Rows under named columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture, not drawn yet."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that one experiment found."""
+
+    id: str
+    title: str
+    source: str
+    setting: str
+    tables: tuple[ResultTable, ...]
+    pictures: tuple[Picture, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every exact claim does."""
+        return all(claim.holds for claim in self.claims if claim.grade == "exact")
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "source": self.source,
+            "setting": self.setting,
+            "tables": [
+                {
+                    "title": table.title,
+                    "columns": list(table.columns),
+                    "rows": [[_plain(cell) for cell in row] for row in table.rows],
+                }
+                for table in self.tables
+            ],
+            "claims": [
+                {"text": c.text, "grade": c.grade, "holds": c.holds, "evidence": c.evidence}
+                for c in self.claims
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much an experiment draws: seeds to average over, records to disclose, entities in all."""
+
+    seeds: int = 5
+    records: int = 200
+    entities: int = 4000
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of the papers."""
+
+    id: str
+    run: Callable[[Effort], Report]
+
+
+def _plain(cell: Cell) -> Cell:
+    return to_json_number(cell) if isinstance(cell, float) else cell

@@ -1,0 +1,93 @@
+"""The papers' experiments: their exact claims hold, and a claim that fails is told."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.cli import program
+from app.experiments import catalogue
+from app.experiments.catalogue import EXPERIMENTS, chosen
+from app.experiments.report import Effort, Experiment
+from app.experiments.solving import never_falls
+
+SMALL = Effort(seeds=2, records=24, entities=240)
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return {experiment.id: experiment.run(SMALL) for experiment in EXPERIMENTS}
+
+
+@pytest.mark.spec(*(experiment.id for experiment in EXPERIMENTS))
+@pytest.mark.parametrize("name", [experiment.id for experiment in EXPERIMENTS])
+def test_every_exact_claim_holds(reports, name):
+    report = reports[name]
+    failed = [claim.text for claim in report.claims if claim.grade == "exact" and not claim.holds]
+    assert failed == []
+    assert report.claims
+    assert report.tables[0].rows
+
+
+@pytest.mark.spec("E-45")
+def test_multiplicative_harm_is_above_additive_harm_because_it_is_another_number(reports):
+    rows = reports["X1"].tables[0].rows
+    assert all(multiplicative > additive for _, additive, multiplicative in rows)
+
+
+@pytest.mark.spec("E-46")
+def test_a_dictionary_without_the_records_gives_less_risk_than_one_that_holds_them(reports):
+    rows = reports["X1"].tables[1].rows
+    assert all(strangers <= holding for _, holding, strangers in rows)
+
+
+def test_the_correlation_of_random_releases_is_that_of_their_points(reports):
+    report = reports["X4"]
+    (_, told), *_ = report.tables[0].rows
+    cloud = report.pictures[0].series[0]
+    x, y = np.array(cloud.x), np.array(cloud.y)
+    by_hand = ((x - x.mean()) * (y - y.mean())).mean() / (x.std() * y.std())
+    assert told == pytest.approx(by_hand)
+
+
+def test_truncated_search_is_told_with_its_excess(reports):
+    rows = reports["X6"].tables[0].rows
+    assert all(cut >= best - 1e-9 for _, best, _, cut, *_ in rows)
+    assert any(cut > best for _, best, _, cut, *_ in rows)
+
+
+def test_a_fall_is_a_fall_and_rounding_is_none():
+    assert never_falls(np.array([0.0, 0.0, 1.0, 1.0 - 1e-12]))
+    assert not never_falls(np.array([[0.0, 1.0], [1.0, 0.999]]))
+
+
+def test_names_choose_in_the_order_of_the_catalogue():
+    assert [e.id for e in chosen(("x5", "X1"))] == ["X1", "X5"]
+    assert chosen(("X1", "all")) == EXPERIMENTS
+
+
+SMALL_RUN = ["--seeds", "1", "--records", "10", "--entities", "40"]
+
+
+def test_the_command_prints_one_json_object_and_draws(capsys, tmp_path):
+    assert program.run(["experiment", "X7", *SMALL_RUN, "--json", "--output", str(tmp_path)], None) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [e["id"] for e in report["experiments"]] == ["X7"]
+    assert all(claim["holds"] for claim in report["experiments"][0]["claims"] if claim["grade"] == "exact")
+    assert (tmp_path / "x7-steps.svg").read_text().startswith("<svg")
+
+
+def test_a_failed_exact_claim_makes_status_1_and_is_told(capsys, monkeypatch):
+    def failing(effort):
+        report = EXPERIMENTS[-1].run(effort)
+        return replace(report, claims=tuple(replace(claim, holds=False) for claim in report.claims))
+
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", (Experiment("X7", failing),))
+    assert program.run(["experiment", "all", *SMALL_RUN], None) == 1
+    assert "[exact, FAILS]" in capsys.readouterr().out
+
+
+def test_an_unknown_experiment_is_refused_with_the_known_ones(capsys):
+    assert program.run(["experiment", "X99"], None) == 1
+    assert "X99" in capsys.readouterr().err
