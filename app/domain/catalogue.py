@@ -1,0 +1,135 @@
+"""What can be chosen beside measures: searches, risk models, families of sensitivity, models of utility.
+
+Their code is in the rooms that do the work; here is what a reader needs to choose among them. The
+catalogue's tests hold the names to those that the rooms accept. Measures have a catalogue of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.measures.entry import Guarantee, Need
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One word of requests and what it stands for.
+
+    Parameters
+    ----------
+    name, version, title, source, guarantee, needs
+        As of a measure.
+    fields
+        The fields of requests that this choice takes beside its name.
+    """
+
+    name: str
+    title: str
+    source: str
+    guarantee: Guarantee = "exact"
+    needs: frozenset[Need] = frozenset()
+    fields: tuple[str, ...] = ()
+    version: int = 1
+
+
+_SCORED: Final[frozenset[Need]] = frozenset({"dictionary", "sensitivity"})
+
+SEARCHES: Final = (
+    Choice(
+        "auto",
+        "Whichever of the others fits the question and is estimated to be faster",
+        "Decision-theoretic framework, section 12.1",
+        needs=_SCORED,
+        fields=("max_nodes",),
+    ),
+    Choice(
+        "enumeration",
+        "Every rule of the lattice, counts shared between neighbours",
+        "Decision-theoretic framework, section 12.2",
+        needs=_SCORED,
+        fields=("max_nodes",),
+    ),
+    Choice(
+        "branch_and_bound",
+        "Parts of the lattice are left out where a bound proves that they hold nothing better",
+        "Decision-theoretic framework, section 12.3",
+        needs=_SCORED | {"trees"},
+        fields=("max_nodes",),
+    ),
+)
+
+RISK_MODELS: Final = (
+    Choice("I", "Harm times the probability of identification: Φ / |ρ|", "DIS 4.4.2; BKA 3.2"),
+    Choice("II", "Probability of identification alone: 1 / |ρ|", "DIS 4.4.2"),
+    Choice(
+        "III",
+        "Harm times what the release narrows the candidates down by: Φ · ln(N / |ρ|)",
+        "DIS 4.4.2, normalised (E-12)",
+    ),
+    Choice(
+        "III_raw",
+        "As printed, Φ · ln(1 / |ρ|): not monotone, for comparison with the paper only",
+        "DIS 4.4.2 (E-12)",
+    ),
+    Choice(
+        "custom",
+        "A formula in phi, count and n of your own",
+        "Decision-theoretic framework, section 10",
+        fields=("formula",),
+    ),
+)
+
+SENSITIVITY_FAMILIES: Final = (
+    Choice(
+        "linear", "Φ1: the weights of disclosed values add up", "BKA 3.3, DIS 2.4.3", fields=("attributes",)
+    ),
+    Choice(
+        "linear_personal",
+        "Φ2: as Φ1, with weights of entities or groups",
+        "BKA 3.3, DIS 2.4.3",
+        fields=("attributes", "overrides"),
+    ),
+    Choice(
+        "interactions",
+        "Φ3: sets of attributes weigh more together than apart",
+        "BKA 3.3, DIS 2.4.3",
+        fields=("attributes", "interactions", "overrides"),
+    ),
+    Choice(
+        "multiplicative",
+        "Φ4: exp of the sum of weights; a record withheld altogether still counts 1 (E-6)",
+        "BKA 8, DIS 3.2",
+        fields=("attributes", "overrides"),
+    ),
+    Choice(
+        "multiplicative_centered",
+        "Φ4 − 1: a record withheld altogether counts 0",
+        "BKA 8, DIS 3.2 (E-6)",
+        fields=("attributes", "overrides"),
+    ),
+    Choice("constant", "The same for every record: what k-anonymity assumes", "BKA 5", fields=("constant",)),
+)
+
+UTILITY_MODELS: Final = (
+    Choice(
+        "depth_sum",
+        "Depth of the disclosed values in their hierarchies, added up",
+        "BKA 7.2, DIS 3.2",
+        fields=("weights",),
+    ),
+    Choice("inverse_leaves", "1 / leaves below the disclosed value, added up", "DIS 4.4.1"),
+    Choice("log_leaves", "ln(all leaves / leaves below), added up", "DIS 4.4.1"),
+    Choice(
+        "info_loss_xt", "Information loss of Xiao and Tao; kept information is its complement", "DIS 4.4.1"
+    ),
+    Choice(
+        "info_loss_lm", "Information loss of Iyengar; kept information is its complement", "DIS 4.4.1 (E-16)"
+    ),
+    Choice(
+        "custom",
+        "A value of your own for every node",
+        "Decision-theoretic framework, section 9",
+        fields=("values",),
+    ),
+)
