@@ -1,4 +1,4 @@
-"""What a search works on: the table, the attacker's dictionary, sensitivity and utility."""
+"""What a search works on: the table, the attacker's dictionary, sensitivity, risk model and utility."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
@@ -16,12 +17,17 @@ from app.domain.utility import Utility
 
 @dataclass(frozen=True, eq=False)
 class SearchContext:
-    """The instance of an optimisation, the same for every problem posed on it."""
+    """The instance of an optimisation, the same for every problem posed on it.
+
+    ``sensitivity`` is Φ; ``failure`` is Ψ, the harm if the attacker names the wrong person (None: none).
+    """
 
     table: Table
     dictionary: Dictionary
     sensitivity: Sensitivity
     utility: Utility
+    failure: Sensitivity | None = None
+    model: RiskModel = MODEL_I
 
     @cached_property
     def links(self) -> tuple[LinkedAttribute | None, ...]:
