@@ -14,7 +14,8 @@ from app.domain.counting.counter import Cost, Counter, Engine
 from app.domain.dictionaries import Dictionary
 from app.domain.distinct import DistinctRows, Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.risk.loss import AbsentPolicy, identification_probability, loss, with_self
+from app.domain.risk.loss import AbsentPolicy, identification_probability, with_self
+from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.summaries import (
     Histogram,
     histogram_of_counts,
@@ -22,7 +23,7 @@ from app.domain.risk.summaries import (
     mean,
     quantiles,
 )
-from app.domain.rules import RecordRule, Rule, TableRule, apply, apply_to_codes
+from app.domain.rules import Rule, TableRule, apply, apply_to_codes
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
@@ -35,34 +36,48 @@ SECONDS_PER_CELL = 1.5e-8
 
 @dataclass(frozen=True, eq=False)
 class RecordScores:
-    """Per-record numbers, arrays (n,) in the table's order: |ρ|, p, Φ, ℓ, u."""
+    """Per-record numbers, arrays (n,) in the table's order: |ρ|, p, Φ, ℓ (of the risk model), u, Ψ."""
 
     counts: Longs
     probability: Floats
     phi: Floats
     loss: Floats
     utility: Floats
+    psi: Floats | None
 
 
 @dataclass(frozen=True)
 class Monotone:
-    """Which hypotheses of 6.3 hold: together they say that generalising further never raises a loss."""
+    """Which hypotheses of 6.3 hold: together they say that generalising further never raises a loss.
+
+    ``non_empty`` and ``psi_le_phi`` are those of the disclosed records, ``phi_monotone`` of Φ and Ψ,
+    ``model_monotone`` of the risk model.
+    """
 
     non_empty: bool
     phi_monotone: bool
     psi_le_phi: bool
+    model_monotone: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them hold."""
+        return self.non_empty and self.phi_monotone and self.psi_le_phi and self.model_monotone
 
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
     """The score of one rule.
 
-    Risks are in the unit of the weights and may be +∞. ``absent`` counts the records whose disclosed form no
-    entity of the dictionary is consistent with, ``infinite`` those with infinite loss. ``min_consistent`` is
-    the least |ρ| as the absent policy defines it. ``add_self_risk_average`` stands beside the average
-    wherever there are absent records and the identifiers allow it: risk 0 from an incomplete dictionary is
-    no safety. ``k_matching`` and ``k_equivalence`` are the two counts of section 15, ``classes`` the number
-    of distinct disclosed records.
+    Risks are those of ``model`` in the unit of the weights and may be +∞ (−∞ for III_raw). ``absent`` counts
+    the records whose disclosed form no entity of the dictionary is consistent with, ``infinite`` those with
+    infinite loss. ``min_consistent`` is the least |ρ| as the absent policy defines it.
+    ``add_self_risk_average`` stands beside the average wherever there are absent records and the identifiers
+    allow it: risk 0 from an incomplete dictionary is no safety. ``k_matching`` and ``k_equivalence`` are the
+    two counts of section 15, ``classes`` the number of distinct disclosed records.
+
+    Where the table's records are ``weighted``, averages, extremes and quantiles are over the records of
+    positive weight; everything else is about all of them.
     """
 
     n_records: int
@@ -85,6 +100,9 @@ class Assessment:
     classes: int
     engine: Engine
     monotone: Monotone
+    model: RiskModel
+    weighted: bool
+    warnings: tuple[str, ...]
     _scored: _Scored
 
     @cached_property
@@ -93,30 +111,51 @@ class Assessment:
         rows, place = self._scored, self._scored.row_of_record
         probability = identification_probability(rows.counts)
         return RecordScores(
-            rows.counts[place], probability[place], rows.phi[place], rows.loss[place], rows.utility[place]
+            rows.counts[place],
+            probability[place],
+            rows.phi[place],
+            rows.loss[place],
+            rows.utility[place],
+            None if rows.psi is None else rows.psi[place],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Harm:
+    """What a disclosed record and its count amount to."""
+
+    sensitivity: Sensitivity
+    failure: Sensitivity | None
+    utility: Utility
+    model: RiskModel
 
 
 @dataclass(frozen=True, eq=False)
 class _Disclosed:
     """Distinct disclosed rows in canonical order, with what else the loss of a record depends on.
 
-    ``is_split`` says that equal rows may stand apart because of that.
+    ``is_split`` says that equal rows may stand apart because of that; ``own`` is one of the states below.
     """
 
     codes: Ints
     is_split: bool
     groups: Ints | None
     failure_groups: Ints | None
-    own_consistent: npt.NDArray[np.bool_] | None
+    own: Ints | None
     records: Longs
     row_of_record: Ints
 
 
+NO_OWN_ROW, OWN_ROW_INCONSISTENT, OWN_ROW_CONSISTENT = range(3)
+
+
 @dataclass(frozen=True, eq=False)
 class _Scored:
+    """Distinct rows with their scores; ``mass`` is the number of records of each, or the sum of weights."""
+
     codes: Ints
     records: Longs
+    mass: Longs | Floats
     row_of_record: Ints
     is_split: bool
     absent: int
@@ -137,6 +176,7 @@ def assess(
     absent_policy: AbsentPolicy = "zero",
     *,
     failure: Sensitivity | None = None,
+    model: RiskModel = MODEL_I,
     counter: Counter | None = None,
 ) -> Assessment:
     """Score a rule.
@@ -148,32 +188,51 @@ def assess(
     absent_policy
         What a record without consistent entities is worth: ``zero`` risk, ``add_self`` (the entity itself is
         always counted; needs comparable identifiers), or ``error``: InvalidInput if an original is absent.
+    model
+        What Φ and the number of consistent entities amount to; Ψ has a meaning in model I only (InvalidInput
+        otherwise).
     counter
         A counter of this table and dictionary from earlier, which keeps what it prepared; results are the
         same without.
     """
+    if failure is not None and not model.takes_failure:
+        raise InvalidInput.of(
+            "/failure",
+            "failure-without-meaning",
+            f"The risk model {model.name} knows no harm of failed identification.",
+            "Leave failure out, or choose model I.",
+        )
     counter = counter or Counter(table, dictionary)
     if absent_policy == "error":
         _refuse_absent(counter)
-    scored = _score(counter, rule, sensitivity, utility, absent_policy, failure)
+    harm = _Harm(sensitivity, failure, utility, model)
+    scored = _score(counter, rule, harm, absent_policy)
     beside = None
     if scored.absent and absent_policy != "add_self" and dictionary.comparable_ids:
-        again = _score(counter, rule, sensitivity, utility, "add_self", failure)
-        beside = mean(again.loss, again.records)
+        again = _score(counter, rule, harm, "add_self")
+        beside = mean(again.loss, again.mass)
+    return _summary(counter, rule, harm, absent_policy, scored, beside)
+
+
+def _summary(
+    counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy, scored: _Scored, beside: float | None
+) -> Assessment:
+    table = counter.table
     levels = rule.levels if isinstance(rule, TableRule) else None
     classes = _classes(scored, table)
     k_equivalence = equivalence_k(classes)
     coincide = levels is not None and table.is_complete
+    counted = scored.mass > 0
     return Assessment(
         n_records=table.n_records,
-        n_entities=dictionary.n_entities,
-        absent_policy=absent_policy,
-        risk_average=mean(scored.loss, scored.records),
-        risk_max=float(scored.loss.max()),
-        risk_min=float(scored.loss.min()),
-        loss_quantiles=quantiles(scored.loss, scored.records),
-        utility_average=mean(scored.utility, scored.records),
-        utility_min=float(scored.utility.min()),
+        n_entities=counter.dictionary.n_entities,
+        absent_policy=policy,
+        risk_average=mean(scored.loss, scored.mass),
+        risk_max=float(scored.loss[counted].max()),
+        risk_min=float(scored.loss[counted].min()),
+        loss_quantiles=quantiles(scored.loss, scored.mass),
+        utility_average=mean(scored.utility, scored.mass),
+        utility_min=float(scored.utility[counted].min()),
         min_consistent=int(scored.counts.min()),
         absent=scored.absent,
         infinite=int(scored.records[np.isposinf(scored.loss)].sum()),
@@ -185,10 +244,14 @@ def assess(
         classes=classes.size,
         engine=scored.engine,
         monotone=Monotone(
-            non_empty=scored.absent == 0,
-            phi_monotone=True,
+            non_empty=scored.absent == 0 or policy == "add_self",
+            phi_monotone=harm.sensitivity.is_monotone and (harm.failure is None or harm.failure.is_monotone),
             psi_le_phi=scored.psi is None or bool((scored.psi <= scored.phi).all()),
+            model_monotone=harm.model.is_monotone,
         ),
+        model=harm.model,
+        weighted=table.weights is not None,
+        warnings=counter.dictionary.warnings,
         _scored=scored,
     )
 
@@ -196,7 +259,7 @@ def assess(
 def estimate_cost(counter: Counter, rule: Rule, sensitivity: Sensitivity) -> Cost:
     """Seconds, bytes and engine of :func:`assess` for these inputs, without doing it."""
     table = counter.table
-    whole = isinstance(rule, RecordRule) or sensitivity.is_personal
+    whole = not isinstance(rule, TableRule) or sensitivity.is_personal
     rows = table.n_records if whole else table.reduced.size
     counting = counter.choose(rows, 1)
     width = table.n_attributes
@@ -221,18 +284,16 @@ def _refuse_absent(counter: Counter) -> None:
         )
 
 
-def _disclose(
-    counter: Counter, rule: Rule, sensitivity: Sensitivity, failure: Sensitivity | None, policy: AbsentPolicy
-) -> _Disclosed:
+def _disclose(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _Disclosed:
     table, m = counter.table, counter.table.n_attributes
-    own = counter.own_rows.consistent(apply(rule, table)) if policy == "add_self" else None
+    own = _own_states(counter, rule, harm.model) if policy == "add_self" else None
     extra = {
-        "groups": _groups(sensitivity),
-        "failure_groups": None if failure is None else _groups(failure),
-        "own": None if own is None or bool(own.all()) else (own.astype(np.int32), 2),
+        "groups": _groups(harm.sensitivity),
+        "failure_groups": None if harm.failure is None else _groups(harm.failure),
+        "own": None if own is None or bool((own == own[0]).all()) else (own, OWN_ROW_CONSISTENT + 1),
     }
     carried = {name: column for name, column in extra.items() if column is not None}
-    whole = isinstance(rule, RecordRule) or bool(carried)
+    whole = not isinstance(rule, TableRule) or bool(carried)
     codes = apply(rule, table) if whole else apply_to_codes(rule, table, table.reduced.codes)
     columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(m)]
     columns += [column for column, _ in carried.values()]
@@ -242,15 +303,25 @@ def _disclose(
         records = np.bincount(place, table.reduced.counts, minlength=rows.size).astype(np.int64)
         place = place[table.reduced.inverse]
     found = {name: rows.codes[:, m + i] for i, name in enumerate(carried)}
-    consistent = None if own is None else found.get("own", np.ones(rows.size, np.int32)).astype(bool)
+    if own is not None:
+        found.setdefault("own", np.full(rows.size, own[0], dtype=np.int32))
     return _Disclosed(
         codes=rows.codes[:, :m],
         is_split=bool(carried),
         groups=found.get("groups"),
         failure_groups=found.get("failure_groups"),
-        own_consistent=consistent,
+        own=found.get("own"),
         records=records,
         row_of_record=place,
+    )
+
+
+def _own_states(counter: Counter, rule: Rule, model: RiskModel) -> Ints:
+    """Per record how the dictionary holds its own entity; absence is told apart only where it matters."""
+    consistent = counter.own_rows.consistent(apply(rule, counter.table))
+    held = counter.own_rows.row >= 0 if model.depends_on_entities else np.zeros(len(consistent), dtype=bool)
+    return np.where(consistent, OWN_ROW_CONSISTENT, np.where(held, OWN_ROW_INCONSISTENT, NO_OWN_ROW)).astype(
+        np.int32
     )
 
 
@@ -261,36 +332,37 @@ def _groups(sensitivity: Sensitivity) -> tuple[Ints, int] | None:
     return sensitivity.groups, sensitivity.n_groups
 
 
-def _score(
-    counter: Counter,
-    rule: Rule,
-    sensitivity: Sensitivity,
-    utility: Utility,
-    policy: AbsentPolicy,
-    failure: Sensitivity | None,
-) -> _Scored:
-    rows = _disclose(counter, rule, sensitivity, failure, policy)
+def _score(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _Scored:
+    rows = _disclose(counter, rule, harm, policy)
     counted = counter.count_records(rows.codes, rule.levels if isinstance(rule, TableRule) else None)
-    counts = counted.values
+    counts, entities = counted.values, np.full(len(rows.records), float(counter.dictionary.n_entities))
     absent = int(rows.records[counts == 0].sum())
-    if rows.own_consistent is not None:
-        counts = with_self(counts, rows.own_consistent)
-    phi = sensitivity.phi(rows.codes, rows.groups)
-    psi = None if failure is None else failure.phi(rows.codes, rows.failure_groups)
-    losses = loss(counts, phi, 0.0 if psi is None else psi)
+    if rows.own is not None:
+        counts = with_self(counts, rows.own == OWN_ROW_CONSISTENT)
+        entities += rows.own == NO_OWN_ROW
+    phi = harm.sensitivity.phi(rows.codes, rows.groups)
+    psi = None if harm.failure is None else harm.failure.phi(rows.codes, rows.failure_groups)
+    weights = counter.table.weights
     return _Scored(
         codes=rows.codes,
         records=rows.records,
+        mass=rows.records if weights is None else _mass(weights, rows),
         row_of_record=rows.row_of_record,
         is_split=rows.is_split,
         absent=absent,
         counts=counts,
         phi=phi,
         psi=psi,
-        loss=losses,
-        utility=utility.of(rows.codes),
+        loss=harm.model.of(counts, phi, psi, entities),
+        utility=harm.utility.of(rows.codes),
         engine=counted.engine,
     )
+
+
+def _mass(weights: Floats, rows: _Disclosed) -> Floats:
+    """Sum of the record weights per distinct row."""
+    sums: Floats = np.bincount(rows.row_of_record, weights, minlength=len(rows.records))
+    return sums
 
 
 def _classes(scored: _Scored, table: Table) -> DistinctRows:

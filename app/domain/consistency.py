@@ -15,9 +15,9 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.dictionaries import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.dictionaries import Mode as Mode
-from app.domain.distinct import Ints, Longs, concatenated_ranges, distinct_rows, starts_of_runs
+from app.domain.distinct import Ints, Longs, concatenated_ranges, starts_of_runs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
 from app.domain.similarity import normalised, similar_pairs
@@ -111,7 +111,7 @@ def _subsumed(link: LinkedAttribute) -> LinkedAttribute:
 
 
 def _jaro(link: LinkedAttribute, consistency: Consistency) -> LinkedAttribute:
-    column, code_of, outside_of = _codes_with_texts(link)
+    column, code_of, outside_of = codes_with_texts(link)
     sizes = np.diff(link.starts)[code_of]
     own_leaves = link.leaves[concatenated_ranges(link.starts[:-1][code_of], sizes)]
     with_text = np.flatnonzero(outside_of >= 0)
@@ -141,16 +141,6 @@ def _jaro(link: LinkedAttribute, consistency: Consistency) -> LinkedAttribute:
         mode="jaro",
         before=link,
     )
-
-
-def _codes_with_texts(link: LinkedAttribute) -> tuple[Ints, Ints, Ints]:
-    """Codes that tell the texts outside the hierarchy apart: per entity, and what each code stands for."""
-    if link.outside is None:
-        codes = np.arange(link.n_codes, dtype=np.int32)
-        return link.column, codes, np.full(link.n_codes, -1, dtype=np.int32)
-    columns = [link.column, link.outside.column + 1]
-    rows = distinct_rows(columns, [link.n_codes, len(link.outside.labels) + 1], len(link.column))
-    return rows.inverse, rows.codes[:, 0], rows.codes[:, 1] - 1
 
 
 def _similar_leaves(

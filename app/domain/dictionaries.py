@@ -150,6 +150,20 @@ class Dictionary:
         return ("The dictionary has no entities: every identification probability is 0.",)
 
 
+def codes_with_texts(link: LinkedAttribute) -> tuple[Ints, Ints, Ints]:
+    """Codes that tell the texts outside the hierarchy apart.
+
+    Returns the code of each entity, and for each code the link's own code and the position of its text in
+    ``link.outside.labels``, −1 if it has none.
+    """
+    if link.outside is None:
+        codes = np.arange(link.n_codes, dtype=np.int32)
+        return link.column, codes, np.full(link.n_codes, -1, dtype=np.int32)
+    columns = [link.column, link.outside.column + 1]
+    rows = distinct_rows(columns, [link.n_codes, len(link.outside.labels) + 1], len(link.column))
+    return rows.inverse, rows.codes[:, 0], rows.codes[:, 1] - 1
+
+
 def own_rows(table: Table, dictionary: Dictionary) -> Longs:
     """The dictionary row of each record's own entity, int64 (n,), −1 where it has none.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from app.domain.errors import InvalidInput
 
 Floats = npt.NDArray[np.float64]
+Value = Floats | np.float64
 
 POINTER = "/risk_model/formula"
 MAX_LENGTH = 200
@@ -27,15 +28,15 @@ SAMPLED_PHI = (0.0, 1e-6, 0.01, 0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 5.0, 10.0, 100.0, 
 SAMPLED_COUNTS = (1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6, 1e8)
 RELATIVE_ROUNDING = 1e-12
 
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+_BINARY: Mapping[type[ast.operator], Callable[[Value, Value], Value]] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
     ast.Div: np.divide,
     ast.Pow: np.power,
 }
-_UNARY: Mapping[str, Callable[[Any], Any]] = {"log": np.log, "sqrt": np.sqrt, "exp": np.exp}
-_VARIADIC: Mapping[str, Callable[[Any, Any], Any]] = {"min": np.minimum, "max": np.maximum}
+_UNARY: Mapping[str, Callable[[Value], Value]] = {"log": np.log, "sqrt": np.sqrt, "exp": np.exp}
+_VARIADIC: Mapping[str, Callable[[Value, Value], Value]] = {"min": np.minimum, "max": np.maximum}
 
 
 @lru_cache(maxsize=256)
@@ -95,7 +96,7 @@ def _below(values: Floats, least: Floats) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _value(node: ast.expr, names: Mapping[str, Floats]) -> Floats | np.float64:
+def _value(node: ast.expr, names: Mapping[str, Floats]) -> Value:
     if isinstance(node, ast.Constant):
         return np.float64(cast(float, node.value))
     if isinstance(node, ast.Name):

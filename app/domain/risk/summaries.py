@@ -5,7 +5,6 @@ All work on distinct rows with the number of records of each, and answer what th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
