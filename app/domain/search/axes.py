@@ -20,6 +20,7 @@ import numpy.typing as npt
 from app.domain.counting.compatibility import Compatibility
 from app.domain.hierarchies import TOP
 from app.domain.search.context import SearchContext
+from app.domain.search.ladders import ladder_of, steps_to_top
 from app.domain.search.problem import Scope
 
 Ints = npt.NDArray[np.int32]
@@ -97,18 +98,17 @@ class Axis:
 
 
 def build_axes(context: SearchContext, scope: Scope) -> tuple[Axis, ...]:
-    """An axis per attribute of the table; NotSupported if a hierarchy is no tree."""
+    """An axis per attribute of the table; NotSupported for table levels of a hierarchy that is no tree."""
     return tuple(_build_axis(context, j, scope) for j in range(context.table.n_attributes))
 
 
 def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:
     hierarchy, link = context.table.hierarchies[j], context.links[j]
     used = context.table.used_nodes[j]
-    raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
-    ladder = np.stack([raise_to(level)[used] for level in range(hierarchy.height + 1)])
+    ladder = ladder_of(hierarchy, used, scope)
     shape = context.sensitivity.shapes[j]
     own, unit, utility = shape[0][ladder], shape[1][ladder], context.utility.values[j][ladder]
-    depth = hierarchy.depth[used][None, :].astype(np.float64)
+    depth = steps_to_top(hierarchy, used)[None, :].astype(np.float64)
     entries = np.zeros(1, np.int32) if link is None else np.unique(link.column)
     compatibility = None if link is None else Compatibility(link, used)
     per_level = [_classes_of_level(compatibility, nodes, entries) for nodes in ladder]
@@ -116,6 +116,8 @@ def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:
     marks = [data_classes.astype(np.float64), own, unit]
     if scope == "record_level":
         marks += [utility, depth]
+        if context.failure is not None:
+            marks += list(context.failure.shapes[j][:, ladder])
     merged, first = _merge_columns(np.concatenate(marks))
     joint = _JointCodes(data_classes[:, first], [sets for _, sets in per_level], len(entries))
     of_node = np.full(hierarchy.n_nodes, -1, dtype=np.int32)

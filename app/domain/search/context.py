@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.attackers import DictionarySet, View
 from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.errors import InvalidInput
+from app.domain.numbers import exact_sum
 from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
@@ -20,6 +24,8 @@ class SearchContext:
     """The instance of an optimisation, the same for every problem posed on it.
 
     ``sensitivity`` is Φ; ``failure`` is Ψ, the harm if the attacker names the wrong person (None: none).
+    ``dictionaries`` are those that an attacker may have: then ``dictionary`` is not used, without them it is
+    the one there is.
     """
 
     table: Table
@@ -28,6 +34,7 @@ class SearchContext:
     utility: Utility
     failure: Sensitivity | None = None
     model: RiskModel = MODEL_I
+    dictionaries: DictionarySet | None = None
 
     @cached_property
     def links(self) -> tuple[LinkedAttribute | None, ...]:
@@ -39,3 +46,50 @@ class SearchContext:
     def groups(self) -> npt.NDArray[np.int32] | None:
         """Weight group per record, None if all have the same weights."""
         return self.sensitivity.groups if self.sensitivity.is_personal else None
+
+    @cached_property
+    def failure_groups(self) -> npt.NDArray[np.int32] | None:
+        """Weight group of Ψ per record, None if there is no Ψ or all have the same weights."""
+        return None if self.failure is None or not self.failure.is_personal else self.failure.groups
+
+    @cached_property
+    def total_weight(self) -> float:
+        """What sums over records are divided by to give means."""
+        weights = self.table.weights
+        return float(self.table.n_records) if weights is None else exact_sum(weights)
+
+    @property
+    def harm_is_monotone(self) -> bool:
+        """Whether it is proved that generalising raises neither Φ nor Ψ nor what the model makes of them."""
+        failure = self.failure is None or self.failure.is_monotone
+        return self.sensitivity.is_monotone and failure and self.model.is_monotone
+
+    def against(self, dictionary: Dictionary) -> SearchContext:
+        """The same instance with one dictionary."""
+        return replace(self, dictionary=dictionary, dictionaries=None)
+
+    def attackers(self, view: View) -> tuple[tuple[SearchContext, float], ...]:
+        """The dictionaries that count in a view of the attacker, with the prior of each (1 where none does).
+
+        InvalidInput for a view that does not fit the number of dictionaries, or needs a prior that is not
+        there.
+        """
+        if self.dictionaries is None:
+            if view not in ("known", "estimated"):
+                raise _unfit(f"The view {view} is that of a set of dictionaries.", "known or estimated")
+            return ((self, 1.0),)
+        if view in ("known", "estimated"):
+            choices = "bayes, worst_case or worst_case_per_record"
+            raise _unfit(f"The view {view} is that of a single dictionary.", choices)
+        contexts = [self.against(dictionary) for dictionary in self.dictionaries.dictionaries]
+        if view != "bayes":
+            return tuple((context, 1.0) for context in contexts)
+        prior = self.dictionaries.prior
+        if prior is None:
+            raise _unfit("Bayes risk needs a prior.", "a worst case, or give the set of dictionaries a prior")
+        total = math.fsum(prior)
+        return tuple((context, q / total) for context, q in zip(contexts, prior, strict=True) if q > 0)
+
+
+def _unfit(message: str, choices: str) -> InvalidInput:
+    return InvalidInput.of("/attacker_view", "view-does-not-fit", message, f"Choose {choices}.")

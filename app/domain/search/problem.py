@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from app.domain.attackers import View
 from app.domain.errors import InvalidInput
+from app.domain.numbers import lowest_accepted
+from app.domain.utility import Utility
 
 Objective = Literal["min_risk", "max_utility", "lagrangian"]
 Scope = Literal["table_level", "record_level"]
 AbsentPolicy = Literal["zero", "add_self", "error"]
 Solver = Literal["auto", "enumeration", "branch_and_bound"]
-View = Literal["known", "estimated", "bayes", "worst_case", "worst_case_per_record"]
 Constraint = Literal["per_record", "average"]
 Aggregate = Literal["average", "max"]
 
@@ -97,6 +99,27 @@ class Problem:
     def threshold_name(self) -> str:
         """What the threshold is called in documents."""
         return "loss_cap" if self.threshold_is_loss else THRESHOLD_NAMES[self.objective]
+
+    def in_utility(self, utility: Utility) -> Problem:
+        """The same problem with its threshold as a floor under the utility as it is, unrounded.
+
+        Rounding halves up, a mean reaches the floor iff it is at least half below the least whole number from
+        the floor on. InvalidInput for a cap on the loss where the utility is no loss.
+        """
+        if self.threshold_is_loss:
+            if not utility.is_loss:
+                raise InvalidInput.of(
+                    "/objective/loss_cap",
+                    "not-a-loss",
+                    f"The utility model {utility.model} is not a loss.",
+                    "Give a utility_floor, or choose info_loss_xt or info_loss_lm.",
+                )
+            floor = utility.floor_of_loss(self.threshold)
+        elif self.round_utility:
+            floor = math.ceil(lowest_accepted(self.threshold)) - 0.5
+        else:
+            return self
+        return replace(self, threshold=floor, threshold_is_loss=False, round_utility=False)
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form, for results and hashes."""

@@ -1,4 +1,4 @@
-"""What sets records with the same values apart: their weight group and their own row in the dictionary.
+"""What sets records with the same values apart: their weight groups and their own row in the dictionary.
 
 Under the absent policy ``add_self`` a record counts itself exactly once: where its own row in the dictionary
 is consistent it is counted already, elsewhere 1 is added. The own row is consistent from a threshold level
@@ -27,13 +27,16 @@ Longs = npt.NDArray[np.int64]
 class Profiles:
     """Profiles of the records: ``of_record`` (n,), weight ``groups`` (profiles,), own-row ``thresholds``.
 
-    ``thresholds`` (profiles, m) are the least levels at which the own row is consistent, one above the height
-    if at none; None unless the policy is ``add_self``.
+    ``failure_groups`` are the weight groups of Ψ. ``thresholds`` (profiles, m) are the least levels at which
+    the own row is consistent, one above the height where the dictionary lacks the record's entity; None
+    unless the policy is ``add_self``. ``outside`` (profiles,) marks the latter, none for other policies.
     """
 
     of_record: Ints
     groups: Ints
+    failure_groups: Ints
     thresholds: Ints | None
+    outside: npt.NDArray[np.bool_]
 
     @property
     def size(self) -> int:
@@ -50,15 +53,25 @@ class Profiles:
 def build_profiles(context: SearchContext, policy: AbsentPolicy, scope: Scope) -> Profiles:
     """The profiles of the table's records; InvalidInput if ``add_self`` lacks comparable identifiers."""
     n = context.table.n_records
-    groups = np.zeros(n, np.int32) if context.groups is None else context.groups.astype(np.int32)
+    none = np.zeros(n, np.int32)
+    groups = none if context.groups is None else context.groups.astype(np.int32)
     columns, sizes = [groups], [context.sensitivity.n_groups]
+    failure_groups = none if context.failure_groups is None else context.failure_groups.astype(np.int32)
+    if context.failure is not None:
+        columns.append(failure_groups)
+        sizes.append(context.failure.n_groups)
+    thresholds = None
     if policy == "add_self":
         thresholds = _own_thresholds(context, scope)
         columns += list(thresholds.T)
         sizes += [height + 2 for height in context.table.heights]
     keys, limit = row_keys(columns, sizes, n)
     first, of_record = group(keys, limit)
-    return Profiles(of_record, groups[first], thresholds[first] if policy == "add_self" else None)
+    outside: npt.NDArray[np.bool_] = np.zeros(len(first), dtype=bool)
+    if thresholds is not None:
+        thresholds = thresholds[first]
+        outside = np.any(thresholds > np.asarray(context.table.heights), axis=1)
+    return Profiles(of_record, groups[first], failure_groups[first], thresholds, outside)
 
 
 def _own_thresholds(context: SearchContext, scope: Scope) -> Ints:
@@ -70,6 +83,7 @@ def _own_thresholds(context: SearchContext, scope: Scope) -> Ints:
     for j, (hierarchy, link) in enumerate(zip(table.hierarchies, context.links, strict=True)):
         if link is None:
             continue
+        hierarchy.require_tree("The absent policy add_self in a search")
         raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
         compatibility = Compatibility(link, table.used_nodes[j])
         entries = link.column[rows[known]]
