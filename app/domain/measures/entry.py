@@ -8,7 +8,9 @@ The edges derive requests, answers and the catalogue's page from them, so the ty
   ``Ge`` or ``Gt`` (or ``Interval``), texts and collections ``Len`` or ``MaxLen``; choices are ``Literal``.
 * Names of other resources are ``DatasetRef``, ``DictionaryRef`` or ``RuleRef``, alone, optional or in tuples,
   also as a mapping's values and inside nested dataclasses. The context holds what they lead to under the
-  very text of the reference.
+  very text of the reference, which is the resource's name by the time that the work begins. A field marked
+  :data:`RELEASED_RULES` that is None has become the rules of the dataset's releases by then.
+* Errors about a parameter point at ``/measure/<field>``.
 * Results consist of numbers, texts, booleans, None, tuples, mappings with keys of text, and nested frozen
   dataclasses; every field has a ``doc``. Real numbers may be +∞, never NaN.
 """
@@ -18,18 +20,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Literal, NewType, TypeVar, overload
+from typing import Final, Generic, Literal, NewType, TypeVar, overload
 
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries import Dictionary
 from app.domain.risk.loss import AbsentPolicy
+from app.domain.risk.models import RiskModel
 from app.domain.rules import Rule
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
-
-if TYPE_CHECKING:
-    from app.domain.risk.models import RiskModel
 
 Guarantee = Literal["exact", "bound", "statistical", "heuristic"]
 """What a result is worth: exact, an upper bound, right up to a stated standard error, or a best effort."""
@@ -39,6 +39,14 @@ Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
 DatasetRef = NewType("DatasetRef", str)
 DictionaryRef = NewType("DictionaryRef", str)
 RuleRef = NewType("RuleRef", str)
+
+
+@dataclass(frozen=True)
+class ReleasedRules:
+    """Marks a field of rule references whose None stands for the rules of all releases of the dataset."""
+
+
+RELEASED_RULES: Final = ReleasedRules()
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -68,11 +76,13 @@ class MeasureContext:
         None where the request names none; never where the measure's needs list them (see :func:`given`).
     failure
         Ψ, or None.
-    tables, dictionaries, rules
-        What the references in the parameters lead to, by reference. Dictionaries are linked to ``table``;
-        rules are those of ``table``, or of another table among ``tables`` if the rule was made for that.
-    sensitivities
-        The context's profile built for the tables of other references, by their reference, where it fits.
+    dictionaries, rules
+        What the references in the parameters lead to, by reference. Dictionaries are linked to ``table``,
+        rules are those of ``table``.
+    others
+        What references to datasets lead to, by reference: the same question about their tables, each with
+        its own table, dictionary, Φ, Ψ and utility. ``rule`` is set where the rule can be stated anew for
+        that table (a rule of conditions), else None.
     """
 
     table: Table
@@ -83,10 +93,9 @@ class MeasureContext:
     utility: Utility
     model: RiskModel
     absent_policy: AbsentPolicy
-    tables: Mapping[str, Table] = field(default_factory=dict)
     dictionaries: Mapping[str, Dictionary] = field(default_factory=dict)
     rules: Mapping[str, Rule] = field(default_factory=dict)
-    sensitivities: Mapping[str, Sensitivity] = field(default_factory=dict)
+    others: Mapping[str, MeasureContext] = field(default_factory=dict)
     memory_ceiling: int = MEMORY_CEILING
 
     @cached_property
