@@ -83,7 +83,7 @@ def faults_of_interactions(attributes: Sequence[str], given: GivenInteractions) 
     if len(given.sets) > MAX_INTERACTIONS:
         return [
             Fault(
-                "/interactions",
+                "/interactions/sets",
                 "too-many-interactions",
                 f"There are {len(given.sets)} sets of attributes with a weight.",
                 f"At most {MAX_INTERACTIONS} are accepted.",
@@ -92,7 +92,7 @@ def faults_of_interactions(attributes: Sequence[str], given: GivenInteractions) 
     faults: list[Fault] = []
     seen: set[frozenset[str]] = set()
     for i, one in enumerate(given.sets):
-        pointer = f"/interactions/{i}"
+        pointer = f"/interactions/sets/{i}"
         faults += _faults_of_set(pointer, one, attributes, given.order)
         if frozenset(one.attributes) in seen:
             faults.append(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Literal
 
 from app.domain.errors import Fault, InvalidInput
+from app.domain.interactions import GivenInteractions
+from app.domain.normalisation import Normalisation
+from app.domain.sensitivity import Family, Sensitivity
 from app.services.access import require
 from app.services.dataset_schema import OnUnknown, declarations_of
 from app.services.fingerprints import plain, resource_sha256
@@ -19,9 +22,7 @@ from app.services.resources import Actor, Created, JsonObject, Kind, NewResource
 from app.services.sensitivity_building import build_profile, read_overrides
 from app.services.tables import TableLoader
 
-SensitivityFamily = Literal[
-    "linear", "linear_personal", "multiplicative", "multiplicative_centered", "constant"
-]
+Viewpoint = Literal["data_subject", "organisation"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class LeafWeights:
 
 @dataclass(frozen=True)
 class NodeWeights:
-    """A weight for every node by its label; ⊥ weighs 0."""
+    """A weight for every node by its label; ⊥ weighs 0 unless it is named and that is allowed."""
 
     nodes: Mapping[str, float]
 
@@ -54,7 +55,8 @@ class Overrides:
     """Weights per entity or group from an upload of (key, attribute, weight) rows.
 
     ``by`` group: the key is a value of the dataset's column ``group_attribute``. A weight takes the place
-    of the attribute's constant, or of every leaf weight with the inner ones derived anew.
+    of the attribute's constant, or of every leaf weight with the inner ones derived anew. Attributes joined
+    by " & " name a set with an interaction. ``labels`` are words that stand for weights.
     """
 
     upload: str
@@ -63,28 +65,47 @@ class Overrides:
     attribute_column: str
     weight_column: str
     group_attribute: str | None = None
+    labels: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class CreateSensitivityProfile:
-    """A sensitivity profile for a dataset; ``constant`` is the value of the family of that name."""
+    """A sensitivity profile for a dataset, to serve as Φ or as Ψ.
+
+    ``constant`` is the value of the family of that name. Of ``overrides`` there is at most one by group and
+    one by entity, which counts where both give a weight. ``unit`` and ``viewpoint`` say what a harm of 1 is,
+    and to whom it is done.
+    """
 
     name: str
     dataset: str
-    family: SensitivityFamily
+    family: Family
     attributes: Mapping[str, Weights]
     constant: float | None = None
-    overrides: Overrides | None = None
+    overrides: Overrides | Sequence[Overrides] = ()
+    interactions: GivenInteractions | None = None
+    normalisation: Normalisation | None = None
+    allow_positive_top: bool = False
+    unit: str | None = None
+    viewpoint: Viewpoint | None = None
 
 
 @dataclass(frozen=True)
 class SensitivityProfileSummary:
-    """The keys of a sensitivity profile's ``summary``; ``attributes`` name → {kind, min, max} of weights."""
+    """The keys of a sensitivity profile's ``summary``.
+
+    ``attributes`` name → {kind, min, max} of weights; ``interactions`` {sets, order, min, max} and
+    ``normalisation`` {rule, total, mode, rescaled}, or None; ``overrides`` an object, or a list of two.
+    """
 
     dataset: str
     family: str
     attributes: JsonObject
-    overrides: JsonObject | None
+    overrides: JsonObject | list[JsonObject] | None
+    interactions: JsonObject | None
+    normalisation: JsonObject | None
+    unit: str | None
+    viewpoint: Viewpoint | None
     warnings: tuple[str, ...]
 
 
@@ -104,17 +125,17 @@ class SensitivityProfileService(NamedResources):
         _check_family(request)
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.dataset)
-            upload = None
-            if request.overrides is not None:
-                upload = await work.resources.get(Kind.UPLOAD, request.overrides.upload)
-            document = _document(request, dataset, upload)
+            uploads = [
+                await work.resources.get(Kind.UPLOAD, overrides.upload) for overrides in _each(request)
+            ]
+            document = _document(request, dataset, uploads)
             overrides = await read_overrides(work, document["overrides"], dataset)
         table = await self._loader.table(actor.tenant, dataset)
         try:
-            await asyncio.to_thread(build_profile, table, document, overrides)
+            built = await asyncio.to_thread(build_profile, table, document, overrides)
         except InvalidInput as error:
             raise InvalidInput(_discreet(error.faults, dataset)) from None
-        return await self._add(actor, _resource(request, document, dataset, upload))
+        return await self._add(actor, _resource(request, document, dataset, uploads, built))
 
 
 def _discreet(faults: Sequence[Fault], dataset: Stored) -> list[Fault]:
@@ -136,17 +157,22 @@ def _discreet(faults: Sequence[Fault], dataset: Stored) -> list[Fault]:
     return list(found)
 
 
+def _each(request: CreateSensitivityProfile) -> Sequence[Overrides]:
+    return (request.overrides,) if isinstance(request.overrides, Overrides) else request.overrides
+
+
 def _check_family(request: CreateSensitivityProfile) -> None:
     """A constant needs no weights, and every other family no constant."""
     faults = []
     if request.family == "constant":
-        if request.attributes or request.overrides is not None:
+        if request.attributes or _each(request) or request.interactions or request.normalisation:
             faults.append(
                 Fault(
                     "/attributes",
                     "weights-not-used",
                     "The family constant has no weights.",
-                    "Leave attributes and overrides out, or choose another family.",
+                    "Leave attributes, overrides, interactions and normalisation out, or choose another "
+                    "family.",
                 )
             )
     elif request.constant is not None:
@@ -158,36 +184,74 @@ def _check_family(request: CreateSensitivityProfile) -> None:
                 "Leave it out, or choose the family constant.",
             )
         )
-    if request.overrides is not None and (request.overrides.by == "group") != (
-        request.overrides.group_attribute is not None
-    ):
+    if request.family == "interactions" and (request.interactions is None or not request.interactions.sets):
         faults.append(
             Fault(
-                "/overrides/group_attribute",
-                "wrong-group-attribute",
-                "Overrides by group need the column whose values are the groups, those by entity none.",
-                "Name group_attribute if and only if by is group.",
+                "/interactions",
+                "missing-interactions",
+                "The family interactions needs sets of attributes with a weight.",
+                "Name at least one set, or choose linear_personal.",
             )
         )
+    faults += _faults_of_overrides(_each(request))
     if faults:
         raise InvalidInput(faults)
 
 
-def _document(request: CreateSensitivityProfile, dataset: Stored, upload: Stored | None) -> JsonObject:
-    overrides = None
-    if request.overrides is not None and upload is not None:
-        overrides = {**asdict(request.overrides), "upload": reference(upload)}
+def _faults_of_overrides(given: Sequence[Overrides]) -> list[Fault]:
+    faults = []
+    if len({overrides.by for overrides in given}) < len(given):
+        faults.append(
+            Fault(
+                "/overrides",
+                "duplicate-overrides",
+                "There are two overrides of the same kind, and none of them would come first.",
+                "Give at most one by group and one by entity.",
+            )
+        )
+    for i, overrides in enumerate(given):
+        if (overrides.by == "group") != (overrides.group_attribute is not None):
+            faults.append(
+                Fault(
+                    f"/overrides/{i}/group_attribute" if len(given) > 1 else "/overrides/group_attribute",
+                    "wrong-group-attribute",
+                    "Overrides by group need the column whose values are the groups, those by entity none.",
+                    "Name group_attribute if and only if by is group.",
+                )
+            )
+    return faults
+
+
+def _document(request: CreateSensitivityProfile, dataset: Stored, uploads: Sequence[Stored]) -> JsonObject:
+    """What is stored and hashed; options that were not used are left out."""
+    overrides = []
+    for given, upload in zip(_each(request), uploads, strict=True):
+        entry = {**asdict(given), "upload": reference(upload)}
+        overrides.append(entry if given.labels else {k: v for k, v in entry.items() if k != "labels"})
     constant = 1.0 if request.constant is None else request.constant
+    interactions, normalisation = request.interactions, request.normalisation
+    options = {
+        "interactions": None if interactions is None else asdict(interactions),
+        "normalisation": None if normalisation is None else asdict(normalisation),
+        "allow_positive_top": request.allow_positive_top,
+        "unit": request.unit,
+        "viewpoint": request.viewpoint,
+    }
     document: JsonObject = plain(
         {
             "dataset": reference(dataset),
             "family": request.family,
             "attributes": {name: _weights(given) for name, given in request.attributes.items()},
             "constant": constant if request.family == "constant" else None,
-            "overrides": overrides,
+            "overrides": _one_or_list(overrides),
+            **{key: value for key, value in options.items() if value},
         }
     )
     return document
+
+
+def _one_or_list(entries: list[JsonObject]) -> JsonObject | list[JsonObject] | None:
+    return None if not entries else entries[0] if len(entries) == 1 else entries
 
 
 def _weights(given: Weights) -> JsonObject:
@@ -209,16 +273,36 @@ def _range(given: Weights) -> JsonObject:
 
 
 def _resource(
-    request: CreateSensitivityProfile, document: JsonObject, dataset: Stored, upload: Stored | None
+    request: CreateSensitivityProfile,
+    document: JsonObject,
+    dataset: Stored,
+    uploads: Sequence[Stored],
+    built: Sensitivity,
 ) -> NewResource:
-    overrides = None
-    if request.overrides is not None and upload is not None:
-        overrides = {"upload": upload.name, "by": request.overrides.by, "rows": upload.summary["rows"]}
+    overrides = [
+        {"upload": upload.name, "by": given.by, "rows": upload.summary["rows"]}
+        for given, upload in zip(_each(request), uploads, strict=True)
+    ]
+    interactions, normalisation = None, None
+    if request.interactions is not None and request.interactions.sets:
+        weights = [one.weight for one in request.interactions.sets]
+        interactions = {
+            "sets": len(weights),
+            "order": max(len(one.attributes) for one in request.interactions.sets),
+            "min": min(weights),
+            "max": max(weights),
+        }
+    if request.normalisation is not None:
+        normalisation = {**asdict(request.normalisation), "rescaled": built.rescaled}
     summary = SensitivityProfileSummary(
         dataset=dataset.name,
         family=request.family,
         attributes={name: _range(given) for name, given in request.attributes.items()},
-        overrides=overrides,
+        overrides=_one_or_list(overrides),
+        interactions=interactions,
+        normalisation=normalisation,
+        unit=request.unit,
+        viewpoint=request.viewpoint,
         warnings=_warnings(request),
     )
     return NewResource(
@@ -227,11 +311,14 @@ def _resource(
         resource_sha256(Kind.SENSITIVITY_PROFILE, without_names(document), {}),
         plain(asdict(summary)),
         document,
-        (dataset.id,) if upload is None else (dataset.id, upload.id),
+        tuple(dict.fromkeys([dataset.id, *(upload.id for upload in uploads)])),
     )
 
 
 def _warnings(request: CreateSensitivityProfile) -> tuple[str, ...]:
-    if request.family != "multiplicative":
-        return ()
-    return ("A fully withheld record has the sensitivity 1; multiplicative_centered makes it 0.",)
+    found = []
+    if request.family == "multiplicative":
+        found.append("A fully withheld record has the sensitivity 1; multiplicative_centered makes it 0.")
+    if request.allow_positive_top:
+        found.append("A withheld value may have a weight above 0, and does harm then.")
+    return tuple(found)

@@ -7,9 +7,23 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Answer, Column, Name, NonNegative, Number, Ref, Request, Resource, Text
+from app.api.schemas.common import (
+    Answer,
+    Column,
+    Count,
+    Name,
+    NonNegative,
+    Number,
+    Ref,
+    Request,
+    Resource,
+    Text,
+)
+from app.domain.interactions import DEFAULT_ORDER, MAX_INTERACTIONS, GivenInteraction, GivenInteractions
+from app.domain.normalisation import Normalisation
+from app.domain.sensitivity import Family
 from app.services import sensitivity_profiles
-from app.services.sensitivity_profiles import CreateSensitivityProfile, SensitivityFamily
+from app.services.sensitivity_profiles import CreateSensitivityProfile, Viewpoint
 
 MOST_NODES = 1_000_000
 
@@ -41,7 +55,7 @@ class Leaves(Request):
 
 
 class Nodes(Request):
-    """A weight for every node; the top weighs 0."""
+    """A weight for every node; the top weighs 0, unless it is named and `allow_positive_top` is set."""
 
     nodes: Annotated[
         dict[Text, NonNegative],
@@ -73,6 +87,9 @@ Weights = Annotated[
 ]
 
 
+SignedWeight = Annotated[float, Field(strict=True, ge=-1e12, le=1e300, allow_inf_nan=False)] | Literal["inf"]
+
+
 class Overrides(Request):
     """Weights per entity or group, from an upload with one row per key and attribute."""
 
@@ -84,6 +101,14 @@ class Overrides(Request):
     group_attribute: Annotated[
         Column | None, Field(description="Column of the dataset that holds the groups.", examples=["plan"])
     ] = None
+    labels: Annotated[
+        dict[Column, NonNegative],
+        Field(
+            max_length=1000,
+            description="Words that may stand for a weight in the column of weights.",
+            examples=[{"not private": 0, "private": 0.5, "very private": 2}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
 
     @model_validator(mode="after")
     def _names_groups(self) -> Self:
@@ -100,7 +125,65 @@ class Overrides(Request):
             self.attribute_column,
             self.weight_column,
             self.group_attribute,
+            self.labels,
         )
+
+
+class InteractionWeight(Request):
+    """What a set of attributes weighs beside its single ones while all of them are disclosed."""
+
+    attributes: Annotated[
+        list[Column],
+        Field(min_length=2, max_length=100, description="The attributes.", examples=[["city", "birth_date"]]),
+    ]
+    weight: Annotated[
+        SignedWeight,
+        Field(description='The weight, or "inf"; below 0 only if that is allowed.', examples=[0.2]),
+    ]
+
+
+class Interactions(Request):
+    """Harm that sets of attributes do only together: the family `interactions`."""
+
+    sets: Annotated[
+        list[InteractionWeight],
+        Field(min_length=1, max_length=MAX_INTERACTIONS, description="The sets; others weigh nothing."),
+    ]
+    order: Annotated[
+        int, Field(strict=True, ge=2, le=100, description="Most attributes of a set.", examples=[2])
+    ] = DEFAULT_ORDER
+    allow_negative: Annotated[
+        bool,
+        Field(
+            description="Whether weights may be below 0: attributes that do less harm together than apart. "
+            "Accepted only where disclosing more never does less harm."
+        ),
+    ] = False
+
+    def interactions(self) -> GivenInteractions:
+        """The value that the use case takes."""
+        sets = (GivenInteraction(tuple(one.attributes), float(one.weight)) for one in self.sets)
+        return GivenInteractions(tuple(sets), self.order, self.allow_negative)
+
+
+class NormalisedWeights(Request):
+    """What the finite weights of the values of every record shall sum to, so that nobody dominates."""
+
+    rule: Annotated[
+        Literal["equal", "at_most"],
+        Field(description="Whether they sum to the total, or to no more than that.", examples=["at_most"]),
+    ]
+    total: Annotated[
+        float, Field(gt=0, le=1e12, allow_inf_nan=False, description="The total.", examples=[2.0])
+    ]
+    mode: Annotated[
+        Literal["validate", "rescale"],
+        Field(description="Whether records that do not are refused, or their weights rescaled."),
+    ]
+
+    def normalisation(self) -> Normalisation:
+        """The value that the use case takes."""
+        return Normalisation(self.rule, self.total, self.mode)
 
 
 class NewSensitivityProfile(Request):
@@ -109,7 +192,7 @@ class NewSensitivityProfile(Request):
     name: Name
     dataset: Annotated[Ref, Field(description="Dataset whose attributes it weighs.", examples=["members"])]
     family: Annotated[
-        SensitivityFamily,
+        Family,
         Field(
             description="How the weights of a record's values become one number.", examples=["multiplicative"]
         ),
@@ -121,7 +204,28 @@ class NewSensitivityProfile(Request):
     constant: Annotated[
         NonNegative | None, Field(description="The value of the family `constant`.", examples=[1.0])
     ] = None
-    overrides: Annotated[Overrides | None, Field(description="Weights per entity or group.")] = None
+    overrides: Annotated[
+        Overrides | Annotated[list[Overrides], Field(min_length=1, max_length=2)] | None,
+        Field(description="Weights per entity or group, or one of both: then those of entities come first."),
+    ] = None
+    interactions: Annotated[
+        Interactions | None, Field(description="Weights of sets of attributes; for `interactions` only.")
+    ] = None
+    normalisation: Annotated[
+        NormalisedWeights | None, Field(description="What everybody's weights shall sum to.")
+    ] = None
+    allow_positive_top: Annotated[
+        bool,
+        Field(
+            description="Whether weights of nodes may give the top more than 0: then withholding does harm."
+        ),
+    ] = False
+    unit: Annotated[
+        Text | None, Field(description="What a harm of 1 is; all risks have this unit.", examples=["euro"])
+    ] = None
+    viewpoint: Annotated[
+        Viewpoint | None, Field(description="To whom the harm is done.", examples=["data_subject"])
+    ] = None
 
     @model_validator(mode="after")
     def _fits_the_family(self) -> Self:
@@ -137,8 +241,19 @@ class NewSensitivityProfile(Request):
             family=self.family,
             attributes={name: weights.weights() for name, weights in self.attributes.items()},
             constant=self.constant,
-            overrides=self.overrides.overrides() if self.overrides else None,
+            overrides=self._overrides(),
+            interactions=self.interactions.interactions() if self.interactions else None,
+            normalisation=self.normalisation.normalisation() if self.normalisation else None,
+            allow_positive_top=self.allow_positive_top,
+            unit=self.unit,
+            viewpoint=self.viewpoint,
         )
+
+    def _overrides(self) -> tuple[sensitivity_profiles.Overrides, ...]:
+        if self.overrides is None:
+            return ()
+        each = [self.overrides] if isinstance(self.overrides, Overrides) else self.overrides
+        return tuple(overrides.overrides() for overrides in each)
 
 
 class WeightsSummary(Answer):
@@ -149,13 +264,40 @@ class WeightsSummary(Answer):
     max: Annotated[Number, Field(description="Greatest weight.", examples=[0.3])]
 
 
+class InteractionsSummary(Answer):
+    """Interactions in short."""
+
+    sets: Annotated[Count, Field(description="Sets of attributes that have one.", examples=[3])]
+    order: Annotated[Count, Field(description="Attributes of the greatest set.", examples=[2])]
+    min: Annotated[Number, Field(description="Least weight of a set.", examples=[0.05])]
+    max: Annotated[Number, Field(description="Greatest weight of a set.", examples=[0.2])]
+
+
+class NormalisationSummary(Answer):
+    """A normalisation and what it did."""
+
+    rule: Annotated[Literal["equal", "at_most"], Field(description="The rule.", examples=["at_most"])]
+    total: Annotated[Number, Field(description="The total.", examples=[2.0])]
+    mode: Annotated[Literal["validate", "rescale"], Field(description="The mode.", examples=["rescale"])]
+    rescaled: Annotated[Count, Field(description="Records whose weights were rescaled.", examples=[4])]
+
+
 class SensitivityProfile(Resource):
     """A sensitivity profile."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of its dataset.", examples=["members"])]
-    family: Annotated[SensitivityFamily, Field(description="Its family.", examples=["multiplicative"])]
+    family: Annotated[Family, Field(description="Its family.", examples=["multiplicative"])]
     attributes: Annotated[dict[str, WeightsSummary], Field(description="Attribute → its weights in short.")]
     overrides: Annotated[
-        dict[str, Any] | None, Field(description="Where weights per entity or group come from.")
+        dict[str, Any] | list[dict[str, Any]] | None,
+        Field(description="Where weights per entity or group come from."),
     ]
+    interactions: Annotated[
+        InteractionsSummary | None, Field(description="Weights of sets of attributes in short.")
+    ] = None
+    normalisation: Annotated[
+        NormalisationSummary | None, Field(description="The normalisation, and how many it concerned.")
+    ] = None
+    unit: Annotated[str | None, Field(max_length=1000, description="What a harm of 1 is.")] = None
+    viewpoint: Annotated[Viewpoint | None, Field(description="To whom the harm is done.")] = None
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]

@@ -37,7 +37,7 @@ def one(h: Hierarchy) -> Table:
     return Table(("a",), (h,), np.array([[TOP]]))
 
 
-@pytest.mark.spec("TV-5")
+@pytest.mark.spec("TV-5", "E-2", "E-6")
 def test_the_linear_and_multiplicative_families_have_the_values_of_the_specification():
     group = np.zeros(len(TV_5), dtype=np.int32)
     phi2 = personal().phi(nodes(*TV_5), group)
@@ -110,7 +110,7 @@ def test_inner_weights_are_the_modified_harmonic_mean(hierarchy, given, expected
         assert weights[hierarchy.labels.index(label)] == pytest.approx(value, abs=5e-7)
 
 
-@pytest.mark.spec("TV-6")
+@pytest.mark.spec("TV-6", "E-1")
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -147,6 +147,7 @@ def test_a_positive_top_is_accepted_when_asked_for():
     assert s.phi(np.array([[TOP]], dtype=np.int32)).tolist() == [0.1]
 
 
+@pytest.mark.spec("E-2")
 def test_an_infinite_weight_counts_only_while_its_attribute_is_disclosed():
     s = build_sensitivity(T, "multiplicative", {**WEIGHTS, "income": ConstantWeight(math.inf)})
     phi = s.phi(nodes(("Dayton", None, "Low"), ("Dayton", None, None)))
