@@ -12,10 +12,13 @@ from app.client.resources import (
     Collection,
     Datasets,
     Hierarchies,
+    Json,
+    Measurements,
     Optimisations,
     Releases,
     Runs,
     Uploads,
+    json_object,
 )
 
 
@@ -51,9 +54,14 @@ class Client:
         self.sensitivity_profiles = Collection(self._http, "/sensitivity-profiles")
         self.rules = Collection(self._http, "/rules")
         self.assessments = Assessments(self._http, "/assessments")
+        self.measurements = Measurements(self._http, "/measurements")
         self.optimisations = Optimisations(self._http, "/optimisations")
         self.releases = Releases(self._http, "/releases")
         self.runs = Runs(self._http)
+
+    def catalogue(self) -> Json:
+        """What can be measured and chosen, with the parameters of each."""
+        return json_object(self._http.get("/catalogue"))
 
     def close(self) -> None:
         """Close the connections."""

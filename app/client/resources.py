@@ -89,11 +89,11 @@ class Datasets(Collection):
 
     def preview(self, ref: str, limit: int = 10) -> Json:
         """The first rows."""
-        return _object(self._http.get(f"{self._path}/{ref}/preview", params={"limit": limit}))
+        return json_object(self._http.get(f"{self._path}/{ref}/preview", params={"limit": limit}))
 
     def profile(self, ref: str) -> Json:
         """Distinct, missing and unknown values of each attribute."""
-        return _object(self._http.get(f"{self._path}/{ref}/profile"))
+        return json_object(self._http.get(f"{self._path}/{ref}/profile"))
 
 
 class Assessments(Collection):
@@ -105,7 +105,15 @@ class Assessments(Collection):
 
     def start_run(self, body: Json) -> Run:
         """Score in the background, as work above the direct budget must be."""
-        return Run.from_document(_object(self._http.post(f"{self._path}/runs", json=body)))
+        return Run.from_document(json_object(self._http.post(f"{self._path}/runs", json=body)))
+
+
+class Measurements(Collection):
+    """Measures of the catalogue, computed."""
+
+    def start_run(self, body: Json) -> Run:
+        """Compute in the background, as work above the direct budget must be."""
+        return Run.from_document(json_object(self._http.post(f"{self._path}/runs", json=body)))
 
 
 class Optimisations(Collection):
@@ -113,7 +121,7 @@ class Optimisations(Collection):
 
     def start_run(self, body: Json) -> Run:
         """Ask; the run's result holds the answer."""
-        return Run.from_document(_object(self._http.post(self._path, json=body)))
+        return Run.from_document(json_object(self._http.post(self._path, json=body)))
 
 
 class Releases(Collection):
@@ -133,19 +141,19 @@ class Runs:
     def get(self, run_id: str, wait_seconds: int = 0) -> Run:
         """The run, as soon as it is final or after ``wait_seconds``."""
         headers = {"Prefer": f"wait={wait_seconds}"} if wait_seconds else {}
-        return Run.from_document(_object(self._http.get(f"/runs/{run_id}", headers=headers)))
+        return Run.from_document(json_object(self._http.get(f"/runs/{run_id}", headers=headers)))
 
     def cancel(self, run_id: str) -> Run:
         """Ask for its end."""
-        return Run.from_document(_object(self._http.post(f"/runs/{run_id}/cancel")))
+        return Run.from_document(json_object(self._http.post(f"/runs/{run_id}/cancel")))
 
     def result(self, run_id: str) -> Json:
         """What a succeeded run found."""
-        return _object(self._http.get(f"/runs/{run_id}/result"))
+        return json_object(self._http.get(f"/runs/{run_id}/result"))
 
     def map(self, run_id: str) -> Json:
         """Risk and utility of the rules that an optimisation looked at."""
-        return _object(self._http.get(f"/runs/{run_id}/map"))
+        return json_object(self._http.get(f"/runs/{run_id}/map"))
 
     def events(self, run_id: str, after: str | None = None) -> Iterator[RunEvent]:
         """The run's events as they happen, from the one after ``after``; ends when the connection does."""
@@ -173,7 +181,8 @@ class Runs:
                 return run
 
 
-def _object(response: httpx.Response) -> Json:
+def json_object(response: httpx.Response) -> Json:
+    """The JSON object of an answer; ProblemError if it is another thing."""
     document = checked(response).json()
     if not isinstance(document, dict):
         raise ProblemError({"status": response.status_code, "title": "The answer is not a JSON object"})
