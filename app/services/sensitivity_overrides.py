@@ -47,7 +47,7 @@ def combined_overrides(
     Records with the same weights share a group. InvalidInput with the rows that make no sense.
     """
     columns = _columns(table, interactions)
-    weights, groups = np.full((1, max(columns.values()) + 1), math.nan), np.zeros(table.n_records, np.int32)
+    weights, groups = np.full((1, columns.n_columns), math.nan), np.zeros(table.n_records, np.int32)
     for content in contents:
         rows_of_weights, place = _weights_of_keys(table, content, columns)
         pairs = distinct_rows([groups, place], [len(weights), len(rows_of_weights)], table.n_records)
@@ -58,35 +58,54 @@ def combined_overrides(
     return Overrides(groups, weights[:, :m], weights[:, m:])
 
 
-def _columns(table: Table, interactions: GivenInteractions) -> dict[str, int]:
-    """Column of each attribute and each set of attributes by the texts that name it in an upload."""
+@dataclass(frozen=True)
+class _Columns:
+    """Column of weights by the name of an attribute, or by the names in a set in alphabetical order."""
+
+    of_attribute: Mapping[str, int]
+    of_set: Mapping[tuple[str, ...], int]
+    n_columns: int
+
+    def of(self, text: str) -> int | None:
+        """The column that a cell names: an attribute, or attributes joined in any order."""
+        return self.of_attribute.get(text, self.of_set.get(_names_in(text)))
+
+    def is_attribute(self, column: int) -> bool:
+        return column < len(self.of_attribute)
+
+
+def _names_in(text: str) -> tuple[str, ...]:
+    return tuple(sorted(text.split(JOIN)))
+
+
+def _columns(table: Table, interactions: GivenInteractions) -> _Columns:
     faults = faults_of_interactions(table.attributes, interactions)
     if faults:
         raise InvalidInput(faults)
-    columns = {name: j for j, name in enumerate(table.attributes)}
+    of_attribute = {name: j for j, name in enumerate(table.attributes)}
+    taken, of_set = {_names_in(name) for name in of_attribute}, {}
     for i, given in enumerate(interactions.sets):
-        for names in (given.attributes, sorted(given.attributes, key=table.attributes.index)):
-            label = JOIN.join(names)
-            if columns.setdefault(label, table.n_attributes + i) != table.n_attributes + i:
-                raise InvalidInput.of(
-                    f"/interactions/sets/{i}",
-                    "ambiguous-interaction",
-                    f"{label!r} is the name of an attribute or of another set too.",
-                    "Overrides name sets so: rename the attribute, or leave the set out.",
-                )
-    return columns
+        names = _names_in(given.label)
+        if names in taken:
+            raise InvalidInput.of(
+                f"/interactions/sets/{i}",
+                "ambiguous-interaction",
+                f"Overrides would name {given.label!r} like an attribute or another set.",
+                "Rename the attribute, or leave the set out.",
+            )
+        taken.add(names)
+        of_set[names] = table.n_attributes + i
+    return _Columns(of_attribute, of_set, table.n_attributes + len(interactions.sets))
 
 
-def _weights_of_keys(
-    table: Table, content: OverrideContent, columns: Mapping[str, int]
-) -> tuple[Floats, Ints]:
+def _weights_of_keys(table: Table, content: OverrideContent, columns: _Columns) -> tuple[Floats, Ints]:
     """Distinct weights (G, columns), NaN where none is given, and which of them each record has (n,)."""
     record_keys, n_keys, place = _keys_of_records(table, content.group_of_record)
     rows, faults = _rows(table, content, place, columns)
     if faults:
         raise InvalidInput(faults)
     named = {key: i for i, key in enumerate(dict.fromkeys(key for key, _, _ in rows))}
-    width = max(columns.values()) + 1
+    width = columns.n_columns
     _check_size(content, len(named) + 1, width)
     matrix = np.full((len(named) + 1, width), -math.inf)
     for key, column, weight in rows:
@@ -124,7 +143,7 @@ def _keys_of_records(
 
 
 def _rows(
-    table: Table, content: OverrideContent, place: Mapping[str, int], columns: Mapping[str, int]
+    table: Table, content: OverrideContent, place: Mapping[str, int], columns: _Columns
 ) -> tuple[list[tuple[int, int, float]], list[Fault]]:
     """(key, column, weight) of each row, and the faults of rows that have none."""
     bad: dict[str, list[int]] = {}
@@ -132,13 +151,13 @@ def _rows(
     rows = []
     cells = zip(content.keys.cells(), content.attributes.cells(), content.weights.cells(), strict=True)
     for number, (key, name, text) in enumerate(cells, start=1):
-        key_number, column = place.get(key or ""), columns.get(name or "")
+        key_number, column = place.get(key or ""), columns.of(name or "")
         weight = content.labels.get(text or "", _weight(text))
         if key_number is None:
             bad.setdefault("unknown-key", []).append(number)
         elif column is None:
             bad.setdefault("unknown-attribute", []).append(number)
-        elif weight is None or (weight < 0 and column < table.n_attributes):
+        elif weight is None or (weight < 0 and columns.is_attribute(column)):
             bad.setdefault("invalid-weight", []).append(number)
         elif (key_number, column) in seen:
             bad.setdefault("duplicate-override", []).append(number)
@@ -167,10 +186,11 @@ _WORDS: Final = {
 }
 
 
-def _fault(content: OverrideContent, code: str, rows: Sequence[int], columns: Mapping[str, int]) -> Fault:
+def _fault(content: OverrideContent, code: str, rows: Sequence[int], columns: _Columns) -> Fault:
     if code == "unknown-attribute":
         message = "The attribute is neither one that the dataset discloses nor a set with an interaction"
-        remedy = f"Choose among: {', '.join(columns)}."
+        joined = f", or those of a set joined by {JOIN!r}" if columns.of_set else ""
+        remedy = f"Choose among: {', '.join(columns.of_attribute)}{joined}."
     elif code == "invalid-weight":
         known = f", or one of the labels {', '.join(content.labels)}" if content.labels else ""
         message, remedy = "The weight is no number in [0, ∞]", f"Weights are 0 or more, or inf{known}."

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotFound
+from app.domain.interactions import GivenInteraction, GivenInteractions
+from app.domain.normalisation import Normalisation
 from app.services.resources import Stored
 from app.services.sensitivity_profiles import ConstantWeight, LeafWeights, NodeWeights, Overrides
 from tests.unit.services.world import World, declare
@@ -184,3 +186,220 @@ async def test_constant_and_multiplicative_families(world: World) -> None:
     product = (await world.profile("m", family="multiplicative", attributes=WEIGHTS)).resource
     np.testing.assert_allclose(await phi(world, product, dataset), np.exp([7.0, 7.0, 5.0, 6.0]))
     assert product.summary["warnings"]
+
+
+async def test_weights_of_entities_come_before_those_of_their_groups(world: World) -> None:
+    dataset = await world.members()
+    await world.upload("g", "who,what,weight\na,city,10\na,income,20\nb,city,30\n")
+    await world.upload("w", "who,what,weight\nm1,city,100\nm4,birth_date,7\n")
+    both = (
+        Overrides("w", "entity", "who", "what", "weight"),
+        Overrides("g", "group", "who", "what", "weight", "group"),
+    )
+    for name, overrides in (("p", both), ("q", both[::-1])):
+        profile = (
+            await world.profile(name, family="linear_personal", attributes=WEIGHTS, overrides=overrides)
+        ).resource
+        # Record 3 lacks its birth date, record 4 its city.
+        assert await phi(world, profile, dataset) == [100 + 2 + 20, 30 + 2 + 4, 10 + 20, 7 + 4]
+        assert {one["upload"] for one in profile.summary["overrides"]} == {"g", "w"}
+
+
+async def test_two_overrides_of_one_kind_are_refused(world: World) -> None:
+    await world.members()
+    await world.upload("w", "who,what,weight\nm1,city,100\n")
+    twice = (Overrides("w", "entity", "who", "what", "weight"),) * 2
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile("p", family="linear_personal", attributes=WEIGHTS, overrides=twice)
+    assert [fault.code for fault in caught.value.faults] == ["duplicate-overrides"]
+
+
+async def test_words_stand_for_weights_where_the_profile_says_so(world: World) -> None:
+    dataset = await world.members()
+    await world.upload("w", "who,what,weight\nm1,city,very private\nm2,city,not private\nm3,city,1.5\n")
+    labels = {"very private": math.inf, "not private": 0.0}
+    overrides = Overrides("w", "entity", "who", "what", "weight", labels=labels)
+    profile = (
+        await world.profile("p", family="linear_personal", attributes=WEIGHTS, overrides=overrides)
+    ).resource
+    assert await phi(world, profile, dataset) == [math.inf, 6.0, 5.5, 6.0]
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile(
+            "q",
+            family="linear_personal",
+            attributes=WEIGHTS,
+            overrides=Overrides("w", "entity", "who", "what", "weight", labels={"private": 1.0}),
+        )
+    assert caught.value.faults[0].code == "invalid-weight"
+    assert "in rows 1, 2" in caught.value.faults[0].message
+    assert "private" in caught.value.faults[0].remedy
+
+
+def together(*sets: tuple[tuple[str, ...], float], **options: Any) -> GivenInteractions:
+    return GivenInteractions(tuple(GivenInteraction(names, weight) for names, weight in sets), **options)
+
+
+async def test_interactions_may_differ_between_entities_and_groups(world: World) -> None:
+    dataset = await world.members()
+    await world.upload("g", "who,what,weight\nb,city & income,0.5\n")
+    await world.upload("w", "who,what,weight\nm2,birth_date & city,inf\nm3,income & city,9\n")
+    profile = (
+        await world.profile(
+            "p",
+            family="interactions",
+            attributes=WEIGHTS,
+            interactions=together((("income", "city"), 0.25), (("city", "birth_date"), 0.125)),
+            overrides=(
+                Overrides("g", "group", "who", "what", "weight", "group"),
+                Overrides("w", "entity", "who", "what", "weight"),
+            ),
+        )
+    ).resource
+    assert await phi(world, profile, dataset) == [7.375, math.inf, 14.0, 6.0]
+    assert profile.summary["interactions"] == {"sets": 2, "order": 2, "min": 0.125, "max": 0.25}
+
+
+async def test_negative_overrides_are_for_interactions_that_allow_them(world: World) -> None:
+    dataset = await world.members()
+    await world.upload("w", "who,what,weight\nm1,city & income,-1\n")
+    arguments: dict[str, Any] = {
+        "family": "interactions",
+        "attributes": WEIGHTS,
+        "overrides": Overrides("w", "entity", "who", "what", "weight"),
+    }
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile("p", **arguments, interactions=together((("city", "income"), 0.0)))
+    assert [fault.code for fault in caught.value.faults] == ["negative-interaction"]
+    allowed = together((("city", "income"), 0.0), allow_negative=True)
+    profile = (await world.profile("p", **arguments, interactions=allowed)).resource
+    assert await phi(world, profile, dataset) == [6.0, 7.0, 5.0, 6.0]
+    await world.upload("worse", "who,what,weight\nm1,city & income,-1.5\n")
+    arguments["overrides"] = Overrides("worse", "entity", "who", "what", "weight")
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile("q", **arguments, interactions=allowed)
+    assert [(f.pointer, f.code) for f in caught.value.faults] == [("/interactions/city", "not-monotone")]
+    assert "first rows: 1)" in caught.value.faults[0].message
+
+
+async def test_a_set_that_is_named_like_an_attribute_is_refused_beside_overrides(world: World) -> None:
+    await world.upload("odd", "a,b,a & b\n1,2,3\n")
+    await world.dataset("members", "odd", declare("a"), declare("b"), declare("a & b"))
+    await world.upload("w", "who,what,weight\n1,a & b,1\n")
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile(
+            "p",
+            family="interactions",
+            attributes=dict.fromkeys(("a", "b", "a & b"), ConstantWeight(1.0)),
+            interactions=together((("b", "a"), 1.0)),
+            overrides=Overrides("w", "entity", "who", "what", "weight"),
+        )
+    assert [fault.code for fault in caught.value.faults] == ["ambiguous-interaction"]
+
+
+async def test_overrides_that_would_not_fit_in_memory_are_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.sensitivity_overrides._MOST_CELLS", 5)
+    await world.members()
+    await world.upload("w", "who,what,weight\nm1,city,1\n")
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile(
+            "p",
+            family="linear_personal",
+            attributes=WEIGHTS,
+            overrides=Overrides("w", "entity", "who", "what", "weight"),
+        )
+    assert [fault.code for fault in caught.value.faults] == ["too-many-overrides"]
+
+
+async def test_a_normalisation_is_reported_with_the_number_it_concerned(world: World) -> None:
+    dataset = await world.members()
+    to = Normalisation("at_most", 5.5, "rescale")
+    profile = (
+        await world.profile("p", family="linear_personal", attributes=WEIGHTS, normalisation=to)
+    ).resource
+    assert await phi(world, profile, dataset) == pytest.approx([5.5, 5.5, 5.0, 5.5])
+    assert profile.summary["normalisation"] == {
+        "rule": "at_most",
+        "total": 5.5,
+        "mode": "rescale",
+        "rescaled": 3,
+    }
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile(
+            "q",
+            family="linear_personal",
+            attributes=WEIGHTS,
+            normalisation=Normalisation("equal", 6.0, "validate"),
+        )
+    above, below = caught.value.faults
+    assert (above.code, below.code) == ("weights-above-total", "weights-below-total")
+    assert "2 entities" in above.message
+    assert "first rows: 1, 2)" in above.message
+    assert "by up to 1 (first rows: 3)" in below.message
+    assert "m3" not in below.message
+
+
+async def test_a_top_with_a_weight_is_accepted_only_when_asked_for(world: World) -> None:
+    dataset = await world.members()
+    cities = dict.fromkeys(("Lafayette", "Dayton", "Chicago", "Evanston", "Indiana", "Illinois"), 1.0)
+    attributes = {**WEIGHTS, "city": NodeWeights({**cities, "*": 0.5})}
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile("p", family="linear", attributes=attributes)
+    assert [fault.code for fault in caught.value.faults] == ["positive-top"]
+    profile = (
+        await world.profile("p", family="linear", attributes=attributes, allow_positive_top=True)
+    ).resource
+    assert await phi(world, profile, dataset) == [7.0, 7.0, 5.0, 6.5]
+    assert "withheld" in profile.summary["warnings"][0]
+
+
+async def test_unit_and_viewpoint_are_part_of_what_a_profile_says(world: World) -> None:
+    await world.members()
+    plain = (await world.profile("p", family="linear", attributes=WEIGHTS)).resource
+    said = await world.profile(
+        "q", family="linear", attributes=WEIGHTS, unit="euro", viewpoint="organisation"
+    )
+    assert (said.resource.summary["unit"], said.resource.summary["viewpoint"]) == ("euro", "organisation")
+    assert said.resource.sha256 != plain.sha256
+    assert (plain.summary["unit"], plain.summary["viewpoint"]) == (None, None)
+    assert {"unit", "viewpoint", "interactions", "normalisation"}.isdisjoint(plain.document or {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"family": "interactions", "attributes": WEIGHTS}, "missing-interactions"),
+        (
+            {
+                "family": "linear",
+                "attributes": WEIGHTS,
+                "interactions": together((("city", "income"), 1.0)),
+            },
+            "interactions-not-used",
+        ),
+        (
+            {
+                "family": "constant",
+                "attributes": {},
+                "normalisation": Normalisation("equal", 1.0, "rescale"),
+            },
+            "weights-not-used",
+        ),
+        (
+            {
+                "family": "linear",
+                "attributes": WEIGHTS,
+                "normalisation": Normalisation("equal", math.inf, "rescale"),
+            },
+            "invalid-total",
+        ),
+    ],
+)
+async def test_options_that_a_family_does_not_have_are_refused(
+    world: World, arguments: dict[str, Any], code: str
+) -> None:
+    await world.members()
+    with pytest.raises(InvalidInput) as caught:
+        await world.profile("p", **arguments)
+    assert [fault.code for fault in caught.value.faults] == [code]
