@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from app.domain.hierarchies import TOP
+from app.domain.dictionaries import Dictionary
+from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION, GeneralisationParameters
-from app.domain.rules import TableRule, apply
+from app.domain.measures.entry import MeasureContext
+from app.domain.risk.models import MODEL_I
+from app.domain.rules import TableRule, apply, identity
+from app.domain.sensitivity import build_sensitivity
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from app.domain.weights import ConstantWeight
 from tests.property.explained_rules import computed, mean, questions
 
 
@@ -63,3 +71,16 @@ def best(table, ranked, criteria):
         least = min((entry[i] for entry in ranked), default=0.0)
         ranked = [entry for entry in ranked if entry[i] <= least + 1e-9]
     return table.attributes[-ranked[0][3]] if ranked else None
+
+
+def test_of_steps_that_help_as_much_the_one_that_keeps_most_utility_is_named():
+    two, three = (Hierarchy.from_parents({str(i): [None] for i in range(n)}) for n in (2, 3))
+    table = Table(("a", "b"), (two, three), np.array([[1, 1]], dtype=np.int32))
+    weights = dict.fromkeys(table.attributes, ConstantWeight(1.0))
+    context = MeasureContext(
+        table, identity(2), Dictionary(1, ()), build_sensitivity(table, "linear", weights), None,
+        build_utility(table, "log_leaves"), MODEL_I, "zero",
+    )  # fmt: skip
+    found = computed(CHEAPEST_GENERALISATION, context, GeneralisationParameters())
+    assert [change.risk_decrease for change in found.changes] == [1.0, 1.0]
+    assert (found.greatest_decrease, found.cheapest) == ("a", "a")
