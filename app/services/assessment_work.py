@@ -5,111 +5,144 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from app.domain.assessment import Assessment, assess, estimate_cost
+from app.domain.attackers import SetAssessment, assess_set
 from app.domain.counting.counter import MEMORY_CEILING, Cost, Counter
-from app.domain.numbers import to_json_number
-from app.domain.risk.loss import AbsentPolicy
-from app.domain.risk.summaries import Histogram
+from app.domain.dictionaries import Dictionary
+from app.domain.dictionary_order import BoundAnswer, bound_hypotheses
 from app.domain.rules import Rule
-from app.domain.search.context import SearchContext
+from app.domain.sensitivity import Sensitivity
+from app.services.assessment_documents import bound_document, result_of
 from app.services.fingerprints import canonical_json
 from app.services.ports import Store
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, Stored, TenantId
 from app.services.rule_documents import require_rule_of, rule_of
 from app.services.run_execution import Conclusion
-from app.services.scoring_inputs import find_sources, load_context
+from app.services.scoring_inputs import Scoring, find_sources, load_scoring, refs_of
+from app.services.scoring_options import ScoringOptions
+from app.services.table_streams import Columns
 from app.services.tables import TableLoader
+
+RULE_POSITION: Final = 3
+"""Where assessments that name no roles list their stored rule among what they use."""
+
+SECONDS_PER_COMPARED_ENTITY: Final = 2e-6
+"""Finding an entity of one dictionary in another and comparing the rows, measured generously."""
 
 
 class RuleScore:
-    """One rule to be scored in one context; what counting needs is prepared once."""
+    """One rule to be scored; ``bounds`` asks whether its risk is an upper bound, too."""
 
-    def __init__(
-        self,
-        context: SearchContext,
-        rule: Rule,
-        policy: AbsentPolicy,
-        memory_ceiling: int,
-    ) -> None:
-        self._context = context
+    def __init__(self, scoring: Scoring, rule: Rule, memory_ceiling: int, *, bounds: bool = False) -> None:
+        if scoring.sensitivity is None or not scoring.linked:
+            raise ValueError("a score needs what the attacker has and the harm of a disclosure")
+        self._scoring = scoring
+        self._sensitivity: Sensitivity = scoring.sensitivity
         self._rule = rule
-        self._policy: AbsentPolicy = policy
-        self._counter = Counter(context.table, context.dictionary, memory_ceiling)
+        self._memory_ceiling = memory_ceiling
+        self._bounds = bounds
 
     @property
     def units(self) -> int:
-        """Distinct records as they are: what there is to count for."""
-        return self._context.table.reduced.size
+        """Distinct records as they are, per dictionary: what there is to count for."""
+        return self._scoring.table.reduced.size * len(self._scoring.linked)
 
     @property
     def entity_ids(self) -> npt.NDArray[Any] | None:
         """Identifiers of the records, if the dataset has any."""
-        return self._context.table.entity_ids
+        return self._scoring.table.entity_ids
 
     def estimate(self) -> Cost:
         """The cost, computing no score; InvalidInput if the policy needs identifiers that there are not."""
-        if self._policy == "add_self":
-            _ = self._counter.own_rows
-        return estimate_cost(self._counter, self._rule, self._context.sensitivity)
+        costs = [self._cost(dictionary) for dictionary in self._scoring.linked]
+        seconds = self._scoring.preparing_seconds + sum(cost.seconds for cost in costs)
+        if self._bounds:
+            entities = self._scoring.table.n_records + self._scoring.linked[0].n_entities
+            seconds += SECONDS_PER_COMPARED_ENTITY * entities
+        return Cost(seconds, max(cost.bytes for cost in costs), costs[0].engine)
 
-    def compute(self) -> Assessment:
+    def _cost(self, dictionary: Dictionary) -> Cost:
+        # Linked as it stands: to apply similarity may be most of the work, and changes the counting little.
+        counter = Counter(self._scoring.table, dictionary, self._memory_ceiling)
+        if self._scoring.options.absent_policy == "add_self":
+            _ = counter.own_rows
+        return estimate_cost(counter, self._rule, self._sensitivity)
+
+    @cached_property
+    def found(self) -> Assessment | SetAssessment:
         """The score."""
-        context = self._context
+        scoring, options = self._scoring, self._scoring.options
+        dictionaries = scoring.dictionaries
+        if dictionaries is not None:
+            return assess_set(
+                scoring.table,
+                self._rule,
+                dictionaries,
+                self._sensitivity,
+                scoring.utility,
+                options.absent_policy,
+                failure=scoring.failure,
+                model=options.risk_model,
+            )
+        (dictionary,) = scoring.members
         return assess(
-            context.table,
+            scoring.table,
             self._rule,
-            context.dictionary,
-            context.sensitivity,
-            context.utility,
-            self._policy,
-            counter=self._counter,
+            dictionary,
+            self._sensitivity,
+            scoring.utility,
+            options.absent_policy,
+            failure=scoring.failure,
+            model=options.risk_model,
+            counter=Counter(scoring.table, dictionary, self._memory_ceiling),
         )
 
+    def result(self) -> JsonObject:
+        """The result document."""
+        result = result_of(self.found, self._scoring.options, self._scoring.utility)
+        if self._bounds:
+            result["bound"] = bound_document(self._bound())
+        return result
 
-def result_of(found: Assessment) -> JsonObject:
-    """The result document: no ids and no times, infinities as "inf"."""
-    beside = found.add_self_risk_average
-    return {
-        "n_records": found.n_records,
-        "n_entities": found.n_entities,
-        "absent_policy": found.absent_policy,
-        "risk_average": to_json_number(found.risk_average),
-        "risk_max": to_json_number(found.risk_max),
-        "risk_min": to_json_number(found.risk_min),
-        "loss_quantiles": {str(q): to_json_number(loss) for q, loss in found.loss_quantiles.items()},
-        "utility_average": to_json_number(found.utility_average),
-        "utility_min": to_json_number(found.utility_min),
-        "min_consistent": found.min_consistent,
-        "absent": found.absent,
-        "infinite": found.infinite,
-        "add_self_risk_average": None if beside is None else to_json_number(beside),
-        "histogram": {
-            "counts": _histogram(found.histogram_counts),
-            "losses": _histogram(found.histogram_losses),
-        },
-        "k_matching": found.k_matching,
-        "k_equivalence": found.k_equivalence,
-        "classes": found.classes,
-        "engine": found.engine,
-        "monotone": {
-            "non_empty": found.monotone.non_empty,
-            "phi_monotone": found.monotone.phi_monotone,
-            "psi_le_phi": found.monotone.psi_le_phi,
-        },
-    }
+    def _bound(self) -> BoundAnswer:
+        scoring = self._scoring
+        true = scoring.true_dictionary
+        return bound_hypotheses(
+            scoring.table,
+            self._rule,
+            scoring.members[0],
+            None if true is None else scoring.consistent(true),
+            self._sensitivity,
+            scoring.failure,
+            scoring.options.risk_model,
+        )
 
-
-def _histogram(histogram: Histogram) -> JsonObject:
-    return {
-        "edges": [to_json_number(edge) for edge in histogram.edges],
-        "records": list(histogram.records),
-        "infinite": histogram.infinite,
-    }
+    def record_columns(self, dictionary_names: Sequence[str]) -> Columns:
+        """The numbers of every record (n,): counts and probability of each dictionary of a set."""
+        found = self.found
+        columns: Columns = {"row": np.arange(1, self._scoring.table.n_records + 1)}
+        if self.entity_ids is not None:
+            columns["entity"] = self.entity_ids
+        one = found if isinstance(found, Assessment) else found.assessments[0]
+        records = one.records
+        if isinstance(found, SetAssessment):
+            for name, part in zip(dictionary_names, found.assessments, strict=True):
+                columns[f"count_{name}"] = part.records.counts
+            loss = found.view(self._scoring.options.attacker_view or "worst_case").loss
+        else:
+            columns |= {"count": records.counts, "probability": records.probability}
+            loss = records.loss
+        columns["phi"] = records.phi
+        if records.psi is not None:
+            columns["psi"] = records.psi
+        return columns | {"loss": loss, "utility": records.utility}
 
 
 class AssessmentWork:
@@ -122,12 +155,12 @@ class AssessmentWork:
 
     @property
     def units(self) -> int:
-        """Distinct records."""
+        """Distinct records, per dictionary."""
         return self._score.units
 
     def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
         """The result as canonical JSON."""
-        result = canonical_json(result_of(self._score.compute()))
+        result = canonical_json(self._score.result())
         tick(self.units)
         return result
 
@@ -153,12 +186,11 @@ class AssessmentPreparation:
         """The score, ready to be computed."""
         document = document_of(assessment)
         async with self._store.work(tenant) as work:
-            sources = await find_sources(work, assessment.uses[:3])
+            sources = await find_sources(work, refs_of(assessment))
             rule_document = document["rule"]
             if rule_document is None:
-                stored_rule = await work.resources.get(Kind.RULE, assessment.uses[3])
-                rule_document = require_rule_of(stored_rule, sources.dataset)
-        context = await load_context(self._loader, tenant, sources, document["utility"])
-        rule = await asyncio.to_thread(rule_of, rule_document, context.table)
-        policy = document["absent_policy"]
-        return await asyncio.to_thread(RuleScore, context, rule, policy, self._memory_ceiling)
+                ref = document.get("stored_rule") or assessment.uses[RULE_POSITION]
+                rule_document = require_rule_of(await work.resources.get(Kind.RULE, ref), sources.dataset)
+        scoring = await load_scoring(self._loader, tenant, sources, ScoringOptions.of(document))
+        rule = await asyncio.to_thread(rule_of, rule_document, scoring.table)
+        return RuleScore(scoring, rule, self._memory_ceiling, bounds=document.get("bounds", False))

@@ -1,19 +1,16 @@
-"""Use cases on assessments: the score of one rule against one dictionary."""
+"""Use cases on assessments: the score of one rule against what the attacker has."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Final, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import ClassVar, Final, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from app.domain.assessment import Assessment
 from app.domain.counting.counter import Cost
-from app.domain.errors import Conflict, DirectBudgetExceeded
+from app.domain.errors import Conflict, DirectBudgetExceeded, InvalidInput
+from app.domain.risk.loss import AbsentPolicy as AbsentPolicy
 from app.services.access import require
-from app.services.assessment_work import AssessmentPreparation, RuleScore, result_of
+from app.services.assessment_work import AssessmentPreparation, RuleScore
 from app.services.fingerprints import resource_sha256
 from app.services.named import NamedResources
 from app.services.naming import check_name
@@ -32,45 +29,75 @@ from app.services.resources import (
     Stored,
 )
 from app.services.rule_documents import require_rule_of, rule_in_short, rule_of, rule_sha256
-from app.services.rules import RuleDefinition, define_rule, kind_of
+from app.services.rules import RuleDefinition, defined_rule, kind_of
 from app.services.scoring_inputs import (
+    SourceRefs,
     Sources,
     find_sources,
-    load_context,
+    load_scoring,
     missing_inputs,
+    missing_sources,
     plan_or_missing,
 )
-from app.services.table_streams import Columns, stream_columns
+from app.services.scoring_options import ScoringOptions
+from app.services.table_streams import stream_columns
 from app.services.tables import TableLoader
 
 RUN_ROUTE: Final = "/v1/assessments/runs"
 
-AbsentPolicy = Literal["zero", "add_self", "error"]
+
+@dataclass(frozen=True)
+class Bounds:
+    """The question whether the risk is an upper bound (specification 8.2).
+
+    Of the risk under ``true_dictionary``, or, where that is None, under whatever the attacker has.
+    """
+
+    true_dictionary: str | None = None
 
 
 @dataclass(frozen=True)
 class CreateAssessment:
-    """What to score; ``rule`` is a stored rule or a definition. Without a name one is made of the hash."""
+    """What to score; ``rule`` is a stored rule or a definition. Without a name one is made of the hash.
+
+    ``dictionary`` is a dictionary or a dictionary set.
+    """
 
     dataset: str
     rule: str | RuleDefinition
     dictionary: str
     sensitivity: str
     name: str | None = None
-    utility: Literal["depth_sum"] = "depth_sum"
-    absent_policy: AbsentPolicy = "zero"
+    failure: str | None = None
+    options: ScoringOptions = field(default_factory=ScoringOptions)
+    bounds: Bounds | None = None
+
+    @property
+    def refs(self) -> SourceRefs:
+        """What the score rests on, but for the rule."""
+        true_dictionary = None if self.bounds is None else self.bounds.true_dictionary
+        return SourceRefs(self.dataset, self.dictionary, self.sensitivity, self.failure, true_dictionary)
 
 
 @dataclass(frozen=True)
 class AssessmentSummary:
-    """The keys of an assessment's ``summary``; the uses are names."""
+    """The keys of an assessment's ``summary``; the uses are names.
+
+    ``dictionaries`` are those of a dictionary set in the order of the result, empty for a single one.
+    """
 
     dataset: str
     rule: JsonObject
     dictionary: str
+    dictionaries: tuple[str, ...]
     sensitivity: str
-    utility: str
+    failure: str | None
+    utility: str | JsonObject
     absent_policy: str
+    risk_model: str | JsonObject
+    consistency: JsonObject
+    attacker_view: str
+    bounds: JsonObject | None
 
 
 @dataclass(frozen=True)
@@ -130,19 +157,13 @@ class AssessmentService(NamedResources):
     async def plan(self, actor: Actor, request: CreateAssessment) -> Plan:
         """Cost, route and missing inputs; computes and stores nothing."""
         require(actor, Scope.ASSESS)
-        named = [
-            ("/dataset", Kind.DATASET, request.dataset),
-            ("/dictionary", Kind.DICTIONARY, request.dictionary),
-            ("/sensitivity", Kind.SENSITIVITY_PROFILE, request.sensitivity),
-        ]
-        if isinstance(request.rule, str):
-            named.append(("/rule", Kind.RULE, request.rule))
-        async with self._store.work(actor.tenant) as work:
-            missing = await missing_inputs(work, named)
-        if missing:
-            return Plan(None, None, None, None, None, missing)
 
         async def estimate() -> Plan:
+            named = [("/rule", Kind.RULE, request.rule)] if isinstance(request.rule, str) else []
+            async with self._store.work(actor.tenant) as work:
+                missing = (*await missing_sources(work, request.refs), *await missing_inputs(work, named))
+            if missing:
+                return Plan(None, None, None, None, None, missing)
             score = await self._score(actor, await self._pose(actor, request))
             cost = await asyncio.to_thread(score.estimate)
             route: Literal["direct", "run"] = "direct" if self._allows(cost) else "run"
@@ -160,7 +181,7 @@ class AssessmentService(NamedResources):
             cost = await asyncio.to_thread(score.estimate)
             if not self._allows(cost):
                 raise DirectBudgetExceeded(asdict(cost), RUN_ROUTE)
-            result = await asyncio.to_thread(lambda: result_of(score.compute()))
+            result = await asyncio.to_thread(score.result)
         async with self._store.work(actor.tenant) as work:
             stored, created = await work.resources.add(posed.new)
             await work.results.save(self.kind.value, posed.new.sha256, result)
@@ -192,7 +213,7 @@ class AssessmentService(NamedResources):
             return AssessmentView(stored, await work.results.find(self.kind.value, stored.sha256))
 
     async def records(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
-        """Count, probability, harm, loss and utility of every record; needs data:read.
+        """Counts, probability, harms, loss and utility of every record; needs data:read.
 
         The numbers are computed anew: only their summary is kept. Conflict while a run is at work on that.
         """
@@ -204,22 +225,23 @@ class AssessmentService(NamedResources):
                 "Wait for its run to succeed, or start one again.",
             )
         score = await self._prepare.score(actor.tenant, view.resource)
-        columns = await asyncio.to_thread(lambda: _record_columns(score.compute(), score.entity_ids))
+        names = view.resource.summary.get("dictionaries", ())
+        columns = await asyncio.to_thread(score.record_columns, names)
         return stream_columns(columns, format, f"{view.resource.name}-records")
 
     async def _pose(self, actor: Actor, request: CreateAssessment) -> _Posed:
         if request.name is not None:
             check_name(request.name)
         async with self._store.work(actor.tenant) as work:
-            refs = (request.dataset, request.dictionary, request.sensitivity)
-            sources = await find_sources(work, refs)
+            sources = await find_sources(work, request.refs)
+            request = _resolved(request, sources)
             if isinstance(request.rule, str):
                 stored_rule = await work.resources.get(Kind.RULE, request.rule)
                 rule = require_rule_of(stored_rule, sources.dataset)
                 shown = {"name": stored_rule.name, **rule_in_short(rule, stored_rule.summary["kind"])}
                 return await self._with_known(work, _posed(request, sources, rule, shown, stored_rule))
         table = await self._loader.table(actor.tenant, sources.dataset)
-        rule = await asyncio.to_thread(define_rule, request.rule, table)
+        rule = await defined_rule(self._store, actor, request.rule, sources.dataset, table)
         shown = {"name": None, **rule_in_short(rule, kind_of(request.rule))}
         async with self._store.work(actor.tenant) as work:
             return await self._with_known(work, _posed(request, sources, rule, shown, None))
@@ -228,10 +250,9 @@ class AssessmentService(NamedResources):
         return replace(posed, known=await work.results.find(self.kind.value, posed.new.sha256))
 
     async def _score(self, actor: Actor, posed: _Posed) -> RuleScore:
-        context = await load_context(self._loader, actor.tenant, posed.sources, posed.request.utility)
-        rule = await asyncio.to_thread(rule_of, posed.rule, context.table)
-        policy = posed.request.absent_policy
-        return await asyncio.to_thread(RuleScore, context, rule, policy, self._budget.bytes)
+        scoring = await load_scoring(self._loader, actor.tenant, posed.sources, posed.request.options)
+        rule = await asyncio.to_thread(rule_of, posed.rule, scoring.table)
+        return RuleScore(scoring, rule, self._budget.bytes, bounds=posed.request.bounds is not None)
 
     async def _note(self, work: UnitOfWork, actor: Actor, stored: Stored) -> None:
         await work.audit.record(actor.key_id, "assessment.create", stored.id, {"sha256": stored.sha256})
@@ -251,6 +272,19 @@ async def start_run(work: UnitOfWork, stored: Stored, estimate: JsonObject) -> R
     return run
 
 
+def _resolved(request: CreateAssessment, sources: Sources) -> CreateAssessment:
+    """The request with the view that its dictionaries have; InvalidInput where the two do not fit."""
+    if request.bounds is not None and sources.is_set:
+        raise InvalidInput.of(
+            "/bounds",
+            "bound-of-a-set",
+            "Whether a risk is an upper bound is asked of one dictionary; this is a set.",
+            "Name the dictionary whose risk is to be the bound.",
+        )
+    view = sources.view(request.options.attacker_view)
+    return replace(request, options=replace(request.options, attacker_view=view))
+
+
 def _posed(
     request: CreateAssessment,
     sources: Sources,
@@ -258,35 +292,33 @@ def _posed(
     shown: JsonObject,
     stored_rule: Stored | None,
 ) -> _Posed:
-    meaning = {"utility": request.utility, "absent_policy": request.absent_policy}
+    meaning = request.options.document()
+    if request.bounds is not None:
+        meaning["bounds"] = True
     rule_hash = rule_sha256(rule, sources.dataset.sha256) if stored_rule is None else stored_rule.sha256
     sha256 = resource_sha256(Kind.ASSESSMENT, meaning, {**sources.hashes, "rule": rule_hash})
+    document = {
+        **meaning,
+        "sources": sources.refs,
+        "rule": rule if stored_rule is None else None,
+        "stored_rule": None if stored_rule is None else stored_rule.id,
+    }
     new = NewResource(
         Kind.ASSESSMENT,
         request.name or f"assessment-{sha256[:16]}",
         sha256,
-        {
-            "dataset": sources.dataset.name,
-            "rule": shown,
-            "dictionary": sources.dictionary.name,
-            "sensitivity": sources.sensitivity.name,
-            **meaning,
-        },
-        {**meaning, "rule": rule if stored_rule is None else None},
+        _summary(request, sources, shown),
+        document,
         sources.ids if stored_rule is None else (*sources.ids, stored_rule.id),
     )
     return _Posed(request, sources, rule, new)
 
 
-def _record_columns(found: Assessment, entity_ids: npt.NDArray[Any] | None) -> Columns:
-    records = found.records
-    columns: Columns = {"row": np.arange(1, found.n_records + 1)}
-    if entity_ids is not None:
-        columns["entity"] = entity_ids
-    return columns | {
-        "count": records.counts,
-        "probability": records.probability,
-        "phi": records.phi,
-        "loss": records.loss,
-        "utility": records.utility,
+def _summary(request: CreateAssessment, sources: Sources, rule: JsonObject) -> JsonObject:
+    true = sources.true_dictionary
+    return {
+        **sources.shown(),
+        "rule": rule,
+        **request.options.shown(),
+        "bounds": request.bounds and {"true_dictionary": None if true is None else true.name},
     }

@@ -10,24 +10,31 @@ from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
-from app.services.assessment_work import result_of
+from app.services.assessment_documents import result_of
 from app.services.ports import Store
 from app.services.references import document_of
 from app.services.resources import JsonObject, NewResource, Stored, TenantId
 from app.services.rule_documents import new_rule, rule_document
 from app.services.run_execution import Conclusion
-from app.services.scoring_inputs import find_sources, load_context
+from app.services.scoring_inputs import Scoring, find_sources, load_scoring, refs_of
+from app.services.scoring_options import ScoringOptions
 from app.services.tables import TableLoader
 
 
 def problem_of(document: JsonObject) -> Problem:
     """The problem that an optimisation's document states; InvalidInput for a threshold out of range."""
-    objective = document["objective"]
+    objective, options = document["objective"], ScoringOptions.of(document)
+    is_loss = "loss_cap" in objective
     return Problem(
         objective["kind"],
-        objective[THRESHOLD_NAMES[objective["kind"]]],
+        objective["loss_cap" if is_loss else THRESHOLD_NAMES[objective["kind"]]],
         document["scope"],
-        document["absent_policy"],
+        options.absent_policy,
+        view=options.attacker_view or "known",
+        constraint=document.get("constraint", "per_record"),
+        aggregate=document.get("aggregate", "average"),
+        round_utility=options.utility.round_before_constraint,
+        threshold_is_loss=is_loss,
     )
 
 
@@ -36,7 +43,7 @@ def plan_search(context: SearchContext, document: JsonObject) -> SearchPlan:
     return plan(context, problem_of(document), document["solver"], document["max_nodes"])
 
 
-def result_of_search(outcome: Outcome) -> JsonObject:
+def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     """The result document: no ids, no times.
 
     ``rule`` is the document of the rule that was found, ``assessment`` its score, ``points`` the map of
@@ -44,7 +51,8 @@ def result_of_search(outcome: Outcome) -> JsonObject:
     """
     document = outcome.to_document()
     rule = None if outcome.rule is None else rule_document(outcome.rule, outcome.attributes)
-    score = None if outcome.assessment is None else result_of(outcome.assessment)
+    found = outcome.assessment
+    score = None if found is None else result_of(found, scoring.options, scoring.utility)
     shown = outcome.map_document()
     return {
         **{key: value for key, value in document.items() if key not in ("levels", "n_rules")},
@@ -69,8 +77,9 @@ def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
 class OptimisationWork:
     """The work of a run that searches for the best rule."""
 
-    def __init__(self, search: SearchPlan, optimisation: Stored, dataset: Stored) -> None:
+    def __init__(self, search: SearchPlan, scoring: Scoring, optimisation: Stored, dataset: Stored) -> None:
         self._search = search
+        self._scoring = scoring
         self._optimisation = optimisation
         self._dataset = dataset
 
@@ -90,7 +99,7 @@ class OptimisationWork:
 
     def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
         """The result, and the rule that was found."""
-        result = result_of_search(self._search.combine(blocks))
+        result = result_of_search(self._search.combine(blocks), self._scoring)
         return Conclusion(result, found_rule(result, self._optimisation, self._dataset))
 
 
@@ -105,7 +114,7 @@ class OptimisationPreparation:
         """Load what the optimisation rests on, and plan its search."""
         document = document_of(optimisation)
         async with self._store.work(tenant) as work:
-            sources = await find_sources(work, optimisation.uses)
-        context = await load_context(self._loader, tenant, sources, document["utility"])
-        search = await asyncio.to_thread(plan_search, context, document)
-        return OptimisationWork(search, optimisation, sources.dataset)
+            sources = await find_sources(work, refs_of(optimisation))
+        scoring = await load_scoring(self._loader, tenant, sources, ScoringOptions.of(document))
+        search = await asyncio.to_thread(lambda: plan_search(scoring.context, document))
+        return OptimisationWork(search, scoring, optimisation, sources.dataset)

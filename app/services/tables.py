@@ -65,11 +65,13 @@ class TableLoader:
         linked: Dictionary = await self._cache.get(key, load)
         return linked
 
-    async def sensitivity(self, tenant: TenantId, profile: Stored, dataset: Stored) -> Sensitivity:
-        """The profile's Φ for the dataset's records; InvalidInput if it is of another dataset."""
+    async def sensitivity(
+        self, tenant: TenantId, profile: Stored, dataset: Stored, pointer: str = "/sensitivity"
+    ) -> Sensitivity:
+        """The profile's Φ for the dataset's records; InvalidInput at ``pointer`` if of another dataset."""
         if document_of(profile)["dataset"]["sha256"] != dataset.sha256:
             raise InvalidInput.of(
-                "/sensitivity",
+                pointer,
                 "other-dataset",
                 f"The sensitivity profile {profile.name!r} was made for another dataset than "
                 f"{dataset.name!r}.",

@@ -8,21 +8,27 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource
 from app.api.schemas.problems import ProblemFault
+from app.api.schemas.results import AssessmentResult
 from app.api.schemas.rules import Definition
-from app.services.assessments import AbsentPolicy, CreateAssessment
+from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
+from app.services import assessments
+from app.services.assessments import CreateAssessment
 from app.services.plans import Plan
 
-Absent = Annotated[
-    AbsentPolicy,
-    Field(
-        description="What a record is that no entity is consistent with: of risk `zero`, counted as if the "
-        "dictionary held it (`add_self`), or an `error`."
-    ),
-]
-UtilityFamily = Annotated[Literal["depth_sum"], Field(description="How utility is measured.")]
+
+class Bounds(Request):
+    """The question whether the risk is an upper bound of what the attacker's true dictionary means."""
+
+    true_dictionary: Annotated[
+        Ref | None,
+        Field(
+            description="What the attacker is believed to have. Without one, what concerns it is assumed.",
+            examples=["census"],
+        ),
+    ] = None
 
 
-class NewAssessment(Request):
+class NewAssessment(ScoringFields):
     """A rule to be scored."""
 
     name: Annotated[
@@ -32,10 +38,15 @@ class NewAssessment(Request):
     rule: Annotated[
         Ref | Definition, Field(description="A rule's id or name, or a rule.", examples=["proposal"])
     ]
-    dictionary: Annotated[Ref, Field(description="What the attacker has.", examples=["census"])]
+    dictionary: Annotated[
+        Ref,
+        Field(description="What the attacker has: a dictionary or a dictionary set.", examples=["census"]),
+    ]
     sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
-    utility: UtilityFamily = "depth_sum"
-    absent_policy: Absent = "zero"
+    attacker_view: AttackerView = None
+    bounds: Annotated[
+        Bounds | None, Field(description="Whether the risk is an upper bound of the true one, with reasons.")
+    ] = None
 
     def request(self) -> CreateAssessment:
         """The value that the use case takes."""
@@ -45,8 +56,9 @@ class NewAssessment(Request):
             dictionary=self.dictionary,
             sensitivity=self.sensitivity,
             name=self.name,
-            utility=self.utility,
-            absent_policy=self.absent_policy,
+            failure=self.failure,
+            options=self.options(self.attacker_view),
+            bounds=None if self.bounds is None else assessments.Bounds(self.bounds.true_dictionary),
         )
 
 
@@ -82,31 +94,18 @@ class PlanAnswer(Answer):
         )
 
 
-class AssessmentSummary(Resource):
+class AssessmentSummary(ShownAttacker, Resource):
     """An assessment without its result."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
     rule: Annotated[dict[str, Any], Field(description="The rule: its name or its definition in short.")]
-    dictionary: Annotated[
-        str, Field(max_length=100, description="Name of the dictionary.", examples=["census"])
-    ]
-    sensitivity: Annotated[
-        str, Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"])
-    ]
-    utility: UtilityFamily
-    absent_policy: Absent
+    bounds: Annotated[
+        dict[str, Any] | None,
+        Field(description="The true dictionary (or null) of the question whether the risk is a bound."),
+    ] = None
 
 
 class Assessment(AssessmentSummary):
     """An assessment with its result."""
 
-    result: Annotated[
-        dict[str, Any] | None,
-        Field(
-            description="Null until a run has brought it. Risk: `risk_average` (the model's risk), "
-            "`risk_max`, `risk_min`, `loss_quantiles`, `histogram`, `infinite` losses, `absent` records "
-            "and, where ids allow, `add_self_risk_average`. Utility: `utility_average`, "
-            "`utility_min`. Anonymity: `min_consistent` entities, `k_matching`, `k_equivalence`, "
-            '`classes`. Also `n_records`, `n_entities`, `engine`, `monotone`. Infinity is "inf".',
-        ),
-    ]
+    result: Annotated[AssessmentResult | None, Field(description="Null until a run has brought it.")]

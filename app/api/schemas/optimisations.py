@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from app.api.schemas.assessments import Absent, UtilityFamily
 from app.api.schemas.common import Name, Ref, Request, Resource
+from app.api.schemas.results import SearchResult
+from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
+from app.domain.search.problem import Aggregate, Constraint
 from app.services import optimisations
 from app.services.optimisations import CreateOptimisation, Objective
 
 
 class MinRisk(Request):
-    """Least risk among the rules of at least this utility."""
+    """Least risk among the rules of at least this utility, or of at most this loss of information."""
 
     kind: Annotated[Literal["min_risk"], Field(description="Kind of objective.")]
     utility_floor: Annotated[
-        float, Field(ge=0, le=1e12, allow_inf_nan=False, description="Least average utility.", examples=[6])
-    ]
+        float | None,
+        Field(ge=0, le=1e12, allow_inf_nan=False, description="Least utility.", examples=[6]),
+    ] = None
+    loss_cap: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1e12,
+            allow_inf_nan=False,
+            description="Instead of it, for the utilities `info_loss_xt` and `info_loss_lm`: greatest loss.",
+            examples=[1.5],
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _has_one_threshold(self) -> Self:
+        if (self.utility_floor is None) == (self.loss_cap is None):
+            raise PydanticCustomError("exactly_one", "Give exactly one of utility_floor and loss_cap.")
+        return self
 
     def objective(self) -> Objective:
         """The value that the use case takes."""
-        return optimisations.MinRisk(self.utility_floor)
+        return optimisations.MinRisk(self.utility_floor, self.loss_cap)
 
 
 class MaxUtility(Request):
@@ -68,20 +88,35 @@ Solver = Annotated[
 ]
 
 
-class NewOptimisation(Request):
+AggregateOfRisk = Annotated[
+    Aggregate, Field(description="The risk of a table: the mean of its records' (`average`) or the greatest.")
+]
+
+
+class NewOptimisation(ScoringFields):
     """A question for the best rule."""
 
     name: Annotated[Name, Field(description="Its name; the best rule is stored as a rule of the same name.")]
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    dictionary: Annotated[Ref, Field(description="What the attacker has.", examples=["census"])]
+    dictionary: Annotated[
+        Ref,
+        Field(description="What the attacker has: a dictionary or a dictionary set.", examples=["census"]),
+    ]
     sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
     objective: Annotated[
         MinRisk | MaxUtility | Lagrangian, Field(discriminator="kind", description="What is best.")
     ]
     scope: ScopeOfRules = "table_level"
     solver: Solver = "auto"
-    utility: UtilityFamily = "depth_sum"
-    absent_policy: Absent = "zero"
+    attacker_view: AttackerView = None
+    constraint: Annotated[
+        Constraint | None,
+        Field(
+            description="Record-level rules: whether the threshold holds for every record (`per_record`, the "
+            "default) or for their mean (`average`). Table-level rules: always `average`."
+        ),
+    ] = None
+    aggregate: AggregateOfRisk = "average"
     max_nodes: Annotated[
         int | None,
         Field(
@@ -99,40 +134,33 @@ class NewOptimisation(Request):
             objective=self.objective.objective(),
             scope=self.scope,
             solver=self.solver,
-            utility=self.utility,
-            absent_policy=self.absent_policy,
+            failure=self.failure,
+            options=self.options(self.attacker_view),
+            constraint=self.constraint,
+            aggregate=self.aggregate,
             max_nodes=self.max_nodes,
         )
 
 
-class OptimisationSummary(Resource):
+class OptimisationSummary(ShownAttacker, Resource):
     """An optimisation without its result."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
-    dictionary: Annotated[
-        str, Field(max_length=100, description="Name of the dictionary.", examples=["census"])
-    ]
-    sensitivity: Annotated[
-        str, Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"])
-    ]
     objective: Annotated[
         dict[str, Any],
         Field(description="What is best.", examples=[{"kind": "min_risk", "utility_floor": 6}]),
     ]
     scope: ScopeOfRules
     solver: Solver
-    utility: UtilityFamily
-    absent_policy: Absent
+    constraint: Annotated[
+        Constraint | None,
+        Field(description="Of what the threshold holds; null where that was not asked yet."),
+    ] = None
+    aggregate: AggregateOfRisk = "average"
     max_nodes: Annotated[int | None, Field(description="Most rules looked at.", examples=[None])]
 
 
 class Optimisation(OptimisationSummary):
     """An optimisation with its result."""
 
-    result: Annotated[
-        dict[str, Any] | None,
-        Field(
-            description="Null until its run has succeeded. `status` (optimal, infeasible, prohibited, "
-            "heuristic), `rule`, `risk`, `utility`, ties, counters, bound; infeasible says by how much.",
-        ),
-    ]
+    result: Annotated[SearchResult | None, Field(description="Null until its run has succeeded.")]

@@ -20,6 +20,7 @@ from app.services.rules import (
     SuppressionDefinition,
     TableLevelDefinition,
 )
+from app.services.scoring_options import ScoringOptions
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 
@@ -110,7 +111,9 @@ async def test_what_was_computed_before_is_not_computed_again(
     assert second.view.resource.id != first.view.resource.id
 
 
-@pytest.mark.parametrize("change", [{"absent_policy": "error"}, {"rule": SuppressionDefinition(("city",))}])
+@pytest.mark.parametrize(
+    "change", [{"options": ScoringOptions(absent_policy="error")}, {"rule": SuppressionDefinition(("city",))}]
+)
 async def test_whatever_changes_the_result_changes_the_hash(world: World, actor: Actor, change) -> None:
     first = await service(world).create(actor, asked(name="one"))
     other = await service(world).create(actor, asked(**change, name="other"))
@@ -203,7 +206,7 @@ async def test_a_dry_run_lists_a_dataset_that_needs_attention(world: World, acto
 
 
 async def test_add_self_is_refused_before_any_work_where_ids_say_nothing(world: World, actor: Actor) -> None:
-    request = asked("proposal", absent_policy="add_self", name="never")
+    request = asked("proposal", options=ScoringOptions(absent_policy="add_self"), name="never")
     plan = await service(world).plan(actor, request)
     assert (plan.route, plan.missing[0].code) == (None, "ids-not-comparable")
     for refused in (service(world).create(actor, request), service(world).create_run(actor, request)):

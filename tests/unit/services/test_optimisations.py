@@ -6,6 +6,7 @@ import math
 import pytest
 
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
+from app.domain.risk.models import RiskModel
 from app.services.assessments import AssessmentService, CreateAssessment
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.optimisations import (
@@ -18,6 +19,7 @@ from app.services.optimisations import (
 from app.services.plans import DirectBudget
 from app.services.resources import Actor, Kind, RunState, Scope
 from app.services.rules import CreateRule, IdentityDefinition, RuleService, TableLevelDefinition
+from app.services.scoring_options import ScoringOptions
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 
@@ -83,9 +85,11 @@ async def test_a_question_is_stored_and_queued_together(
     assert world.data().queue == [started.run.id]
     assert started.run.input_sha256 == started.resource.sha256
     assert started.resource.summary == {
-        "dataset": "members", "dictionary": "census", "sensitivity": "members-harm",
-        "objective": {"kind": "min_risk", "utility_floor": 2.0}, "scope": "table_level", "solver": "auto",
-        "utility": "depth_sum", "absent_policy": "zero", "max_nodes": None,
+        "dataset": "members", "dictionary": "census", "dictionaries": [], "sensitivity": "members-harm",
+        "failure": None, "objective": {"kind": "min_risk", "utility_floor": 2.0}, "scope": "table_level",
+        "solver": "auto", "constraint": "average", "aggregate": "average", "utility": "depth_sum",
+        "absent_policy": "zero", "risk_model": "I", "attacker_view": "known", "max_nodes": None,
+        "consistency": {"default": {"mode": "compatible"}, "attributes": {}},
     }  # fmt: skip
     assert (await optimisations.view(actor, "optimum")).result is None
 
@@ -256,7 +260,10 @@ async def test_a_threshold_out_of_range_is_refused_and_stores_nothing(
         {"objective": Lagrangian(2.0)},
         {"scope": "record_level"},
         {"solver": "branch_and_bound"},
-        {"absent_policy": "error"},
+        {"options": ScoringOptions(absent_policy="error")},
+        {"options": ScoringOptions(attacker_view="estimated")},
+        {"options": ScoringOptions(risk_model=RiskModel("II"))},
+        {"aggregate": "max"},
         {"max_nodes": 3},
     ],
 )

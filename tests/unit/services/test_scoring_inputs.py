@@ -25,6 +25,7 @@ from app.services.rules import (
     RuleService,
     SuppressionDefinition,
 )
+from app.services.scoring_options import ScoringOptions
 from app.services.sensitivity_profiles import ConstantWeight
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.world import MEMBERS_SCHEMA, ZIPS, World, declare
@@ -82,7 +83,9 @@ async def test_absent_records_always_show_what_they_would_be_worth_if_they_were_
     assert [row["count"] for row in rows] == [2, 2, 0, 3]
     assert result["absent"] == 1
     assert result["risk_average"] == pytest.approx((3 / 2 + 3 / 2 + 0 + 2 / 3) / 4)
-    beside = await scores(world).create(actor, asked(IdentityDefinition(), absent_policy="add_self"))
+    beside = await scores(world).create(
+        actor, asked(IdentityDefinition(), options=ScoringOptions(absent_policy="add_self"))
+    )
     assert result["add_self_risk_average"] == beside.view.result["risk_average"] > result["risk_average"]
 
 

@@ -1,0 +1,189 @@
+"""How a score is taken: the options that assessments, searches and measures share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Ref, Request, Text
+from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
+from app.domain.attackers import View
+from app.domain.consistency import Consistency, Mode
+from app.domain.risk.formulas import MAX_LENGTH
+from app.domain.risk.loss import AbsentPolicy
+from app.domain.risk.models import MODEL_I, ModelName, RiskModel
+from app.services import scoring_options
+from app.services.dictionary_sets import MOST_MEMBERS
+from app.services.scoring_options import ScoringOptions
+
+Absent = Annotated[
+    AbsentPolicy,
+    Field(
+        description="What a record is that no entity is consistent with: of risk `zero`, counted as if the "
+        "dictionary held it (`add_self`), or an `error`."
+    ),
+]
+
+
+class ConsistencyRule(Request):
+    """When a disclosed value and a dictionary's cell agree."""
+
+    mode: Annotated[
+        Mode,
+        Field(
+            description="`compatible`: some value lies under both. `subsumed`: the cell lies under the "
+            "disclosed value. `jaro`: texts under both are similar."
+        ),
+    ] = "compatible"
+    threshold: Annotated[
+        float, Field(ge=0, le=1, allow_inf_nan=False, description="Least Jaro similarity, for `jaro`.")
+    ] = 0.8
+    normalise: Annotated[
+        bool, Field(description="For `jaro`: compare texts in one Unicode form, without case and margins.")
+    ] = False
+
+    def consistency(self) -> Consistency:
+        """The domain's value."""
+        if self.mode != "jaro":
+            return Consistency(self.mode)
+        return Consistency(self.mode, self.threshold, self.normalise)
+
+
+class ConsistencyOptions(Request):
+    """Consistency by default and attribute by attribute."""
+
+    default: Annotated[ConsistencyRule, Field(description="For every attribute that is not named.")] = (
+        ConsistencyRule()
+    )
+    attributes: Annotated[
+        dict[Text, ConsistencyRule],
+        Field(
+            max_length=10_000,
+            description="Attribute → its own consistency.",
+            examples=[{"city": {"mode": "jaro", "threshold": 0.9}}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
+
+    def options(self) -> scoring_options.ConsistencyOptions:
+        """The value that the use case takes."""
+        attributes = {name: own.consistency() for name, own in self.attributes.items()}
+        return scoring_options.ConsistencyOptions(self.default.consistency(), attributes)
+
+
+class CustomRiskModel(Request):
+    """A risk model of your own."""
+
+    kind: Annotated[Literal["custom"], Field(description="Kind of model.")]
+    formula: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_LENGTH,
+            description="Risk of a record from `phi` (its harm), `count` (consistent entities) and `n` (all "
+            "entities), with numbers, + - * / **, log, sqrt, exp, min and max. It must be at least 0, not "
+            "fall as phi grows and not rise as count grows: refused if samples show otherwise.",
+            examples=["phi / sqrt(count)"],
+        ),
+    ]
+
+    def model(self) -> RiskModel:
+        """The domain's value."""
+        return RiskModel(self.kind, self.formula)
+
+
+NamedRiskModel = Literal["I", "II", "III", "III_raw"]
+if set(get_args(NamedRiskModel)) | {"custom"} != set(get_args(ModelName)):
+    raise AssertionError("a risk model of the domain is not offered")
+
+RiskModelChoice = Annotated[
+    NamedRiskModel | CustomRiskModel,
+    Field(
+        description="How harm and consistent entities become a record's risk. `I`: harm / entities. `II`: "
+        "1 / entities. `III`: harm · ln(all entities / entities). `III_raw`: harm · ln(1 / entities), not "
+        "monotone, for evaluation. Or a formula of your own."
+    ),
+]
+
+AttackerView = Annotated[
+    View | None,
+    Field(
+        description="What is assumed of the attacker. One dictionary: `known` (he has it; the default) or "
+        "`estimated` (he has something like it; the numbers are the same, their meaning is not). A "
+        "dictionary set: `bayes` (by its prior; the default where it has one), `worst_case` (the worst "
+        "dictionary for the whole table; the default without prior) or `worst_case_per_record` (the worst "
+        "for each record)."
+    ),
+]
+
+
+class ScoringFields(Request):
+    """The options that every score has."""
+
+    failure: Annotated[
+        Ref | None,
+        Field(
+            description="Sensitivity profile of the harm where the attacker picks the wrong person; without "
+            "one such a failure does no harm.",
+        ),
+    ] = None
+    utility: UtilitySpec = "depth_sum"
+    risk_model: RiskModelChoice = "I"
+    absent_policy: Absent = "zero"
+    consistency: Annotated[
+        ConsistencyOptions, Field(description="When a disclosed value and a dictionary's cell agree.")
+    ] = ConsistencyOptions()
+
+    def options(self, view: View | None = None) -> ScoringOptions:
+        """The value that the use cases take."""
+        model = self.risk_model
+        return ScoringOptions(
+            utility=spec_of(self.utility),
+            absent_policy=self.absent_policy,
+            risk_model=RiskModel(model) if isinstance(model, str) else model.model(),
+            consistency=self.consistency.options(),
+            attacker_view=view,
+        )
+
+
+class ShownScoring(Answer):
+    """The options of a score, as summaries show them."""
+
+    failure: Annotated[
+        str | None, Field(max_length=100, description="Name of the sensitivity profile of failure.")
+    ] = None
+    utility: ShownUtility
+    risk_model: Annotated[
+        str | dict[str, Any], Field(description="How harm and entities become risk.", examples=["I"])
+    ] = MODEL_I.name
+    absent_policy: Absent
+    consistency: Annotated[
+        dict[str, Any],
+        Field(
+            description="When a disclosed value and a dictionary's cell agree.",
+            examples=[scoring_options.NO_CONSISTENCY],
+        ),
+    ] = scoring_options.NO_CONSISTENCY
+
+
+class ShownAttacker(ShownScoring):
+    """What a score rests on, and its options, as summaries of assessments and searches show them."""
+
+    dictionary: Annotated[
+        str,
+        Field(max_length=100, description="Name of the dictionary or dictionary set.", examples=["census"]),
+    ]
+    dictionaries: Annotated[
+        list[str],
+        Field(
+            max_length=MOST_MEMBERS,
+            description="Names of a set's dictionaries, in the order of the result; empty for a single one.",
+            examples=[[]],
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
+    sensitivity: Annotated[
+        str, Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"])
+    ]
+    attacker_view: Annotated[
+        View, Field(description="What is assumed of the attacker.", examples=["known"])
+    ] = "known"
