@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.search import record_level, table_level
+from app.domain.search import record_instance, record_level, table_level
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.scores import TableScores
@@ -21,7 +21,7 @@ def tiny_blocks(monkeypatch):
     """Cut even the smallest instance into many blocks."""
     monkeypatch.setattr(table_level, "SECONDS_PER_BLOCK", 1e-9)
     monkeypatch.setattr(record_level, "CELLS_PER_BLOCK", 1)
-    monkeypatch.setattr(record_level, "CELLS_AT_ONCE", 1)
+    monkeypatch.setattr(record_instance, "CELLS_AT_ONCE", 1)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -31,7 +31,7 @@ def test_memory_for_some_records_at_a_time_changes_nothing(monkeypatch, context,
     roomy = plan(context, problem)
     expected = b"".join(roomy.run_block(i, lambda _: None) for i in range(roomy.n_blocks))
     with monkeypatch.context() as patch:
-        patch.setattr(record_level, "COUNTS_BYTES", 4 * rows)
+        patch.setattr(record_instance, "COUNTS_BYTES", 4 * rows)
         tight = plan(context, problem)
         assert b"".join(tight.run_block(i, lambda _: None) for i in range(tight.n_blocks)) == expected
 

@@ -55,6 +55,28 @@ def loss_of(sensitivity: Floats, counts: npt.NDArray[np.integer] | Floats) -> Fl
 
 
 @dataclass(frozen=True, eq=False)
+class ScoredLattice:
+    """A lattice whose nodes were all scored: arrays of shape ∏(h_j + 1).
+
+    ``bounds`` are what no node below a node can fall below in risk.
+    """
+
+    scores: Floats
+    bounds: Floats
+    utilities: Floats
+
+    @property
+    def heights(self) -> Levels:
+        return tuple(size - 1 for size in self.scores.shape)
+
+    def risks(self, levels: Levels) -> tuple[float, float]:
+        return float(self.scores[levels]), float(self.bounds[levels])
+
+    def utility(self, levels: Levels) -> float:
+        return float(self.utilities[levels])
+
+
+@dataclass(frozen=True, eq=False)
 class CanonicalInstance:
     """One record's lattice: ``counts``, ``sensitivity``, ``utilities`` of shape ∏(h_j + 1).
 

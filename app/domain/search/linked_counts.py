@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,20 @@ from app.domain.distinct import group, row_keys
 from app.domain.search.axes import Axis, Floats, Ints, Longs
 from app.domain.search.context import SearchContext
 from app.domain.search.walk import Coarser, State, begin, step, walk_order
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a walk is: the first ``depth`` linked attributes have a level; ``rows`` (parts,) of the state."""
+
+    state: State
+    rows: Longs
+    depth: int
+
+    @property
+    def counts(self) -> Longs:
+        """|ρ| of each linked part, once all linked attributes have a level."""
+        return _counts(self.state, self.rows)
 
 
 class LinkedCounts:
@@ -26,6 +41,8 @@ class LinkedCounts:
         One per attribute of the table.
     codes
         Axis codes (r, m) of the rows.
+    order
+        The order in which a walk takes all attributes; None: the best one for these counts.
 
     Attributes
     ----------
@@ -37,10 +54,12 @@ class LinkedCounts:
         For each row, the number of its linked part.
     """
 
-    def __init__(self, context: SearchContext, axes: Sequence[Axis], codes: Ints) -> None:
+    def __init__(
+        self, context: SearchContext, axes: Sequence[Axis], codes: Ints, order: Sequence[int] | None = None
+    ) -> None:
         self.linked = [j for j, axis in enumerate(axes) if axis.linked]
         self.shape = tuple(axes[j].n_levels for j in self.linked)
-        self._order = walk_order(axes, self.linked)
+        self._order = walk_order(axes, self.linked) if order is None else [j for j in order if axes[j].linked]
         self._axes = [axes[j] for j in self._order]
         keys, limit = row_keys(
             [codes[:, j] for j in self._order], [a.n_codes for a in self._axes], len(codes)
@@ -64,10 +83,19 @@ class LinkedCounts:
 
     def at(self, levels: Sequence[int]) -> Longs:
         """|ρ| of each linked part at one level per attribute of the table."""
-        state, rows = self._state, self._row_of
-        for k, j in enumerate(self._order):
-            state, rows = self._advance(state, rows, k, levels[j])
-        return _counts(state, rows)
+        place = self.root
+        for j in self._order:
+            place = self.advance(place, levels[j])
+        return place.counts
+
+    @property
+    def root(self) -> Place:
+        """Where a walk begins: no attribute has a level."""
+        return Place(self._state, self._row_of, 0)
+
+    def advance(self, place: Place, level: int) -> Place:
+        """Give the next linked attribute of the walk a level."""
+        return Place(*self._advance(place.state, place.rows, place.depth, level), place.depth + 1)
 
     def everywhere(self, visit: Callable[[], None]) -> npt.NDArray[np.int32]:
         """|ρ| (nodes, parts) at all nodes, in lexicographic order of the linked attributes' levels.

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from app.domain.assessment import Assessment, assess
+from app.domain.attackers import SetAssessment, assess_set
 from app.domain.numbers import to_json_number
-from app.domain.rules import RecordRule, Rule, TableRule
+from app.domain.rules import Rule, TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.selection import Floats, frontier
@@ -34,8 +35,8 @@ class Counters:
 class Shortfall:
     """By how much the threshold is out of reach.
 
-    ``best`` is the greatest utility (``min_risk``) or least risk (``max_utility``) that any rule attains, of
-    the worst of the ``records`` concerned; ``by`` its distance from the threshold.
+    ``best`` is the greatest utility or least loss (``min_risk``) or the least risk (``max_utility``) that any
+    rule attains, of the worst of the ``records`` concerned; ``by`` its distance from the threshold.
     """
 
     best: float
@@ -70,15 +71,28 @@ class Bounds:
 
 
 @dataclass(frozen=True, eq=False)
+class Score:
+    """Risk and utility of a rule as the problem sees them, from the path of any other assessment.
+
+    ``assessment`` is that under a single dictionary, ``in_set`` that under each of a set; one is None.
+    """
+
+    assessment: Assessment | None
+    in_set: SetAssessment | None
+    risk: float
+    utility: float
+
+
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """The answer to a :class:`Problem`.
 
     Attributes
     ----------
+    score
+        Score of the rule, None without a rule.
     objective
         Value of what is minimised (risk, or risk − λ · utility) or maximised (utility); None without a rule.
-    assessment
-        Score of the rule, computed by the same path as any other assessment.
     ties
         Table-level: rules within the tie margin of the optimum, None where the solver need not know.
         Record-level: records whose optimum is shared by several nodes.
@@ -89,14 +103,16 @@ class Outcome:
     prohibited_records
         Record-level: records all of whose feasible nodes have infinite risk.
     absent
-        Records without a consistent entity when disclosed as they are.
+        Records without a consistent entity when disclosed as they are, in any dictionary that counts.
+    not_monotone
+        It is not proved that generalising never raises the risk of a record: every candidate was looked at.
     """
 
     problem: Problem
     solver: str
     status: Status
     rule: Rule | None
-    assessment: Assessment | None
+    score: Score | None
     objective: float | None
     ties: int | None
     bounds: Bounds | None
@@ -107,16 +123,27 @@ class Outcome:
     counters: Counters
     risk_map: RiskMap | None
     attributes: tuple[str, ...]
+    not_monotone: bool = False
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """Score of the rule against a single dictionary."""
+        return None if self.score is None else self.score.assessment
+
+    @property
+    def in_set(self) -> SetAssessment | None:
+        """Score of the rule against a set of dictionaries."""
+        return None if self.score is None else self.score.in_set
 
     @property
     def risk(self) -> float | None:
-        """Mean risk of the rule."""
-        return None if self.assessment is None else self.assessment.risk_average
+        """Risk of the rule in the problem's view and aggregate."""
+        return None if self.score is None else self.score.risk
 
     @property
     def utility(self) -> float | None:
         """Mean utility of the rule."""
-        return None if self.assessment is None else self.assessment.utility_average
+        return None if self.score is None else self.score.utility
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form without ids, times and the levels of single records."""
@@ -134,6 +161,7 @@ class Outcome:
             "infeasible_by": self._shortfall(),
             "prohibited_records": self.prohibited_records,
             "absent": self.absent,
+            "not_monotone": self.not_monotone,
             "n_rules": self.n_rules,
             "visited_nodes": self.counters.visited_nodes,
             "risk_evaluations": self.counters.risk_evaluations,
@@ -174,16 +202,31 @@ def _number(value: float | None) -> float | str | None:
     return None if value is None else to_json_number(float(value))
 
 
-def score(context: SearchContext, problem: Problem, rule: Rule) -> tuple[Assessment, float]:
+def score(context: SearchContext, problem: Problem, rule: Rule) -> tuple[Score, float]:
     """Score of the rule that a search found, and the value of the problem's objective."""
-    found = assess(
-        context.table, rule, context.dictionary, context.sensitivity, context.utility, problem.absent_policy
-    )
+    found = _score(context, problem, rule)
     if problem.objective == "max_utility":
-        return found, found.utility_average
+        return found, found.utility
     if problem.objective == "min_risk":
-        return found, found.risk_average
-    return found, found.risk_average - problem.threshold * found.utility_average
+        return found, found.risk
+    return found, found.risk - problem.threshold * found.utility
+
+
+def _score(context: SearchContext, problem: Problem, rule: Rule) -> Score:
+    table, harm, utility = context.table, context.sensitivity, context.utility
+    policy, model = problem.absent_policy, context.model
+    if context.dictionaries is None:
+        found = assess(
+            table, rule, context.dictionary, harm, utility, policy, failure=context.failure, model=model
+        )
+        risk = found.risk_average if problem.aggregate == "average" else found.risk_max
+        return Score(found, None, risk, found.utility_average)
+    in_set = assess_set(
+        table, rule, context.dictionaries, harm, utility, policy, failure=context.failure, model=model
+    )
+    view = in_set.view(problem.view)
+    risk = view.risk_average if problem.aggregate == "average" else view.risk_max
+    return Score(None, in_set, risk, in_set.assessments[0].utility_average)
 
 
 def proven(problem: Problem, objective: float) -> Bounds:
@@ -191,11 +234,15 @@ def proven(problem: Problem, objective: float) -> Bounds:
     return Bounds(-objective if problem.objective == "max_utility" else objective, 0.0)
 
 
-def shortfall_of(problem: Problem, best: float, records: int) -> Shortfall | None:
-    """By how much ``best`` misses the problem's threshold; None if ``best`` is unknown (NaN)."""
+def shortfall_of(context: SearchContext, asked: Problem, best: float, records: int) -> Shortfall | None:
+    """By how much ``best``, a utility or a risk, misses what was asked; None if ``best`` is unknown (NaN)."""
     if math.isnan(best):
         return None
-    by = problem.threshold - best if problem.objective == "min_risk" else best - problem.threshold
+    if asked.objective != "min_risk":
+        return Shortfall(best, best - asked.threshold, records)
+    by = asked.in_utility(context.utility).threshold - best
+    if asked.threshold_is_loss:
+        best = asked.threshold + by
     return Shortfall(best, by, records)
 
 
@@ -209,9 +256,3 @@ def map_of(shape: Sequence[int], risk: Floats, utility: Floats) -> RiskMap:
         for row, r, u in zip(levels, risk[chosen].tolist(), utility[chosen].tolist(), strict=True)
     )
     return RiskMap("all" if few else "frontier", len(risk), points)
-
-
-def record_rule_of(nodes: np.ndarray[Any, np.dtype[np.int64]], shape: Sequence[int]) -> RecordRule:
-    """The rule with each record at the node of its lattice that was chosen for it."""
-    steps = np.stack(np.unravel_index(nodes, tuple(shape)), axis=1)
-    return RecordRule(np.asfortranarray(steps, dtype=np.int16))

@@ -14,7 +14,8 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem, Solver
-from app.domain.search.record_level import RecordInstance, RecordPlan
+from app.domain.search.record_instance import RecordInstance
+from app.domain.search.record_level import RecordPlan
 from app.domain.search.table_level import TableBranchAndBound, TableEnumeration, TableInstance
 
 RULES_LIMIT = 2_000_000
@@ -58,25 +59,47 @@ def plan(
     """Plan a search.
 
     ``auto`` enumerates lattices of up to 2,000,000 nodes unless ``max_nodes``, the budget of branch and
-    bound in visited boxes, is smaller than that takes. Raises NotSupported if a hierarchy is no tree, or if
-    enumeration is asked of a larger lattice; InvalidInput if the absent policy refuses the data.
+    bound in visited boxes, is smaller than that takes. Raises NotSupported for table levels of a hierarchy
+    that is no tree, if enumeration is asked of a larger lattice, and if branch and bound is needed where it
+    is not proved to be exact; InvalidInput if the absent policy refuses the data.
     """
-    _check(solver, max_nodes)
+    _check(context, solver, max_nodes)
     if problem.scope == "record_level":
-        records = RecordInstance(context, problem)
-        budgeted = max_nodes is not None and max_nodes < records.n_nodes * records.n_distinct
-        return RecordPlan(records, _branches(solver, budgeted), max_nodes)
+        return _plan_records(context, problem, solver, max_nodes)
     table = TableInstance(context, problem)
-    too_many = table.scores.n_rules > RULES_LIMIT
+    n_rules = table.scores.n_rules
+    too_many = n_rules > RULES_LIMIT
     if too_many and solver == "enumeration":
         raise NotSupported(
-            f"There are {table.scores.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
+            f"There are {n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
             "Use branch_and_bound, with max_nodes if an answer with a bound is enough.",
         )
-    budgeted = max_nodes is not None and max_nodes < table.scores.n_rules
-    if _branches(solver, budgeted or too_many):
+    if _branches(solver, too_many or _is_less(max_nodes, n_rules)):
+        _require_boxes(context)
         return TableBranchAndBound(table, max_nodes)
     return TableEnumeration(table)
+
+
+def _plan_records(
+    context: SearchContext, problem: Problem, solver: Solver, max_nodes: int | None
+) -> SearchPlan:
+    records = RecordInstance(context, problem.absent_policy, problem.view)
+    if _branches(solver, _is_less(max_nodes, records.n_nodes * records.n_distinct)):
+        _require_boxes(context)
+        for hierarchy in context.table.hierarchies:
+            hierarchy.require_tree("branch_and_bound")
+        return RecordPlan(records, problem, True, max_nodes)
+    return RecordPlan(records, problem, False, max_nodes)
+
+
+def _require_boxes(context: SearchContext) -> None:
+    """Refuse branch and bound where a box's general corner may be riskier than its other nodes."""
+    if not context.harm_is_monotone:
+        raise NotSupported(
+            "branch_and_bound needs a risk that is proved never to rise under generalisation; that of the "
+            f"model {context.model.name} with these sensitivities is not.",
+            "Use enumeration, without max_nodes and on at most 2,000,000 rules.",
+        )
 
 
 def estimate(
@@ -91,7 +114,18 @@ def _branches(solver: Solver, needed: bool) -> bool:
     return solver == "branch_and_bound" or (solver == "auto" and needed)
 
 
-def _check(solver: Solver, max_nodes: int | None) -> None:
+def _is_less(max_nodes: int | None, needed: int) -> bool:
+    return max_nodes is not None and max_nodes < needed
+
+
+def _check(context: SearchContext, solver: Solver, max_nodes: int | None) -> None:
+    if context.failure is not None and not context.model.takes_failure:
+        raise InvalidInput.of(
+            "/failure",
+            "failure-without-meaning",
+            f"The risk model {context.model.name} knows no harm of failed identification.",
+            "Leave failure out, or choose model I.",
+        )
     if solver not in get_args(Solver):
         raise InvalidInput.of(
             "/solver", "unknown-choice", f"solver is not one of {', '.join(get_args(Solver))}."

@@ -33,6 +33,8 @@ from app.domain.search.walk import (
     walk_order,
 )
 
+SECONDS_PER_STATE = 3e-5
+SECONDS_PER_ROW = 1.5e-8
 RECORDS = 1
 CHOSEN = -1
 EXPONENTIAL = ("multiplicative", "multiplicative_centered")
@@ -49,7 +51,9 @@ class _Charge:
 
 
 class TableScores:
-    """Risks of the table-level rules of one instance under one absent policy.
+    """Mean risks of the table-level rules of one instance under one absent policy.
+
+    Model I without a harm of failure and without interactions, against one dictionary.
 
     Attributes
     ----------
@@ -57,18 +61,21 @@ class TableScores:
         Positions in the table of the attributes in the order of the walk, see :func:`walk_order`.
     shape
         Number of levels per attribute in that order.
-    n_absent
-        Records of the table without a consistent entity when disclosed as they are.
+    absent
+        Which distinct records of the table have no consistent entity when disclosed as they are.
     """
 
-    def __init__(self, context: SearchContext, policy: AbsentPolicy) -> None:
+    def __init__(
+        self, context: SearchContext, policy: AbsentPolicy, order: Sequence[int] | None = None
+    ) -> None:
         self._context = context
         axes = build_axes(context, "table_level")
-        self.order = walk_order(axes, range(len(axes)))
+        self.order = walk_order(axes, range(len(axes))) if order is None else list(order)
         self._axes = [axes[j] for j in self.order]
         self.shape = tuple(axis.n_levels for axis in self._axes)
         self._profiles = build_profiles(context, policy, "table_level")
         self._begin(axes, policy)
+        self._states = StateCache()
         sensitivity = context.sensitivity
         self._exponential = sensitivity.family in EXPONENTIAL
         self._charges = [
@@ -80,8 +87,9 @@ class TableScores:
     def n_rules(self) -> int:
         return math.prod(self.shape)
 
-    def work(self, seconds_per_state: float, seconds_per_row: float) -> float:
-        """Estimated seconds of the whole walk.
+    @cached_property
+    def seconds(self) -> float:
+        """Estimated time of the whole walk: rows and states.
 
         A state has at most as many rows as the first one, and as its combinations of classes times what is
         to come; how far real data stay below is taken from one path through the middle levels.
@@ -92,7 +100,7 @@ class TableScores:
             size = self._suffixes[depth].size
             share = state.n_rows / min(on_path * size, self._root.n_rows)
             rows = np.minimum(prefixes * size, self._root.n_rows) * share
-            seconds += axis.n_levels * float((rows * seconds_per_row + seconds_per_state).sum())
+            seconds += axis.n_levels * float((rows * SECONDS_PER_ROW + SECONDS_PER_STATE).sum())
             classes = np.array([float(image.n_classes) for image in axis.images])
             prefixes = np.minimum(np.multiply.outer(prefixes, classes).reshape(-1), self._root.n_rows)
             middle = (axis.n_levels - 1) // 2
@@ -119,16 +127,15 @@ class TableScores:
     def _begin(self, axes: Sequence[Axis], policy: AbsentPolicy) -> None:
         reduced, codes = self._context.table.reduced, record_codes(self._context, axes)
         counts = LinkedCounts(self._context, axes, codes)
-        absent = (counts.at([0] * len(axes)) == 0)[counts.part_of]
-        self.n_absent = int(reduced.counts[absent].sum())
-        if policy == "error" and self.n_absent:
-            raise absence_error(self.n_absent)
+        self.absent = absent = (counts.at([0] * len(axes)) == 0)[counts.part_of]
+        refuse_absent(policy, int(reduced.counts[absent].sum()))
         bounded = ~absent if policy == "zero" else np.ones(reduced.size, dtype=bool)
         columns = [reduced.inverse, self._profiles.of_record]
         keys, limit = row_keys(columns, [reduced.size, self._profiles.size], self._context.table.n_records)
         first, inverse = group(keys, limit)
         record, profile = reduced.inverse[first], self._profiles.of_record[first]
-        n_of_row = np.bincount(inverse, minlength=len(first)).astype(np.float64)
+        weights = self._context.table.weights
+        n_of_row = np.bincount(inverse, weights, minlength=len(first)).astype(np.float64)
         # A mark is a profile, split by whether generalising can only lower the record's risk.
         marks = profile * 2 + bounded[record]
         used, mark = np.unique(marks, return_inverse=True)
@@ -259,7 +266,7 @@ class TableScores:
         coarser, image = self._coarser[depth][levels[depth]], self._axes[depth].images[levels[depth]]
         suffix, columns = coarser.suffix, self._charged(state, depth, levels[depth])
         if coarser.exact and self._is_simple:
-            total = float(self._losses(columns[RECORDS:], columns[0]).sum()) / self._context.table.n_records
+            total = float(self._losses(columns[RECORDS:], columns[0]).sum()) / self._context.total_weight
             return total, total if self._bounded[0] else 0.0
         codes = suffix.codes[state.rest]
         if image.keeps_order:
@@ -270,7 +277,7 @@ class TableScores:
             rest, columns = state.rest[at][order], tuple(column[at[order]] for column in columns)
         numbers = number_of_run(pairs)
         n_classes = int(numbers[-1]) + 1 if len(numbers) else 0
-        n = self._context.table.n_records
+        n = self._context.total_weight
         if self._is_simple:
             entities, *rest_of_columns = sums(columns, numbers, n_classes)
             total = float(self._losses(rest_of_columns, entities).sum()) / n
@@ -304,29 +311,29 @@ class TableScores:
 
     # --- single rules --------------------------------------------------------------------------------
 
-    def risks_at(self, levels: Sequence[int], states: StateCache) -> tuple[float, float]:
+    def risks_at(self, levels: Sequence[int]) -> tuple[float, float]:
         """Risk of one rule (levels in the table's order) and a lower bound of it for every finer rule."""
         ordered = tuple(levels[j] for j in self.order)
-        return self._risks(self._thinned(ordered, states), ordered)
+        return self._risks(self._thinned(ordered), ordered)
 
-    def _state(self, prefix: tuple[int, ...], states: StateCache) -> State:
+    def _state(self, prefix: tuple[int, ...]) -> State:
         if not prefix:
             return self._root
-        found = states.get((*prefix, CHOSEN))
+        found = self._states.get((*prefix, CHOSEN))
         if found is None:
-            found = self._advance(self._thinned(prefix, states), len(prefix) - 1, prefix[-1])
-            states.put((*prefix, CHOSEN), found)
+            found = self._advance(self._thinned(prefix), len(prefix) - 1, prefix[-1])
+            self._states.put((*prefix, CHOSEN), found)
         return found
 
-    def _thinned(self, prefix: tuple[int, ...], states: StateCache) -> State:
+    def _thinned(self, prefix: tuple[int, ...]) -> State:
         """The state of all but the last level of a prefix, thinned for that level."""
         before, level = prefix[:-1], prefix[-1]
         if level == 0:
-            return self._state(before, states)
-        found = states.get(prefix)
+            return self._state(before)
+        found = self._states.get(prefix)
         if found is None:
-            found = thin(self._thinned((*before, level - 1), states), self._coarser[len(before)][level])
-            states.put(prefix, found)
+            found = thin(self._thinned((*before, level - 1)), self._coarser[len(before)][level])
+            self._states.put(prefix, found)
         return found
 
 
@@ -355,11 +362,12 @@ def _bytes_of(state: State) -> int:
     return state.prefix.nbytes + state.rest.nbytes + sum(column.nbytes for column in state.columns)
 
 
-def absence_error(n_absent: int) -> InvalidInput:
-    """The refusal of the absent policy ``error``."""
-    return InvalidInput.of(
-        "/absent_policy",
-        "absent-records",
-        f"{n_absent} records have no consistent entity in the dictionary, and the absent policy is error.",
-        "Complete the dictionary, or choose the policy zero or add_self.",
-    )
+def refuse_absent(policy: AbsentPolicy, n_absent: int) -> None:
+    """Refuse absent records under the policy ``error``."""
+    if policy == "error" and n_absent:
+        raise InvalidInput.of(
+            "/absent_policy",
+            "absent-records",
+            f"{n_absent} records have no consistent entity in a dictionary, and the absent policy is error.",
+            "Complete the dictionary, or choose the policy zero or add_self.",
+        )

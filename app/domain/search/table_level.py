@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cached_property
 
 import numpy as np
 
@@ -17,11 +16,9 @@ from app.domain.search.canonical import outer_sum
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Bounds, Counters, Outcome, Status, map_of, proven, score, shortfall_of
 from app.domain.search.problem import Problem
-from app.domain.search.scores import StateCache, TableScores
+from app.domain.search.rule_scores import rule_scores
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Floats, choose
 
-SECONDS_PER_STATE = 3e-5
-SECONDS_PER_ROW = 1.5e-8
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
 
@@ -35,11 +32,11 @@ class TableUtilities:
         table = context.table
         self.terms: list[Floats] = []
         for j, hierarchy in enumerate(table.hierarchies):
-            counts = np.bincount(table.codes[:, j], minlength=hierarchy.n_nodes)
-            used = np.flatnonzero(counts)
+            mass = np.bincount(table.codes[:, j], table.weights, minlength=hierarchy.n_nodes)
+            used = np.flatnonzero(mass)
             values = context.utility.values[j]
             sums = [
-                exact_sum(values[hierarchy.ancestors_at(level)[used]] * counts[used]) / table.n_records
+                exact_sum(values[hierarchy.ancestors_at(level)[used]] * mass[used]) / context.total_weight
                 for level in range(hierarchy.height + 1)
             ]
             self.terms.append(np.array(sums))
@@ -49,29 +46,32 @@ class TableUtilities:
 
 
 class TableInstance:
-    """A table-level problem's lattice as branch and bound sees it; also shared by all blocks of a plan."""
+    """A table-level problem's lattice as branch and bound sees it; also shared by all blocks of a plan.
 
-    def __init__(self, context: SearchContext, problem: Problem) -> None:
+    ``asked`` is the problem as it was put, ``problem`` the same as a floor under the utility as it is.
+    """
+
+    def __init__(self, context: SearchContext, asked: Problem) -> None:
         self.context = context
-        self.problem = problem
-        self.scores = TableScores(context, problem.absent_policy)
+        self.asked = asked
+        self.problem = asked.in_utility(context.utility)
+        self.scores = rule_scores(context, asked.absent_policy, asked.view, asked.aggregate)
         self.utilities = TableUtilities(context)
-        self._states = StateCache()
 
     @property
     def heights(self) -> Levels:
         return self.context.table.heights
 
     def risks(self, levels: Levels) -> tuple[float, float]:
-        return self.scores.risks_at(levels, self._states)
+        return self.scores.risks_at(levels)
 
     def utility(self, levels: Levels) -> float:
         return self.utilities.of(levels)
 
-    @cached_property
-    def seconds(self) -> float:
-        """Estimated time to score all rules: rows and states of the walk."""
-        return self.scores.work(SECONDS_PER_STATE, SECONDS_PER_ROW)
+    @property
+    def n_absent(self) -> int:
+        """Records without a consistent entity when disclosed as they are, in any dictionary that counts."""
+        return int(self.context.table.reduced.counts[self.scores.absent].sum())
 
 
 class TableEnumeration:
@@ -82,7 +82,7 @@ class TableEnumeration:
     def __init__(self, instance: TableInstance) -> None:
         self._instance = instance
         scores = instance.scores
-        wanted = max(1, math.ceil(instance.seconds / SECONDS_PER_BLOCK))
+        wanted = max(1, math.ceil(instance.scores.seconds / SECONDS_PER_BLOCK))
         self._depth = 0
         while (
             self._depth < len(scores.shape) - 1 and self._prefixes < STATES_TO_SPLIT * wanted and wanted > 1
@@ -97,7 +97,7 @@ class TableEnumeration:
 
     @property
     def seconds(self) -> float:
-        return self._instance.seconds
+        return self._instance.scores.seconds
 
     @property
     def n_bytes(self) -> int:
@@ -146,7 +146,7 @@ class TableBranchAndBound:
 
     @property
     def seconds(self) -> float:
-        return self._instance.seconds
+        return self._instance.scores.seconds
 
     @property
     def n_bytes(self) -> int:
@@ -182,30 +182,31 @@ def conclude(
     """The outcome of a table-level search; the rule is scored by the canonical path."""
     context, problem = instance.context, instance.problem
     rule = None if found.node is None else TableRule(found.node)
-    assessment = objective = bounds = None
+    scored = objective = bounds = None
     if rule is not None:
-        assessment, objective = score(context, problem, rule)
+        scored, objective = score(context, problem, rule)
         bounds = proven(problem, objective)
         if found.truncated:
             bounds = Bounds(found.bound, max(0.0, bounds.lower - found.bound))
     infeasible = found.code == INFEASIBLE
     n = context.table.n_records
     return Outcome(
-        problem=problem,
+        problem=instance.asked,
         solver=solver,
         status="heuristic" if found.truncated else STATUSES[found.code],
         rule=rule,
-        assessment=assessment,
+        score=scored,
         objective=objective,
         ties=ties if found.code == OPTIMAL else None,
         bounds=bounds,
-        shortfall=shortfall_of(problem, found.reach, n) if infeasible else None,
+        shortfall=shortfall_of(context, instance.asked, found.reach, n) if infeasible else None,
         prohibited_records=0,
-        absent=instance.scores.n_absent,
+        absent=instance.n_absent,
         n_rules=instance.scores.n_rules,
         counters=Counters(found.visited_nodes, found.risk_evaluations, found.utility_evaluations),
         risk_map=None
         if risk is None or utility is None
         else map_of([height + 1 for height in instance.heights], risk, utility),
         attributes=context.table.attributes,
+        not_monotone=not context.harm_is_monotone,
     )

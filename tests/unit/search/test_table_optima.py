@@ -200,16 +200,29 @@ def test_add_self_needs_comparable_identifiers():
         plan(context, Problem("min_risk", 1, absent_policy="add_self"))
 
 
-def test_hierarchies_that_are_no_trees_are_refused_by_name():
+def dag_context(code=3):
     dag = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"]})
-    table = Table(("x",), (dag,), np.array([[3]]))
+    table = Table(("x",), (dag,), np.array([[code]]))
     weights = {"x": ConstantWeight(1.0)}
-    context = SearchContext(
+    return SearchContext(
         table, Dictionary(2, ()), build_sensitivity(table, "linear", weights), build_utility(table)
     )
-    for scope in ("table_level", "record_level"):
-        with pytest.raises(NotSupported, match="tree"):
-            plan(context, Problem("min_risk", 0, scope))
+
+
+def test_table_levels_of_hierarchies_that_are_no_trees_are_refused_by_name():
+    with pytest.raises(NotSupported, match="tree"):
+        plan(dag_context(), Problem("min_risk", 0, "table_level"))
+
+
+def test_single_records_of_hierarchies_that_are_no_trees_are_enumerated():
+    outcome = answer(dag_context(), Problem("min_risk", 1, "record_level"))
+    assert (outcome.status, outcome.n_rules, outcome.ties) == ("optimal", 4, 1)
+    assert outcome.rule.codes.tolist() == [[3]]
+    assert outcome.risk == 0.5
+    top = answer(dag_context(), Problem("min_risk", 0, "record_level"))
+    assert top.rule.codes.tolist() == [[0]]
+    with pytest.raises(NotSupported, match="tree"):
+        plan(dag_context(), Problem("min_risk", 0, "record_level"), "branch_and_bound")
 
 
 @pytest.mark.parametrize(("code", "ties"), [(0, 0), (1, 0), (3, 1)])

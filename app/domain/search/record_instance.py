@@ -1,0 +1,235 @@
+"""The distinct records of a problem, and |ρ|, Φ, Ψ, risk and utility on the lattice of each.
+
+Records with the same codes and profile under every dictionary have the same lattice. Counts depend on the
+linked attributes only and are taken for all records at a time; the lattices are evaluated for as many records
+at once as fit in a block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.attackers import View
+from app.domain.distinct import group, row_keys
+from app.domain.errors import NotSupported
+from app.domain.rules import CellRule, RecordRule
+from app.domain.search.axes import Axis, Floats, Ints, Longs, build_axes
+from app.domain.search.context import SearchContext
+from app.domain.search.exposure import Disclosed, Exposure
+from app.domain.search.ladders import ladder_of
+from app.domain.search.linked_counts import record_codes
+from app.domain.search.problem import AbsentPolicy
+from app.domain.search.profiles import Profiles, build_profiles
+from app.domain.search.record_counts import RecordCounts
+from app.domain.search.scores import refuse_absent
+from app.domain.sensitivity import Sensitivity
+
+NODES_LIMIT = 2_000_000
+CELLS_AT_ONCE = 2**19
+COUNTS_BYTES = 2**28
+SECONDS_PER_CELL = 4e-8
+SECONDS_PER_OTHER_CELL = 1e-7
+SECONDS_PER_COUNT_ROW = 4e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Lattices:
+    """The lattices of some records: ``risk`` and ``utility`` (nodes, rows), and what the risk rests on."""
+
+    records: Disclosed
+    losses: tuple[Floats, ...]
+    risk: Floats
+    utility: Floats
+
+
+class RecordInstance:
+    """The distinct records of a table and their lattices, for one view of the attacker.
+
+    Attributes
+    ----------
+    of_record
+        Distinct record of each record of the table.
+    shape
+        Levels per attribute; the lattice of every record, levels above its own top repeating ⊥.
+    multiplicity, mass
+        Records, and the sum of their weights, per distinct record.
+    n_absent
+        Records without a consistent entity when disclosed as they are, in any dictionary that counts.
+    """
+
+    def __init__(self, context: SearchContext, policy: AbsentPolicy, view: View) -> None:
+        self.context = context
+        self._policy = policy
+        contexts = [attacker for attacker, _ in context.attackers(view)]
+        self.exposure = Exposure(view, context.model, tuple(q for _, q in context.attackers(view)))
+        axes = [build_axes(attacker, "record_level") for attacker in contexts]
+        self._axes = axes[0]
+        self.shape = tuple(axis.n_levels for axis in self._axes)
+        self.n_nodes = math.prod(self.shape)
+        if self.n_nodes > NODES_LIMIT:
+            raise NotSupported(
+                f"A record can be disclosed in {self.n_nodes} ways; at most {NODES_LIMIT} are searched.",
+                "Disclose fewer attributes, use fewer levels per hierarchy, or a table-level rule.",
+            )
+        profiles = [build_profiles(attacker, policy, "record_level") for attacker in contexts]
+        of_distinct = [record_codes(*pair) for pair in zip(contexts, axes, strict=True)]
+        first = self._merge(of_distinct, axes, profiles)
+        at = context.table.reduced.inverse[first]
+        self._codes = of_distinct[0][at]
+        self._counts = [
+            RecordCounts(
+                contexts[t], axes[t], profiles[t], of_distinct[t][at],
+                profiles[t].of_record[first], COUNTS_BYTES // len(contexts),
+            )
+            for t in range(len(contexts))
+        ]  # fmt: skip
+        self._groups = profiles[0].groups[profiles[0].of_record[first]]
+        self._failure_groups = profiles[0].failure_groups[profiles[0].of_record[first]]
+        self.n_absent = int(self.multiplicity[np.any([c.absent for c in self._counts], axis=0)].sum())
+        refuse_absent(policy, self.n_absent)
+
+    def _merge(
+        self, codes: Sequence[Ints], axes: Sequence[Sequence[Axis]], profiles: Sequence[Profiles]
+    ) -> Longs:
+        """Find the distinct records; returns one record of the table for each."""
+        table, inverse = self.context.table, self.context.table.reduced.inverse
+        columns: list[npt.NDArray[np.integer]] = []
+        sizes: list[int] = []
+        for of_distinct, own, profile in zip(codes, axes, profiles, strict=True):
+            columns += [*of_distinct[inverse].T, profile.of_record]
+            sizes += [*(axis.n_codes for axis in own), profile.size]
+        keys, limit = row_keys(columns, sizes, table.n_records)
+        first, self.of_record = group(keys, limit)
+        self.multiplicity = np.bincount(self.of_record, minlength=len(first))
+        self.mass = np.bincount(self.of_record, table.weights, minlength=len(first)).astype(np.float64)
+        used_and_codes = zip(table.used_nodes, table.codes[first].T, strict=True)
+        self._place = [np.searchsorted(used, column) for used, column in used_and_codes]
+        self._ladders = [
+            ladder_of(hierarchy, used, "record_level")
+            for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
+        ]
+        return first
+
+    @property
+    def n_distinct(self) -> int:
+        return len(self._codes)
+
+    @property
+    def is_chains(self) -> bool:
+        """Whether the lattices are products of chains."""
+        return all(hierarchy.is_tree for hierarchy in self.context.table.hierarchies)
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated bytes of the counts and of one evaluation."""
+        cells = max(self.n_nodes, CELLS_AT_ONCE)
+        return sum(counts.n_bytes + 5 * 8 * cells for counts in self._counts) + 5 * 8 * cells
+
+    @property
+    def rows_at_once(self) -> int:
+        """Distinct records that are evaluated at once."""
+        return max(1, CELLS_AT_ONCE // self.n_nodes)
+
+    @property
+    def rows_that_fit(self) -> int | None:
+        """Distinct records whose counts may be held at once; None if all may."""
+        limits = [counts.rows_that_fit for counts in self._counts if not counts.fits]
+        return min(limits) if limits else None
+
+    def seconds(self, walks: int) -> float:
+        """Estimated time to evaluate all lattices once, counting in so many walks."""
+        cells = self.n_distinct * self.n_nodes
+        simple = len(self._counts) == 1 and self.context.model.name == "I" and self.context.failure is None
+        per_cell = SECONDS_PER_CELL if simple else SECONDS_PER_OTHER_CELL * len(self._counts)
+        counted = sum((1 if c.fits else walks) * c.rows for c in self._counts)
+        return cells * per_cell + counted * SECONDS_PER_COUNT_ROW
+
+    def prepare(self, rows: range, visit: Callable[[], None]) -> None:
+        """Count for a range of distinct records, or for all once and for good if that fits."""
+        for counts in self._counts:
+            counts.prepare(rows, visit)
+
+    def evaluate(self, rows: Longs) -> Lattices:
+        """The lattices of some distinct records, whose counts must have been prepared."""
+        utility = np.zeros((1, len(rows)))
+        for j, axis in enumerate(self._axes):
+            utility = _spread(utility, axis.utility[:, self._codes[rows, j]])
+        phi = self._harm(self.context.sensitivity, rows, self._groups[rows])
+        psi = None
+        if self.context.failure is not None:
+            psi = self._harm(self.context.failure, rows, self._failure_groups[rows])
+        counts = tuple(counts.of(rows) for counts in self._counts)
+        records = Disclosed(counts, tuple(c.entities(rows) for c in self._counts), phi, psi)
+        losses = self.exposure.losses(records)
+        return Lattices(records, losses, self.exposure.combined(losses), utility)
+
+    def bounds(self, rows: Longs, lattices: Lattices) -> Floats:
+        """What no node below a node can fall below in risk (nodes, rows)."""
+        present = [
+            np.ones(len(rows), dtype=bool) if self._policy == "add_self" else ~counts.absent[rows]
+            for counts in self._counts
+        ]
+        return self.exposure.combined(self.exposure.bounds(lattices.records, lattices.losses, present))
+
+    def beyond_top(self, rows: Longs) -> npt.NDArray[np.bool_] | None:
+        """Nodes (nodes, rows) that repeat ⊥ above a record's own lattice; None if there are none."""
+        beyond = np.zeros((1, len(rows)), dtype=bool)
+        for j, axis in enumerate(self._axes):
+            above = np.arange(axis.n_levels)[:, None] > axis.depth[self._codes[rows, j]]
+            beyond = (beyond[:, None, :] | above[None, :, :]).reshape(-1, len(rows))
+        return beyond if beyond.any() else None
+
+    def n_own_nodes(self) -> Floats:
+        """Nodes of each distinct record's own lattice, float64 (d,)."""
+        sizes = [axis.depth[self._codes[:, j]] + 1 for j, axis in enumerate(self._axes)]
+        product: Floats = np.prod(sizes, axis=0)
+        return product
+
+    def rule_of(self, nodes: npt.NDArray[np.integer]) -> RecordRule | CellRule:
+        """The rule that discloses each record of the table (n,) as the node of its lattice."""
+        steps = np.unravel_index(nodes, self.shape)
+        if self.is_chains:
+            return RecordRule(np.asfortranarray(np.stack(steps, axis=1), dtype=np.int16))
+        columns = [
+            ladder[step, place[self.of_record]]
+            for ladder, step, place in zip(self._ladders, steps, self._place, strict=True)
+        ]
+        return CellRule(np.asfortranarray(np.stack(columns, axis=1), dtype=np.int32))
+
+    # --- harm ----------------------------------------------------------------------------------------
+
+    def _harm(self, sensitivity: Sensitivity, rows: Longs, groups: Ints) -> Floats:
+        """Φ or Ψ of some records at every node (nodes, rows)."""
+        if sensitivity.family == "constant":
+            return np.full((self.n_nodes, len(rows)), sensitivity.constant)
+        weights = np.zeros((1, len(rows)))
+        for j, (ladder, place) in enumerate(zip(self._ladders, self._place, strict=True)):
+            nodes = ladder[:, place[rows]]
+            own = sensitivity.weights(j, nodes.reshape(-1), np.tile(groups, len(nodes)))
+            weights = _spread(weights, own.reshape(nodes.shape))
+        for interaction in sensitivity.interactions:
+            together = self._disclosed_together(interaction.attributes, rows)
+            weights = weights.reshape(*self.shape, len(rows))
+            weights = weights + np.where(together, interaction.weights[groups], 0.0)
+        return sensitivity.of_sum(weights.reshape(-1)).reshape(self.n_nodes, len(rows))
+
+    def _disclosed_together(self, attributes: Sequence[int], rows: Longs) -> npt.NDArray[np.bool_]:
+        """Nodes at which none of the attributes is ⊥, broadcast over the levels of the others."""
+        together = np.ones((*(1 for _ in self.shape), len(rows)), dtype=bool)
+        for j in attributes:
+            axis = self._axes[j]
+            shown = np.arange(axis.n_levels)[:, None] < axis.depth[self._codes[rows, j]]
+            sizes = [axis.n_levels if i == j else 1 for i in range(len(self.shape))]
+            together = together & shown.reshape(*sizes, len(rows))
+        return together
+
+
+def _spread(values: Floats, terms: Floats) -> Floats:
+    """(nodes, rows) from the sums over the attributes so far and the terms (levels, rows) of the next."""
+    spread: Floats = (values[:, None, :] + terms[None, :, :]).reshape(-1, values.shape[1])
+    return spread
