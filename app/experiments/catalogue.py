@@ -8,6 +8,7 @@ from app.domain.errors import InvalidInput
 from app.experiments import (
     branch_and_bound,
     estimated_dictionary,
+    k_anonymity,
     minimal_risk,
     optimal_generalisation,
     random_releases,
@@ -17,6 +18,7 @@ from app.experiments.report import Experiment
 
 EXPERIMENTS: Final = (
     Experiment("X1", minimal_risk.run),
+    Experiment("X2", k_anonymity.run),
     Experiment("X3", estimated_dictionary.run),
     Experiment("X4", random_releases.run),
     Experiment("X5", thresholds.run),

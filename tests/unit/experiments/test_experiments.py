@@ -51,6 +51,15 @@ def test_the_correlation_of_random_releases_is_that_of_their_points(reports):
     assert told == pytest.approx(by_hand)
 
 
+@pytest.mark.spec("E-47")
+def test_the_gap_to_k_anonymity_is_reported_and_need_not_grow(reports):
+    report = reports["X2"]
+    (claim,) = [claim for claim in report.claims if "E-47" in claim.text]
+    assert claim.grade == "qualitative"
+    gaps = [risk - least for _, risk, _, least in report.tables[0].rows]
+    assert claim.holds == all(b >= a for a, b in zip(gaps, gaps[1:], strict=False))
+
+
 def test_truncated_search_is_told_with_its_excess(reports):
     rows = reports["X6"].tables[0].rows
     assert all(cut >= best - 1e-9 for _, best, _, cut, *_ in rows)
