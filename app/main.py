@@ -38,15 +38,18 @@ from app.run_process import Database, execute_claim, utc_now
 from app.services.assessments import AssessmentService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
+from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
+from app.services.measurements import MeasurementService
 from app.services.optimisations import OptimisationService
 from app.services.plans import DirectBudget
 from app.services.releases import ReleaseService
 from app.services.rules import RuleService
 from app.services.runs import RunService
 from app.services.sensitivity_profiles import SensitivityProfileService
+from app.services.sequential_disclosures import SequentialDisclosureService
 from app.services.tables import TableLoader
 from app.services.tenants import TenantService
 from app.services.uploads import UploadService
@@ -144,12 +147,15 @@ async def application(
                 datasets=DatasetService(store, loader),
                 dictionaries=DictionaryService(store, loader),
                 dictionary_sets=DictionarySetService(store),
+                dictionary_orders=DictionaryOrderService(store, loader),
                 sensitivity_profiles=SensitivityProfileService(store, loader),
                 rules=RuleService(store, loader),
                 assessments=AssessmentService(store, loader, budget),
+                measurements=MeasurementService(store, loader, budget),
                 optimisations=OptimisationService(store, loader),
                 runs=RunService(store, signals),
                 releases=ReleaseService(store, loader),
+                sequential_disclosures=SequentialDisclosureService(store, loader),
             )
             yield create_app(
                 services,

@@ -73,6 +73,25 @@ p-019,43,male,12207,Black,Bachelor
 p-020,43,female,12207,Black,High school
 """
 
+REGISTER_CSV: Final = """\
+member_id,place,race
+m-01,Tippecanoe,White
+m-02,Tippecanoe,White
+m-03,Tippecanoe,White
+m-04,Indiana,Black
+m-05,Indiana,Black
+m-06,Chicago,
+m-07,Cook,Chinese
+m-08,Illinois,Asian
+m-09,Massachusetts,White
+m-10,Cambridge,Chinese
+m-11,Middlesex,White
+m-12,New York,Black
+r-13,Tippecanoe,Asian
+r-14,Cook,White
+r-15,Northeast,
+"""
+
 HIERARCHIES: Final = _bodies(
     {
         "name": "city",
@@ -132,7 +151,13 @@ CSV_HIERARCHY_BODY: Final = _raw_body(
 
 UPLOAD_BODY: Final = _raw_body(
     "The file itself. The examples are CSV: send each under the name that it is shown with.",
-    {"text/csv": {"members": {"value": MEMBERS_CSV}, "census": {"value": CENSUS_CSV}}},
+    {
+        "text/csv": {
+            "members": {"value": MEMBERS_CSV},
+            "census": {"value": CENSUS_CSV},
+            "register": {"value": REGISTER_CSV},
+        }
+    },
     "application/gzip",
     "application/vnd.apache.parquet",
     "application/vnd.apache.arrow.stream",
@@ -213,8 +238,18 @@ DICTIONARIES: Final = _bodies(
         ],
     },
     {"name": "members-themselves", "from_dataset": "members"},
+    {
+        "name": "register",
+        "upload": "register",
+        "identifier": "member_id",
+        "links": [
+            {"attribute": "city", "column": "place", "hierarchy": "city"},
+            {"attribute": "race", "column": "race", "hierarchy": "race"},
+        ],
+    },
     census="a census: race as it is, city by zip, birth date by age",
     members_themselves="the members' own records",
+    register="a register that holds the members too, with vaguer places",
 )
 
 DICTIONARY_SETS: Final = _bodies(
@@ -233,6 +268,17 @@ DICTIONARY_SETS: Final = _bodies(
     any_attacker="one of the two, who knows which",
 )
 
+DICTIONARY_ORDERS: Final[Examples] = {
+    "register": {
+        "summary": "a register that holds all members, vaguer",
+        "value": {"dataset": "members", "smaller": "members-themselves", "larger": "register"},
+    },
+    "census": {
+        "summary": "a census whose people have other identifiers",
+        "value": {"dataset": "members", "smaller": "members-themselves", "larger": "census"},
+    },
+}
+
 SENSITIVITY_PROFILES: Final = _bodies(
     {
         "name": "members-harm",
@@ -245,7 +291,36 @@ SENSITIVITY_PROFILES: Final = _bodies(
             "income": {"leaves": 0.75},
         },
     },
+    {
+        "name": "members-harm-together",
+        "dataset": "members",
+        "family": "interactions",
+        "attributes": {
+            "city": {"leaves": 0.3},
+            "race": {"leaves": 0.4},
+            "birth_date": {"leaves": 0.5},
+            "income": {"leaves": 0.75},
+        },
+        "interactions": {
+            "sets": [
+                {"attributes": ["city", "birth_date"], "weight": 0.5},
+                {"attributes": ["city", "birth_date", "income"], "weight": 1},
+            ]
+        },
+        "normalisation": {"rule": "at_most", "total": 1.5, "mode": "rescale"},
+        "unit": "days of trouble",
+        "viewpoint": "data_subject",
+    },
+    {
+        "name": "members-suspicion",
+        "dataset": "members",
+        "family": "constant",
+        "constant": 0.1,
+        "viewpoint": "organisation",
+    },
     members_harm="a weight per attribute, less for less exact values",
+    members_harm_together="values that do more harm together than apart, and nobody above a total",
+    members_suspicion="the same harm for every record: for Ψ, where the attacker names the wrong person",
 )
 
 RULES: Final = _bodies(
@@ -261,12 +336,45 @@ RULES: Final = _bodies(
             "kind": "record_level",
             "records": [
                 {"entity": "m-08", "levels": {"city": 4, "race": 2}},
-                {"row": 12, "levels": {"city": 2}},
+                {"row": 12, "levels": {"city": 2}, "values": {"race": None}},
+            ],
+        },
+    },
+    {
+        "name": "fewer-places",
+        "dataset": "members",
+        "rule": {"kind": "generalisation", "values": {"city": {"Gary": "Indiana", "Albany": "Northeast"}}},
+    },
+    {
+        "name": "careful",
+        "dataset": "members",
+        "rule": {
+            "kind": "conditional",
+            "statements": [
+                {"kind": "hide", "attribute": "income", "unless": "income < 100000"},
+                {
+                    "kind": "generalise",
+                    "attribute": "city",
+                    "unless": "member_id != 'm-08' and (race = 'White' or race = 'Black')",
+                    "to": {"kind": "level", "level": 2},
+                },
+                {
+                    "kind": "generalise",
+                    "attribute": "birth_date",
+                    "unless": {
+                        "op": ">=",
+                        "left": {"attr": "birth_date"},
+                        "right": {"const": "1971-01-01"},
+                    },
+                    "to": {"kind": "value", "value": "1970"},
+                },
             ],
         },
     },
     proposal="counties, years of birth, incomes by ten thousand",
     exceptions="two records that need more care than the others",
+    fewer_places="two places that are too small to be named",
+    careful="withhold and generalise where conditions are not true",
 )
 
 _QUESTION: Final = {"dataset": "members", "dictionary": "census", "sensitivity": "members-harm"}
@@ -292,6 +400,37 @@ OPTIMISATIONS: Final = _bodies(
     },
     members_optimum="least risk with at least 6 of 13 levels kept on average",
 )
+
+SEQUENTIAL_DISCLOSURES: Final = _bodies(
+    {"name": "enquiries", **_QUESTION}, enquiries="records that are given away one after another"
+)
+
+BATCHES: Final[Examples] = {
+    "optimal": {
+        "summary": "each record at its best levels",
+        "value": {
+            "records": [
+                {"values": {"city": "Gary", "race": "Black", "birth_date": "1971-02-14", "income": "39000"}},
+                {"values": {"city": "Chicago", "race": "White", "birth_date": "1978-07-04"}, "weight": 2},
+            ],
+            "rule": {"kind": "optimal", "utility_floor": 6},
+        },
+    },
+    "modal": {
+        "summary": "the levels that were best most often so far",
+        "value": {
+            "records": [{"values": {"city": "Boston", "race": "White", "birth_date": "1970-06-25"}}],
+            "rule": {"kind": "modal", "utility_floor": 6},
+        },
+    },
+    "levels": {
+        "summary": "levels of your choice",
+        "value": {
+            "records": [{"values": {"city": "Albany", "race": "Black", "birth_date": "1976-04-18"}}],
+            "rule": {"kind": "levels", "levels": {"city": 1, "birth_date": 1}},
+        },
+    },
+}
 
 RELEASES: Final = _bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},

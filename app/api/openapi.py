@@ -47,6 +47,12 @@ TAGS: Final = [
     {"name": "optimisations", "description": "The question which rule is best."},
     {"name": "runs", "description": "The work on optimisations and large assessments."},
     {"name": "releases", "description": "The table that leaves the house."},
+    {"name": "catalogue", "description": "What can be measured and chosen, with what it is worth."},
+    {"name": "measurements", "description": "Further questions about a rule, each by its own measure."},
+    {
+        "name": "sequential disclosures",
+        "description": "Records that are released one after another, with the risk of all so far.",
+    },
     {"name": "access", "description": "Tenants and API keys."},
     {"name": CLEAN_UP, "description": "Deleting, in the order in which nothing is in use any more."},
     {"name": "operation", "description": "Whether the service lives and can work."},

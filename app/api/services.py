@@ -10,13 +10,16 @@ from fastapi import Depends, Request
 from app.services.assessments import AssessmentService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
+from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
 from app.services.hierarchies import HierarchyService
+from app.services.measurements import MeasurementService
 from app.services.optimisations import OptimisationService
 from app.services.releases import ReleaseService
 from app.services.rules import RuleService
 from app.services.runs import RunService
 from app.services.sensitivity_profiles import SensitivityProfileService
+from app.services.sequential_disclosures import SequentialDisclosureService
 from app.services.tenants import TenantService
 from app.services.uploads import UploadService
 
@@ -31,12 +34,15 @@ class Services:
     datasets: DatasetService
     dictionaries: DictionaryService
     dictionary_sets: DictionarySetService
+    dictionary_orders: DictionaryOrderService
     sensitivity_profiles: SensitivityProfileService
     rules: RuleService
     assessments: AssessmentService
+    measurements: MeasurementService
     optimisations: OptimisationService
     runs: RunService
     releases: ReleaseService
+    sequential_disclosures: SequentialDisclosureService
 
 
 def _services(request: Request) -> Services:

@@ -45,7 +45,10 @@ class Kind(StrEnum):
     ASSESSMENT = "assessment"
     OPTIMISATION = "optimisation"
     FRONTIER = "frontier"
+    MEASUREMENT = "measurement"
     RELEASE = "release"
+    SEQUENTIAL_DISCLOSURE = "sequential_disclosure"
+    DISCLOSURE_STEP = "disclosure_step"
 
 
 @dataclass(frozen=True)

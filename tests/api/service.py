@@ -21,9 +21,12 @@ from app.services.assessment_work import AssessmentPreparation
 from app.services.assessments import AssessmentService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
+from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
+from app.services.measurement_work import MeasurementPreparation
+from app.services.measurements import MeasurementService
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.optimisations import OptimisationService
 from app.services.plans import DirectBudget
@@ -34,6 +37,7 @@ from app.services.rules import RuleService
 from app.services.run_execution import RunExecution
 from app.services.runs import RunService
 from app.services.sensitivity_profiles import SensitivityProfileService
+from app.services.sequential_disclosures import SequentialDisclosureService
 from app.services.tables import TableLoader
 from app.services.tenants import CreateApiKey, TenantService
 from app.services.uploads import UploadService
@@ -88,6 +92,7 @@ class Api:
         if claim is not None:
             prepare = {
                 Kind.ASSESSMENT: AssessmentPreparation(self.store, self.loader),
+                Kind.MEASUREMENT: MeasurementPreparation(self.store, self.loader),
                 Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
             }
             await RunExecution(self.store, prepare).execute(claim, lambda progress: None)
@@ -108,12 +113,15 @@ def build_api(
         datasets=DatasetService(store, loader),
         dictionaries=DictionaryService(store, loader),
         dictionary_sets=DictionarySetService(store),
+        dictionary_orders=DictionaryOrderService(store, loader),
         sensitivity_profiles=SensitivityProfileService(store, loader),
         rules=RuleService(store, loader),
         assessments=AssessmentService(store, loader, DirectBudget()),
+        measurements=MeasurementService(store, loader, DirectBudget()),
         optimisations=OptimisationService(store, loader),
         runs=RunService(store, InstantSignals()),
         releases=ReleaseService(store, loader),
+        sequential_disclosures=SequentialDisclosureService(store, loader),
     )
     metrics, log = CollectorRegistry(), io.StringIO()
     app = create_app(

@@ -7,15 +7,19 @@ from fastapi import APIRouter
 from app.api.routers import (
     access,
     assessments,
+    catalogue,
     datasets,
     dictionaries,
+    dictionary_orders,
     dictionary_sets,
     hierarchies,
+    measurements,
     optimisations,
     releases,
     rules,
     runs,
     sensitivity_profiles,
+    sequential_disclosures,
     uploads,
 )
 
@@ -30,6 +34,8 @@ _COLLECTIONS: Final = (
     assessments.COLLECTION,
     optimisations.COLLECTION,
     releases.COLLECTION,
+    measurements.COLLECTION,
+    sequential_disclosures.COLLECTION,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -40,12 +46,16 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     datasets.router,
     dictionaries.router,
     dictionary_sets.router,
+    dictionary_orders.router,
     sensitivity_profiles.router,
     rules.router,
     assessments.router,
     optimisations.router,
     runs.router,
     releases.router,
+    catalogue.router,
+    measurements.router,
+    sequential_disclosures.router,
     access.router,
     # What is built on others goes first, for nothing in use can be deleted.
     *(collection.clean_up_router() for collection in reversed(_COLLECTIONS)),

@@ -1,0 +1,95 @@
+"""Sequential disclosures over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Path, Response
+
+from app.api import examples
+from app.api.authentication import AnyKey, Assessor
+from app.api.routers.answers import MADE, PREFIX, problems
+from app.api.routers.collection import Collection
+from app.api.schemas.common import Ref, shown
+from app.api.schemas.sequential_disclosures import (
+    AppendedBatch,
+    JudgedRecord,
+    NewBatch,
+    NewSequentialDisclosure,
+    Running,
+    SequentialDisclosure,
+    SequentialDisclosureSummary,
+)
+from app.api.services import UseCases
+from app.services.resources import Scope
+
+COLLECTION = Collection(
+    path="/sequential-disclosures",
+    noun="sequential disclosure",
+    plural="sequential disclosures",
+    answer=SequentialDisclosureSummary,
+    service=lambda services: services.sequential_disclosures,
+    example="enquiries",
+    delete_examples=("enquiries",),
+    write_scope=Scope.ASSESS,
+)
+
+DisclosureRef = Annotated[Ref, Path(openapi_examples=examples.names("enquiries"))]
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=201, responses=MADE | problems("not-found"))
+async def create_sequential_disclosure(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewSequentialDisclosure, Body(openapi_examples=examples.SEQUENTIAL_DISCLOSURES)],
+) -> SequentialDisclosure:
+    """Begin a sequential disclosure.
+
+    For records that are released one after another: each batch is judged as it comes, and the risk of all
+    so far is kept exactly. Needs the scope `assess`.
+    """
+    created = await services.sequential_disclosures.create(actor, body.request())
+    view = await services.sequential_disclosures.view(actor, created.resource.id)
+    response.status_code = 201 if created.created else 200
+    response.headers["Location"] = f"{PREFIX}/sequential-disclosures/{created.resource.id}"
+    return shown(SequentialDisclosure, view.resource, running=view.running)
+
+
+@router.post("/{ref}/batches", status_code=201, responses=problems("invalid-input", "not-found", "conflict"))
+async def append_batch(
+    actor: Assessor,
+    services: UseCases,
+    ref: DisclosureRef,
+    body: Annotated[NewBatch, Body(openapi_examples=examples.BATCHES)],
+) -> AppendedBatch:
+    """Append records.
+
+    Judges the records at chosen levels, at the best ones for a utility floor, or at those that were best
+    most often so far (`modal`), and adds them to the running risk. An infinite loss is never lost. The
+    values are not stored. Send an `Idempotency-Key`, so that a repeated request appends nothing twice.
+    Needs the scope `assess`.
+    """
+    appended = await services.sequential_disclosures.append(actor, ref, body.request())
+    return AppendedBatch(
+        step=appended.step,
+        records=[JudgedRecord.model_validate(record) for record in appended.records],
+        running=Running.model_validate(appended.running),
+    )
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_sequential_disclosure(
+    actor: AnyKey, services: UseCases, ref: DisclosureRef
+) -> SequentialDisclosure:
+    """Get a sequential disclosure.
+
+    With the running figures of all records so far.
+    """
+    view = await services.sequential_disclosures.view(actor, ref)
+    return shown(SequentialDisclosure, view.resource, running=view.running)

@@ -1,0 +1,175 @@
+"""Sequential disclosures: records released batch by batch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource, Text
+from app.api.schemas.scoring import ScoringFields, ShownScoring
+from app.services import disclosure_batches as batches
+from app.services.disclosure_batches import MOST_RECORDS, BatchRule
+from app.services.sequential_disclosures import AppendRecords, CreateSequentialDisclosure
+
+Floor = Annotated[
+    float,
+    Field(ge=0, le=1e12, allow_inf_nan=False, description="Least utility of each record.", examples=[6.0]),
+]
+
+
+class NewSequentialDisclosure(ScoringFields):
+    """What every batch will be judged by."""
+
+    name: Name
+    dataset: Annotated[
+        Ref,
+        Field(description="Dataset whose attributes and hierarchies the records have.", examples=["members"]),
+    ]
+    dictionary: Annotated[Ref, Field(description="What the attacker has.", examples=["census"])]
+    sensitivity: Annotated[
+        Ref,
+        Field(
+            description="What harm disclosure does, with the same weights for everybody.",
+            examples=["members-harm"],
+        ),
+    ]
+
+    def request(self) -> CreateSequentialDisclosure:
+        """The value that the use case takes."""
+        return CreateSequentialDisclosure(
+            self.name, self.dataset, self.dictionary, self.sensitivity, self.failure, self.options()
+        )
+
+
+class ChosenLevels(Request):
+    """The same levels for every record."""
+
+    kind: Annotated[Literal["levels"], Field(description="How levels are chosen.")]
+    levels: Annotated[
+        dict[Text, Annotated[int, Field(ge=0, le=1000)]],
+        Field(
+            max_length=10_000,
+            description="Level per attribute; 0 (as is) where none is named.",
+            examples=[{"city": 1}],
+        ),
+    ]
+
+    def rule(self) -> BatchRule:
+        """The value that the use case takes."""
+        return batches.ChosenLevels(self.levels)
+
+
+class OptimalLevels(Request):
+    """For each record the levels of least risk at a utility floor."""
+
+    kind: Annotated[Literal["optimal"], Field(description="How levels are chosen.")]
+    utility_floor: Floor
+
+    def rule(self) -> BatchRule:
+        """The value that the use case takes."""
+        return batches.OptimalLevels(self.utility_floor)
+
+
+class ModalLevels(Request):
+    """The levels that were optimal most often so far at a utility floor."""
+
+    kind: Annotated[Literal["modal"], Field(description="How levels are chosen.")]
+    utility_floor: Floor
+
+    def rule(self) -> BatchRule:
+        """The value that the use case takes."""
+        return batches.ModalLevels(self.utility_floor)
+
+
+class NewRecord(Request):
+    """A record to disclose. Its values are judged and not stored."""
+
+    values: Annotated[
+        dict[Text, Text | None],
+        Field(
+            max_length=10_000,
+            description="Attribute → value; null or left out where missing.",
+            examples=[{"race": "White"}],
+        ),
+    ]
+    entity: Annotated[
+        Text | None, Field(description="Its identifier; every record of a batch has one or none.")
+    ] = None
+    weight: Annotated[
+        float, Field(ge=0, le=1e12, allow_inf_nan=False, description="How much it counts in the averages.")
+    ] = 1.0
+
+
+class NewBatch(Request):
+    """Records to disclose now."""
+
+    records: Annotated[
+        list[NewRecord], Field(min_length=1, max_length=MOST_RECORDS, description="The records.")
+    ]
+    rule: Annotated[
+        ChosenLevels | OptimalLevels | ModalLevels,
+        Field(discriminator="kind", description="How the levels are chosen."),
+    ]
+
+    def request(self) -> AppendRecords:
+        """The value that the use case takes."""
+        records = tuple(batches.NewRecord(r.values, r.entity, r.weight) for r in self.records)
+        return AppendRecords(records, self.rule.rule())
+
+
+class Running(Answer):
+    """All records so far."""
+
+    step: Annotated[Count, Field(description="Batches so far.", examples=[1])]
+    records: Annotated[Count, Field(description="Records so far.", examples=[2])]
+    risk_average: Annotated[
+        Number | None,
+        Field(
+            description='Weighted mean loss, exact; "inf" from the first infinite loss on.', examples=[0.5]
+        ),
+    ]
+    risk_max: Annotated[Number | None, Field(description="Greatest loss so far.", examples=[1.0])]
+    infinite: Annotated[Count, Field(description="Infinite losses so far.", examples=[0])]
+    utility_average: Annotated[Number | None, Field(description="Weighted mean utility.", examples=[9.5])]
+    utility_min: Annotated[Number | None, Field(description="Least utility so far.", examples=[9.0])]
+
+
+class JudgedRecord(Answer):
+    """A record as it was judged."""
+
+    entity: Annotated[str | None, Field(max_length=1000, description="Its identifier.")]
+    levels: Annotated[dict[str, int], Field(description="Levels that were chosen.", examples=[{"city": 1}])]
+    count: Annotated[Count, Field(description="Consistent entities of the dictionary.", examples=[7])]
+    probability: Annotated[Number, Field(description="Probability of identification.", examples=[0.142857])]
+    phi: Annotated[Number, Field(description="Harm if it is identified.", examples=[1.5])]
+    loss: Annotated[Number, Field(description="Expected harm.", examples=[0.2])]
+    utility: Annotated[Number, Field(description="Its utility.", examples=[9.0])]
+
+
+class AppendedBatch(Answer):
+    """A batch that was appended."""
+
+    step: Annotated[Count, Field(description="Number of the batch.", examples=[1])]
+    records: Annotated[
+        list[JudgedRecord], Field(max_length=MOST_RECORDS, description="The records in their order.")
+    ]
+    running: Annotated[Running, Field(description="All records so far.")]
+
+
+class SequentialDisclosureSummary(Resource, ShownScoring):
+    """A sequential disclosure without its running figures."""
+
+    dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
+    dictionary: Annotated[
+        str, Field(max_length=100, description="Name of the dictionary.", examples=["census"])
+    ]
+    sensitivity: Annotated[
+        str, Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"])
+    ]
+
+
+class SequentialDisclosure(SequentialDisclosureSummary):
+    """A sequential disclosure with its running figures."""
+
+    running: Annotated[Running, Field(description="All records so far.")]
