@@ -361,8 +361,7 @@ def _score(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _
 
 def _mass(weights: Floats, rows: _Disclosed) -> Floats:
     """Sum of the record weights per distinct row."""
-    sums: Floats = np.bincount(rows.row_of_record, weights, minlength=len(rows.records))
-    return sums
+    return np.bincount(rows.row_of_record, weights, minlength=len(rows.records)).astype(np.float64)
 
 
 def _classes(scored: _Scored, table: Table) -> DistinctRows:

@@ -35,7 +35,8 @@ def mean(values: Floats, records: Longs | Floats) -> float:
     anything.
     """
     held = records > 0
-    return exact_sum(values[held] * records[held]) / exact_sum(records[held])
+    total = exact_sum(records[held]) if records.dtype.kind == "f" else int(records.sum())
+    return exact_sum(values[held] * records[held]) / total
 
 
 def quantiles(
