@@ -20,7 +20,7 @@ COLLECTION = Collection(
     answer=SensitivityProfile,
     service=lambda services: services.sensitivity_profiles,
     example="members-harm",
-    delete_examples=("members-harm",),
+    delete_examples=("members-harm", "members-harm-together", "members-suspicion"),
 )
 
 router = COLLECTION.router()
@@ -36,7 +36,10 @@ async def create_sensitivity_profile(
     """Create a sensitivity profile.
 
     How much harm the disclosure of each value does: weights per attribute, of values or nodes, and a
-    family that joins them to one number. Weights may be "inf". Needs the scope `data:write`.
+    family that joins them to one number. Weights may be "inf". Entities and groups may have weights of
+    their own, sets of attributes may weigh more together, and everybody's weights may be normalised. A
+    profile serves as the harm of success (`sensitivity`) or of failure (`failure`) of the attacker. Needs
+    the scope `data:write`.
     """
     return made(
         SensitivityProfile,
