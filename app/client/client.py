@@ -17,6 +17,7 @@ from app.client.resources import (
     Optimisations,
     Releases,
     Runs,
+    SequentialDisclosures,
     Uploads,
     json_object,
 )
@@ -57,6 +58,7 @@ class Client:
         self.measurements = Measurements(self._http, "/measurements")
         self.optimisations = Optimisations(self._http, "/optimisations")
         self.releases = Releases(self._http, "/releases")
+        self.sequential_disclosures = SequentialDisclosures(self._http, "/sequential-disclosures")
         self.runs = Runs(self._http)
 
     def catalogue(self) -> Json:

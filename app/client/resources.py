@@ -124,6 +124,20 @@ class Optimisations(Collection):
         return Run.from_document(json_object(self._http.post(self._path, json=body)))
 
 
+class SequentialDisclosures(Collection):
+    """Records that are released one after another."""
+
+    def append(self, ref: str, records: Sequence[Json], rule: Json, idempotency_key: str) -> Json:
+        """Judge a batch and add it; the same key again adds nothing and answers the same."""
+        return json_object(
+            self._http.post(
+                f"{self._path}/{ref}/batches",
+                json={"records": list(records), "rule": rule},
+                headers={"Idempotency-Key": idempotency_key},
+            )
+        )
+
+
 class Releases(Collection):
     """Disclosed tables."""
 

@@ -137,3 +137,19 @@ def test_comments_and_several_data_lines_of_an_event_stream_are_understood():
     lines = [": ping", "", "id: 4", "event: state", 'data: {"state":', 'data: "running"}', "", "id: 5"]
     events = list(_parse_events(lines))
     assert [(e.number, e.type, e.data) for e in events] == [("4", "state", {"state": "running"})]
+
+
+def test_a_batch_is_appended_under_its_key():
+    seen = []
+
+    def handler(request):
+        seen.append((request.url.path, request.headers["idempotency-key"], json.loads(request.content)))
+        return httpx.Response(201, json={"step": 1, "records": [], "running": {}})
+
+    with client_of(handler) as client:
+        appended = client.sequential_disclosures.append(
+            "enquiries", [{"values": {"city": "Gary"}}], {"kind": "levels", "levels": {}}, "key-1"
+        )
+    assert appended["step"] == 1
+    body = {"records": [{"values": {"city": "Gary"}}], "rule": {"kind": "levels", "levels": {}}}
+    assert seen == [("/v1/sequential-disclosures/enquiries/batches", "key-1", body)]
