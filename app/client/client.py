@@ -11,6 +11,7 @@ from app.client.resources import (
     Assessments,
     Collection,
     Datasets,
+    DictionarySets,
     Hierarchies,
     Json,
     Measurements,
@@ -51,7 +52,7 @@ class Client:
         self.uploads = Uploads(self._http, "/uploads")
         self.datasets = Datasets(self._http, "/datasets")
         self.dictionaries = Collection(self._http, "/dictionaries")
-        self.dictionary_sets = Collection(self._http, "/dictionary-sets")
+        self.dictionary_sets = DictionarySets(self._http, "/dictionary-sets")
         self.sensitivity_profiles = Collection(self._http, "/sensitivity-profiles")
         self.rules = Collection(self._http, "/rules")
         self.assessments = Assessments(self._http, "/assessments")

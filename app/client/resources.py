@@ -96,6 +96,15 @@ class Datasets(Collection):
         return json_object(self._http.get(f"{self._path}/{ref}/profile"))
 
 
+class DictionarySets(Collection):
+    """Sets of dictionaries of which the attacker has one."""
+
+    def compare(self, dataset: str, smaller: str, larger: str) -> Json:
+        """Whether a dictionary's entities are all in another one, as precisely or vaguer."""
+        body = {"dataset": dataset, "smaller": smaller, "larger": larger}
+        return json_object(self._http.post("/dictionary-orders", json=body))
+
+
 class Assessments(Collection):
     """Scores of rules."""
 

@@ -23,6 +23,7 @@ COLLECTION = Collection(
     delete_examples=(
         "census",
         "members-themselves",
+        "register",
     ),
 )
 

@@ -37,7 +37,7 @@ COLLECTION = Collection(
     answer=Upload,
     service=lambda services: services.uploads,
     example="members",
-    delete_examples=("members", "members-by-form", "census"),
+    delete_examples=("members", "members-by-form", "census", "register"),
 )
 
 UploadRef = Annotated[Ref, Path(openapi_examples=examples.names("members"))]

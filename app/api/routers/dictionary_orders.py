@@ -1,0 +1,34 @@
+"""The order of dictionaries over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+
+from app.api import examples
+from app.api.authentication import Assessor
+from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routes import Route
+from app.api.schemas.dictionary_orders import DictionaryOrder, NewDictionaryOrder
+from app.api.services import UseCases
+
+router = APIRouter(
+    prefix=f"{PREFIX}/dictionary-orders", tags=["dictionary sets"], route_class=Route, responses=COMMON
+)
+
+
+@router.post("", responses=problems("not-found", "too-large", "unsupported-media-type"))
+async def compare_dictionaries(
+    actor: Assessor,
+    services: UseCases,
+    body: Annotated[NewDictionaryOrder, Body(openapi_examples=examples.DICTIONARY_ORDERS)],
+) -> DictionaryOrder:
+    """Compare two dictionaries.
+
+    Whether every entity of the smaller one is in the larger one too, with the same or more general values;
+    if not, the first entity that breaks it. Where it holds, the risk under the smaller one can be an upper
+    bound of the risk under the larger: an assessment with `bounds` says whether it is. Nothing is stored.
+    Needs the scope `assess`.
+    """
+    return DictionaryOrder.model_validate(await services.dictionary_orders.compare(actor, body.request()))
