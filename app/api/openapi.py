@@ -42,7 +42,7 @@ TAGS: Final = [
     {"name": "dictionaries", "description": "What an attacker can look up."},
     {"name": "dictionary sets", "description": "What an attacker may have, where one does not know which."},
     {"name": "sensitivity profiles", "description": "How much harm the disclosure of each value does."},
-    {"name": "rules", "description": "Which level of each attribute is shown of whom."},
+    {"name": "rules", "description": "What is shown of whom."},
     {"name": "assessments", "description": "The score of one rule: risk, utility, anonymity."},
     {"name": "optimisations", "description": "The question which rule is best."},
     {"name": "runs", "description": "The work on optimisations and large assessments."},

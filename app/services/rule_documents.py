@@ -1,7 +1,9 @@
 """Rules as stored documents, and back.
 
 A table-level document has a level per attribute. A record-level one has the levels of all records in one
-compressed column-major block, and their hash, which stands for them wherever the document is hashed.
+compressed column-major block, and their hash, which stands for them wherever the document is hashed. One of
+cells has the disclosed nodes in the same way, and the definition that they follow from, if it can be stated
+anew for other tables: the definition belongs to the rule's meaning, so that it is hashed, too.
 Identity and suppression are table-level rules like any other: equal meaning, equal hash.
 """
 
@@ -16,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import InvalidInput
-from app.domain.rules import RecordRule, Rule, TableRule
+from app.domain.rules import CellRule, RecordRule, Rule, TableRule
 from app.domain.tables import Table
 from app.services.fingerprints import resource_sha256
 from app.services.references import document_of, reference
@@ -24,22 +26,28 @@ from app.services.resources import JsonObject, Kind, NewResource, Stored
 
 TABLE_LEVEL: Final = "table_level"
 RECORD_LEVEL: Final = "record_level"
+CELLS: Final = "cells"
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
     """The rule as plain JSON, without the dataset that it is for."""
     if isinstance(rule, TableRule):
         return {"kind": TABLE_LEVEL, "levels": dict(zip(attributes, rule.levels, strict=True))}
-    steps = rule.steps.astype("<i2")
-    packed = steps.astype("|i1") if steps.max() < 128 else steps
+    if isinstance(rule, CellRule):
+        return {
+            "kind": CELLS,
+            "attributes": list(attributes),
+            "rows": len(rule.codes),
+            "records": None,
+            "definition": None,
+            **_block("codes", rule.codes.astype("<i4")),
+        }
     return {
         "kind": RECORD_LEVEL,
         "attributes": list(attributes),
-        "rows": len(steps),
-        "records": int(steps.any(axis=1).sum()),
-        "steps_sha256": hashlib.sha256(steps.tobytes("F")).hexdigest(),
-        "steps_type": packed.dtype.str,
-        "steps": base64.b64encode(zlib.compress(packed.tobytes("F"))).decode("ascii"),
+        "rows": len(rule.steps),
+        "records": int(rule.steps.any(axis=1).sum()),
+        **_block("steps", rule.steps.astype("<i2")),
     }
 
 
@@ -47,13 +55,17 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
     """The rule of a document, for the table that it was made for."""
     if document["kind"] == TABLE_LEVEL:
         return TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
-    return RecordRule(_steps_of(document))
+    if document["kind"] == CELLS:
+        return CellRule(_matrix_of(document, "codes").astype(np.int32, order="F"))
+    return RecordRule(_matrix_of(document, "steps").astype(np.int16, order="F"))
 
 
 def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     """The hash of the rule's meaning for a dataset, whether it is stored or not."""
     if document["kind"] == TABLE_LEVEL:
         meaning: JsonObject = {"levels": document["levels"]}
+    elif document["kind"] == CELLS:
+        meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
     else:
         meaning = {key: document[key] for key in ("attributes", "rows", "steps_sha256")}
     return resource_sha256(Kind.RULE, meaning, {"dataset": dataset_sha256})
@@ -103,8 +115,18 @@ def require_rule_of(rule: Stored, dataset: Stored) -> JsonObject:
     return document
 
 
-def _steps_of(document: JsonObject) -> npt.NDArray[np.int16]:
-    raw = zlib.decompress(base64.b64decode(document["steps"]))
-    flat: npt.NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(document["steps_type"]))
-    shape = (document["rows"], len(document["attributes"]))
-    return np.asfortranarray(flat.reshape(shape, order="F"), dtype=np.int16)
+def _block(name: str, numbers: npt.NDArray[np.signedinteger[Any]]) -> JsonObject:
+    """Numbers ≥ 0 (n, m) in as few bytes as hold them, and the hash of them as they are given."""
+    greatest = int(numbers.max())
+    packed = numbers.astype("|i1" if greatest < 2**7 else "<i2" if greatest < 2**15 else "<i4")
+    return {
+        f"{name}_sha256": hashlib.sha256(numbers.tobytes("F")).hexdigest(),
+        f"{name}_type": packed.dtype.str,
+        name: base64.b64encode(zlib.compress(packed.tobytes("F"))).decode("ascii"),
+    }
+
+
+def _matrix_of(document: JsonObject, name: str) -> npt.NDArray[Any]:
+    raw = zlib.decompress(base64.b64decode(document[name]))
+    flat: npt.NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(document[f"{name}_type"]))
+    return flat.reshape((document["rows"], len(document["attributes"])), order="F")

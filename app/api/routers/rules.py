@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Body, Response
+from fastapi import Body, Path, Response
 
 from app.api import examples
-from app.api.authentication import DataWriter
-from app.api.routers.answers import MADE, made, problems
+from app.api.authentication import AnyKey, DataWriter
+from app.api.routers.answers import MADE, PREFIX, problems
 from app.api.routers.collection import Collection
+from app.api.schemas.common import Ref, shown
 from app.api.schemas.rules import NewRule, Rule
 from app.api.services import UseCases
 
@@ -23,6 +24,8 @@ COLLECTION = Collection(
     delete_examples=(
         "proposal",
         "exceptions",
+        "fewer-places",
+        "careful",
         "members-optimum",
     ),
 )
@@ -39,11 +42,29 @@ async def create_rule(
 ) -> Rule:
     """Create a disclosure rule.
 
-    Which level of each attribute is shown: of all records alike, or record by record. Needs the scope
-    `data:write`.
+    What is shown of whom: the same level of all records, other values in the whole table, levels or values
+    record by record, or what conditions say. Needs the scope `data:write`; conditions ask the data a
+    question and need `data:read`, too.
     """
-    return made(Rule, "/rules", await services.rules.create(actor, body.request()), response)
+    created = await services.rules.create(actor, body.request())
+    response.status_code = 201 if created.created else 200
+    response.headers["Location"] = f"{PREFIX}/rules/{created.resource.id}"
+    return shown(Rule, created.resource, definition=services.rules.definition(actor, created.resource))
 
 
 COLLECTION.add_list(router)
-COLLECTION.add_get(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_rule(
+    actor: AnyKey,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=examples.names("proposal", "careful"))],
+) -> Rule:
+    """Get a rule.
+
+    The rule of this id or name. Without the scope `data:read` its definition is left out: conditions may name
+    values.
+    """
+    rule = await services.rules.get(actor, ref)
+    return shown(Rule, rule, definition=services.rules.definition(actor, rule))

@@ -1,15 +1,17 @@
-"""Disclosure rules: which level of each attribute is shown of whom."""
+"""Disclosure rules: what is shown of whom."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Column, Count, Name, Ref, Request, Resource, Text
-from app.services import rules
-from app.services.rules import CreateRule, RuleDefinition
+from app.api.schemas.conditions import Statement
+from app.services import rule_definitions, rules
+from app.services.rule_definitions import RuleDefinition
+from app.services.rules import CreateRule
 
 Level = Annotated[int, Field(strict=True, ge=0, le=1000)]
 Levels = Annotated[
@@ -58,12 +60,51 @@ class TableLevel(Request):
         return rules.TableLevelDefinition(self.levels)
 
 
+ShownValue = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is withheld.")]
+ShownValues = Annotated[
+    dict[Text, ShownValue],
+    Field(
+        max_length=1_000_000,
+        description="Original value → value shown, one above it in the hierarchy or null. Values that are "
+        "not named stay.",
+        examples=[{"Gary": "Indiana", "Albany": None}],
+    ),
+]
+
+
+class Generalisation(Request):
+    """Some values are shown as one of their ancestors, in the whole table."""
+
+    kind: Annotated[Literal["generalisation"], Field(description="Kind of rule.")]
+    values: Annotated[
+        dict[Text, ShownValues],
+        Field(
+            max_length=10_000,
+            description="Attribute → {original value: value shown}.",
+            examples=[{"city": {"Gary": "Indiana"}}],
+        ),
+    ]
+
+    def definition(self) -> RuleDefinition:
+        """The value that the use case takes."""
+        return rule_definitions.GeneralisationDefinition(self.values)
+
+
 class RecordLevels(Request):
-    """The levels of one record, named by its entity or by its row."""
+    """What is shown of one record, named by its entity or by its row."""
 
     entity: Annotated[str | None, Field(max_length=1000, description="Entity id.", examples=["m-03"])] = None
     row: Annotated[int | None, Field(ge=1, le=2**31, description="Row number, from 1.", examples=[3])] = None
-    levels: Levels
+    levels: Levels = {}  # noqa: RUF012 - pydantic copies it
+    values: Annotated[
+        dict[Text, ShownValue],
+        Field(
+            max_length=10_000,
+            description="Attribute → value shown: the record's own, one above it in the hierarchy, or null "
+            "for withheld. An attribute has a level or a value.",
+            examples=[{"race": "Asian"}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
@@ -73,18 +114,42 @@ class RecordLevels(Request):
 
 
 class RecordLevel(Request):
-    """Levels per record; records that are not named are shown as they are."""
+    """Levels or values per record; records that are not named are shown as they are."""
 
     kind: Annotated[Literal["record_level"], Field(description="Kind of rule.")]
     records: Annotated[list[RecordLevels], Field(max_length=100_000, description="The records.")]
 
     def definition(self) -> RuleDefinition:
         """The value that the use case takes."""
-        records = (rules.RecordLevels(r.levels, r.entity, r.row) for r in self.records)
+        records = (rules.RecordLevels(r.levels, r.entity, r.row, r.values) for r in self.records)
         return rules.RecordLevelDefinition(tuple(records))
 
 
-Definition = Annotated[Identity | Suppression | TableLevel | RecordLevel, Field(discriminator="kind")]
+class Conditional(Request):
+    """Statements that hide or generalise an attribute of every record unless a condition is true of it."""
+
+    kind: Annotated[Literal["conditional"], Field(description="Kind of rule.")]
+    statements: Annotated[
+        list[Statement],
+        Field(
+            min_length=1,
+            max_length=1000,
+            description="In any order: all conditions are judged on the original table, and where several "
+            "statements affect a cell, the least value above all that they ask for is shown.",
+        ),
+    ]
+
+    def definition(self) -> RuleDefinition:
+        """The value that the use case takes; InvalidInput for conditions that cannot be read."""
+        documents = [statement.model_dump(mode="json") for statement in self.statements]
+        statements = rule_definitions.statements_of(documents, "/rule/statements")
+        return rule_definitions.ConditionalDefinition(statements)
+
+
+Definition = Annotated[
+    Identity | Suppression | TableLevel | Generalisation | RecordLevel | Conditional,
+    Field(discriminator="kind"),
+]
 
 
 class NewRule(Request):
@@ -106,9 +171,24 @@ class Rule(Resource):
     kind: Annotated[str, Field(max_length=40, description="Kind of rule.", examples=["table_level"])]
     levels: Annotated[
         dict[str, Count] | None,
-        Field(description="Attribute → level; null for record-level rules.", examples=[{"city": 1}]),
+        Field(
+            description="Attribute → level; null for rules that are not one level per attribute.",
+            examples=[{"city": 1}],
+        ),
     ]
     records: Annotated[
         Count | None,
-        Field(description="Records with levels of their own; null for table rules.", examples=[2]),
+        Field(
+            description="Records with levels or values of their own, or that the rule changes; null for "
+            "rules of one level per attribute.",
+            examples=[2],
+        ),
     ]
+    definition: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="Of conditional rules and generalisations, how they were defined; every statement "
+            "also has its condition as text (`unless_text`) and the number of records that it affects "
+            "(`affected`). Null for other rules, in lists, and without data:read.",
+        ),
+    ] = None

@@ -5,10 +5,21 @@ import json
 import numpy as np
 import pytest
 
+from app.domain.condition_text import parse_condition
+from app.domain.condition_truth import Column
+from app.domain.conditional_rules import Generalise, Hide, ToEntities, ToLevel, ToRows, ToValue
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from app.domain.rules import RecordRule, TableRule
+from app.domain.rules import CellRule, RecordRule, TableRule
+from app.domain.tables import Table
 from app.services.resources import Actor, Kind, Scope
-from app.services.rule_documents import require_rule_of, rule_document, rule_of
+from app.services.rule_building import apply_definition, define_rule
+from app.services.rule_definitions import (
+    ConditionalDefinition,
+    GeneralisationDefinition,
+    definition_document,
+    definition_of,
+)
+from app.services.rule_documents import require_rule_of, rule_document, rule_of, rule_sha256
 from app.services.rules import (
     CreateRule,
     IdentityDefinition,
@@ -19,7 +30,7 @@ from app.services.rules import (
     TableLevelDefinition,
 )
 from tests.unit.services.memory_store import MemoryStore
-from tests.unit.services.scoring_world import World, make_world, members
+from tests.unit.services.scoring_world import CITY, RACE, World, make_world, members
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +102,85 @@ def test_record_levels_above_a_byte_survive_too() -> None:
     steps = np.array([[0, 300], [127, 128]], dtype=np.int16)
     back = rule_of(rule_document(RecordRule(steps), ("a", "b")), members())
     assert back.steps.tolist() == steps.tolist()
+
+
+@pytest.mark.parametrize("greatest", [1, 200, 70_000])
+def test_disclosed_nodes_survive_whatever_their_number(greatest: int) -> None:
+    codes = np.array([[0, greatest], [1, 0]], dtype=np.int32)
+    document = rule_document(CellRule(codes), ("a", "b"))
+    back = rule_of(json.loads(json.dumps(document)), members())
+    assert isinstance(back, CellRule)
+    assert back.codes.tolist() == codes.tolist()
+    assert back.codes.dtype == np.int32
+    other = rule_document(CellRule(codes + 1), ("a", "b"))
+    assert rule_sha256(other, "d") != rule_sha256(document, "d")
+
+
+async def test_values_by_record_make_a_rule_of_cells(rules: RuleService, actor: Actor) -> None:
+    records = (
+        RecordLevels({"race": 1}, entity="m-2", values={"city": "Indiana"}),
+        RecordLevels({"city": 1}, row=4),
+    )
+    made = await rules.create(actor, CreateRule("own", "members", RecordLevelDefinition(records)))
+    assert made.resource.summary == {
+        "dataset": "members",
+        "kind": "record_level",
+        "levels": None,
+        "records": 2,
+    }
+    rule = rule_of(json.loads(json.dumps(made.resource.document)), members())
+    labels = [[CITY.labels[city], RACE.labels[race]] for city, race in rule.codes.tolist()]
+    assert labels == [
+        ["Lafayette", "White"],
+        ["Indiana", "any race"],
+        ["Chicago", "White"],
+        ["Indiana", "any race"],
+    ]
+
+
+async def test_equal_values_defined_differently_mean_different_rules(
+    rules: RuleService, actor: Actor
+) -> None:
+    """What a rule says of the next delivery belongs to its meaning."""
+    one = GeneralisationDefinition({"city": {"Muncie": "Indiana"}})
+    two = GeneralisationDefinition({"city": {"Muncie": "Indiana"}, "race": {}})
+    first = await rules.create(actor, CreateRule("one", "members", one))
+    second = await rules.create(actor, CreateRule("two", "members", two))
+    assert first.resource.sha256 != second.resource.sha256
+    assert first.resource.summary["records"] == 1
+    assert rules.definition(actor, first.resource) == {
+        "kind": "generalisation",
+        "values": {"city": {"Muncie": "Indiana"}},
+    }
+
+
+def test_a_definition_is_stated_anew_for_the_next_delivery() -> None:
+    before = members()
+    columns = {"city": Column("text", (None, *CITY.labels[1:]), before.codes[:, 0])}
+    statement = Generalise("city", parse_condition("city = 'Chicago'"), ToLevel(1))
+    definition = ConditionalDefinition((statement,))
+    document = json.loads(json.dumps(define_rule(definition, before, columns)))
+    assert document["affected"] == [3]
+    again = definition_of(document["definition"])
+    assert again == definition
+    after = Table(before.attributes, before.hierarchies, before.codes[::-1])
+    columns = {"city": Column("text", (None, *CITY.labels[1:]), after.codes[:, 0])}
+    rule = apply_definition(again, after, columns)
+    assert rule.codes.tolist() == rule_of(document, before).codes[::-1].tolist()
+
+
+@pytest.mark.parametrize(
+    "to",
+    [ToLevel(2), ToValue(None), ToEntities({"m-1": "Indiana", "m-2": None}), ToRows({1: "Indiana", 2: None})],
+)
+def test_statements_survive_their_plain_form(to) -> None:
+    definition = ConditionalDefinition(
+        (
+            Generalise("city", parse_condition("race = 'White' or \"a b\" < 0.5"), to),
+            Hide("race", parse_condition("1 < 2")),
+        )
+    )
+    assert definition_of(json.loads(json.dumps(definition_document(definition)))) == definition
 
 
 @pytest.mark.parametrize(

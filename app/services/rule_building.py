@@ -1,0 +1,246 @@
+"""From a rule's definition to the rule for one table, every offender named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from app.domain.condition_truth import Column
+from app.domain.conditional_rules import conditional_rule
+from app.domain.disclosed_values import (
+    Ancestors,
+    generalisation,
+    not_above,
+    pointer_step,
+    unknown_attribute,
+    unknown_value,
+)
+from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies import UNKNOWN
+from app.domain.rules import CellRule, RecordRule, Rule, apply, identity, record_rule, suppression, table_rule
+from app.domain.tables import Table
+from app.services.resources import JsonObject
+from app.services.rule_definitions import (
+    ConditionalDefinition,
+    GeneralisationDefinition,
+    IdentityDefinition,
+    RecordLevelDefinition,
+    RecordLevels,
+    RuleDefinition,
+    SuppressionDefinition,
+    TableLevelDefinition,
+    definition_document,
+)
+from app.services.rule_documents import rule_document
+
+FAULTS_SHOWN: Final = 50
+
+
+def define_rule(
+    definition: RuleDefinition, table: Table, columns: Mapping[str, Column] | None = None
+) -> JsonObject:
+    """The document of the rule for this table; InvalidInput with every offender, pointers into /rule.
+
+    ``columns`` are those that conditions read.
+    """
+    match definition:
+        case IdentityDefinition():
+            return rule_document(identity(table.n_attributes), table.attributes)
+        case SuppressionDefinition(attributes):
+            return rule_document(_suppression(attributes, table), table.attributes)
+        case TableLevelDefinition(levels):
+            return rule_document(table_rule(table, levels, "/rule/levels"), table.attributes)
+        case RecordLevelDefinition(records):
+            document = rule_document(_record_rule(records, table), table.attributes)
+            return document | {"records": len(records)} if document["records"] is None else document
+        case GeneralisationDefinition(values):
+            rule, affected = generalisation(table, values, "/rule/values"), None
+        case ConditionalDefinition(statements):
+            found = conditional_rule(table, statements, columns or {}, "/rule/statements")
+            rule, affected = found.rule, list(found.affected)
+    return rule_document(rule, table.attributes) | {
+        "records": int((rule.codes != table.codes).any(axis=1).sum()),
+        "definition": definition_document(definition),
+        "affected": affected,
+    }
+
+
+def apply_definition(
+    definition: GeneralisationDefinition | ConditionalDefinition,
+    table: Table,
+    columns: Mapping[str, Column],
+    pointer: str = "",
+) -> CellRule:
+    """A stored rule's definition stated anew for another table, such as the next delivery.
+
+    ``columns`` are those of that table which conditions read. InvalidInput where the definition does not fit
+    it, such as an affected record that has no value; ``pointer`` is where the definition is.
+    """
+    if isinstance(definition, GeneralisationDefinition):
+        return generalisation(table, definition.values, f"{pointer}/values")
+    return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule
+
+
+def _suppression(attributes: Sequence[str], table: Table) -> Rule:
+    faults = [
+        unknown_attribute(f"/rule/attributes/{i}", attribute, table)
+        for i, attribute in enumerate(attributes)
+        if attribute not in table.attributes
+    ]
+    if faults:
+        raise InvalidInput(faults)
+    return suppression(table, attributes)
+
+
+def _record_rule(records: Sequence[RecordLevels], table: Table) -> Rule:
+    """Steps per record; where records name values, these are put over what the steps disclose."""
+    steps = np.zeros((table.n_records, table.n_attributes), dtype=np.int16, order="F")
+    rows = _RowFinder(table)
+    values = _ValueFinder(table)
+    faults: list[Fault] = []
+    for i, record in enumerate(records):
+        pointer = f"/rule/records/{i}"
+        found = rows.find(record, pointer)
+        own = [found] if isinstance(found, Fault) else []
+        own += _faults_of_levels(record.levels, table, f"{pointer}/levels")
+        if isinstance(found, int):
+            own += values.find(record, found, f"{pointer}/values")
+            if not own:
+                for attribute, level in record.levels.items():
+                    steps[found, table.attributes.index(attribute)] = level
+        faults += own
+        if len(faults) >= FAULTS_SHOWN:
+            break
+    if faults:
+        raise InvalidInput(faults[:FAULTS_SHOWN])
+    return values.over(record_rule(table, steps, "/rule/records"))
+
+
+class _ValueFinder:
+    """Finds the nodes that records name by their values, and puts them over a rule."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._nodes: dict[tuple[int, int], int] = {}
+        self._ancestors: dict[str, Ancestors] = {}
+
+    def find(self, record: RecordLevels, row: int, pointer: str) -> list[Fault]:
+        """Keep the nodes of the record's values, or say what is wrong with them."""
+        faults = []
+        for attribute, value in (record.values or {}).items():
+            place = f"{pointer}/{pointer_step(attribute)}"
+            found = self._node(attribute, value, row, place)
+            if attribute in record.levels:
+                found = Fault(
+                    place,
+                    "level-and-value",
+                    f"Attribute {attribute!r} has a level and a value.",
+                    "Give one of them.",
+                )
+            if isinstance(found, Fault):
+                faults.append(found)
+            else:
+                self._nodes[row, self._table.attributes.index(attribute)] = found
+        return faults
+
+    def _node(self, attribute: str, value: str | None, row: int, pointer: str) -> int | Fault:
+        table = self._table
+        if attribute not in table.attributes:
+            return unknown_attribute(pointer, attribute, table)
+        j = table.attributes.index(attribute)
+        ancestors = self._ancestors.setdefault(attribute, Ancestors(table.hierarchies[j]))
+        if not ancestors.knows(value):
+            return unknown_value(pointer, attribute, str(value))
+        node = ancestors.of(int(table.codes[row, j]), value)
+        return not_above(pointer, attribute, str(value), "the original") if node == UNKNOWN else node
+
+    def over(self, rule: RecordRule) -> Rule:
+        """The rule itself where no record names a value."""
+        if not self._nodes:
+            return rule
+        codes = apply(rule, self._table).copy(order="F")
+        for (row, j), node in self._nodes.items():
+            codes[row, j] = node
+        return CellRule(codes)
+
+
+class _RowFinder:
+    """Finds the row of a record, and refuses one that was named before."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._named_at: dict[int, str] = {}
+
+    def find(self, record: RecordLevels, pointer: str) -> int | Fault:
+        row = self._row(record, pointer)
+        if isinstance(row, int):
+            earlier = self._named_at.setdefault(row, pointer)
+            if earlier != pointer:
+                return Fault(
+                    pointer,
+                    "duplicate-record",
+                    f"The record is named at {earlier} already.",
+                    "Name every record once, with all its levels.",
+                )
+        return row
+
+    def _row(self, record: RecordLevels, pointer: str) -> int | Fault:
+        if (record.entity is None) == (record.row is None):
+            return Fault(
+                pointer,
+                "exactly-one",
+                "A record is named by exactly one of entity and row.",
+                "Give its entity id, or its row number from 1.",
+            )
+        if record.row is not None:
+            if 1 <= record.row <= self._table.n_records:
+                return record.row - 1
+            return Fault(
+                f"{pointer}/row",
+                "out-of-range",
+                f"Row {record.row} is outside 1..{self._table.n_records}.",
+                "Rows are numbered from 1 in the order of the upload.",
+            )
+        if self._table.entity_ids is None:
+            return Fault(
+                f"{pointer}/entity",
+                "no-identifier",
+                "The dataset has no identifier, so that entities have no names.",
+                "Name records by their row number, or declare an identifier in the dataset's schema.",
+            )
+        found = self._row_of_entity.get(str(record.entity))
+        if found is None:
+            return Fault(
+                f"{pointer}/entity",
+                "unknown-entity",
+                f"No record of the dataset has the entity id {record.entity!r}.",
+                "Give an id as it stands in the dataset's identifier column.",
+            )
+        return found
+
+    @cached_property
+    def _row_of_entity(self) -> dict[str, int]:
+        ids = self._table.entity_ids
+        return {} if ids is None else {str(entity): row for row, entity in enumerate(ids.tolist())}
+
+
+def _faults_of_levels(levels: Mapping[str, int], table: Table, pointer: str) -> list[Fault]:
+    faults = []
+    for attribute, level in levels.items():
+        if attribute not in table.attributes:
+            faults.append(unknown_attribute(f"{pointer}/{attribute}", attribute, table))
+            continue
+        height = table.heights[table.attributes.index(attribute)]
+        if not 0 <= level <= height:
+            faults.append(
+                Fault(
+                    f"{pointer}/{attribute}",
+                    "level-out-of-range",
+                    f"Level {level} of attribute {attribute!r} is outside 0..{height}.",
+                    f"Choose 0 (as it is) to {height} (withheld).",
+                )
+            )
+    return faults
