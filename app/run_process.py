@@ -13,6 +13,7 @@ from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation
+from app.services.measurement_work import MeasurementPreparation
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.resources import Claim, Kind
 from app.services.run_execution import Prepare, Report, RunExecution
@@ -45,6 +46,7 @@ async def _execute(database: Database, claim: Claim, report: Report) -> None:
         loader = TableLoader(store, database.table_cache_bytes)
         prepare: dict[Kind, Prepare] = {
             Kind.ASSESSMENT: AssessmentPreparation(store, loader),
+            Kind.MEASUREMENT: MeasurementPreparation(store, loader),
             Kind.OPTIMISATION: OptimisationPreparation(store, loader),
         }
         await RunExecution(store, prepare).execute(claim, report)

@@ -8,16 +8,63 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-BY_MEASURE: Final[Mapping[str, Mapping[str, Any]]] = {
-    "anonymity": {
-        "summary": "do the members hide among each other?",
-        "value": {
-            "name": "proposal-anonymity",
-            "dataset": "members",
-            "rule": "proposal",
-            "measure": {"kind": "anonymity", "k": 2},
-        },
-    },
+Example = Mapping[str, Any]
+
+_RULE: Final = {"dataset": "members", "rule": "proposal"}
+_SCORED: Final = {**_RULE, "dictionary": "census", "sensitivity": "members-harm"}
+
+
+def _example(summary: str, name: str, of: Mapping[str, Any], **measure: object) -> Example:
+    return {"summary": summary, "value": {"name": name, **of, "measure": measure}}
+
+
+BY_MEASURE: Final[Mapping[str, Example]] = {
+    "anonymity": _example(
+        "do the members hide among each other?", "proposal-anonymity", _RULE, kind="anonymity", k=2
+    ),
+    "risk_attribution": _example(
+        "which attribute carries how much of the risk?",
+        "proposal-attribution",
+        _SCORED,
+        kind="risk_attribution",
+    ),
+    "riskiest_records": _example(
+        "whose records are at risk, and why?", "proposal-riskiest", _SCORED, kind="riskiest_records", top=3
+    ),
+    "cheapest_generalisation": _example(
+        "which single step lowers the risk most?",
+        "proposal-next-step",
+        _SCORED,
+        kind="cheapest_generalisation",
+    ),
+    "rule_reuse": _example(
+        "does the rule fit the next delivery as well?",
+        "proposal-reuse",
+        _SCORED,
+        kind="rule_reuse",
+        next_dataset="members",
+    ),
+    "risk_given_releases": _example(
+        "what if the attacker holds what was released before?",
+        "proposal-after-release",
+        _SCORED,
+        kind="risk_given_releases",
+    ),
+    "record_linkage": _example(
+        "what if the attacker first links the release with the members' list?",
+        "proposal-linkage",
+        _SCORED,
+        kind="record_linkage",
+        auxiliary="members-themselves",
+        probability_correct=0.8,
+    ),
+    "independence_estimate": _example(
+        "how far off is it to take the attributes for independent?",
+        "members-independence",
+        _SCORED,
+        kind="independence_estimate",
+        clusters=[["city", "race"]],
+    ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""
 
@@ -29,13 +76,5 @@ NAMES: Final = tuple(MEASUREMENTS)
 RUN_NAME: Final = "proposal-anonymity-by-run"
 
 RUNS: Final = {
-    RUN_NAME: {
-        "summary": "the same in the background, with another k",
-        "value": {
-            "name": RUN_NAME,
-            "dataset": "members",
-            "rule": "proposal",
-            "measure": {"kind": "anonymity", "k": 3},
-        },
-    }
+    RUN_NAME: dict(_example("in the background, with another k", RUN_NAME, _RULE, kind="anonymity", k=3))
 }

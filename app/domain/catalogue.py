@@ -59,6 +59,9 @@ SEARCHES: Final = (
     ),
 )
 
+_COMMON_WEIGHTS: Final = ("attributes", "normalisation", "allow_positive_top")
+_COMMON_UTILITY: Final = ("weights", "round_before_constraint", "display_rounding")
+
 RISK_MODELS: Final = (
     Choice("I", "Harm times the probability of identification: Φ / |ρ|", "DIS 4.4.2; BKA 3.2"),
     Choice("II", "Probability of identification alone: 1 / |ρ|", "DIS 4.4.2"),
@@ -82,31 +85,31 @@ RISK_MODELS: Final = (
 
 SENSITIVITY_FAMILIES: Final = (
     Choice(
-        "linear", "Φ1: the weights of disclosed values add up", "BKA 3.3, DIS 2.4.3", fields=("attributes",)
+        "linear", "Φ1: the weights of disclosed values add up", "BKA 3.3, DIS 2.4.3", fields=_COMMON_WEIGHTS
     ),
     Choice(
         "linear_personal",
         "Φ2: as Φ1, with weights of entities or groups",
         "BKA 3.3, DIS 2.4.3",
-        fields=("attributes", "overrides"),
+        fields=(*_COMMON_WEIGHTS, "overrides"),
     ),
     Choice(
         "interactions",
         "Φ3: sets of attributes weigh more together than apart",
         "BKA 3.3, DIS 2.4.3",
-        fields=("attributes", "interactions", "overrides"),
+        fields=(*_COMMON_WEIGHTS, "interactions", "overrides"),
     ),
     Choice(
         "multiplicative",
         "Φ4: exp of the sum of weights; a record withheld altogether still counts 1 (E-6)",
         "BKA 8, DIS 3.2",
-        fields=("attributes", "overrides"),
+        fields=(*_COMMON_WEIGHTS, "overrides"),
     ),
     Choice(
         "multiplicative_centered",
         "Φ4 − 1: a record withheld altogether counts 0",
         "BKA 8, DIS 3.2 (E-6)",
-        fields=("attributes", "overrides"),
+        fields=(*_COMMON_WEIGHTS, "overrides"),
     ),
     Choice("constant", "The same for every record: what k-anonymity assumes", "BKA 5", fields=("constant",)),
 )
@@ -116,20 +119,31 @@ UTILITY_MODELS: Final = (
         "depth_sum",
         "Depth of the disclosed values in their hierarchies, added up",
         "BKA 7.2, DIS 3.2",
-        fields=("weights",),
-    ),
-    Choice("inverse_leaves", "1 / leaves below the disclosed value, added up", "DIS 4.4.1"),
-    Choice("log_leaves", "ln(all leaves / leaves below), added up", "DIS 4.4.1"),
-    Choice(
-        "info_loss_xt", "Information loss of Xiao and Tao; kept information is its complement", "DIS 4.4.1"
+        fields=_COMMON_UTILITY,
     ),
     Choice(
-        "info_loss_lm", "Information loss of Iyengar; kept information is its complement", "DIS 4.4.1 (E-16)"
+        "inverse_leaves",
+        "1 / leaves below the disclosed value, added up",
+        "DIS 4.4.1",
+        fields=_COMMON_UTILITY,
+    ),
+    Choice("log_leaves", "ln(all leaves / leaves below), added up", "DIS 4.4.1", fields=_COMMON_UTILITY),
+    Choice(
+        "info_loss_xt",
+        "Information loss of Xiao and Tao; what counts is how much less it is than that of full suppression",
+        "DIS 4.4.1 (D-11)",
+        fields=_COMMON_UTILITY,
+    ),
+    Choice(
+        "info_loss_lm",
+        "Information loss of Iyengar; what counts is how much less it is than that of full suppression",
+        "DIS 4.4.1 (D-11, E-16)",
+        fields=_COMMON_UTILITY,
     ),
     Choice(
         "custom",
         "A value of your own for every node",
         "Decision-theoretic framework, section 9",
-        fields=("values",),
+        fields=("values", *_COMMON_UTILITY),
     ),
 )

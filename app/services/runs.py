@@ -48,7 +48,7 @@ class RunService:
         async with self._store.work(actor.tenant) as work:
             with contextlib.suppress(NotFound):
                 return await work.runs.get(ref)
-            for kind in (Kind.OPTIMISATION, Kind.ASSESSMENT):
+            for kind in (Kind.OPTIMISATION, Kind.ASSESSMENT, Kind.MEASUREMENT):
                 with contextlib.suppress(NotFound):
                     resource = await work.resources.get(kind, ref)
                     latest, _ = await work.runs.list(

@@ -19,9 +19,11 @@ RESOURCES = (
     "uploads",
     "datasets",
     "dictionaries",
+    "dictionary-sets",
     "sensitivity-profiles",
     "rules",
     "assessments",
+    "measurements",
     "optimisations",
     "releases",
 )

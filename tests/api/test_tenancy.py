@@ -22,10 +22,13 @@ REFERRING = {
     "create_dataset",
     "create_dictionary",
     "create_dictionary_set",
+    "compare_dictionaries",
     "create_sensitivity_profile",
     "create_rule",
     "create_assessment",
     "create_assessment_run",
+    "create_measurement",
+    "create_measurement_run",
     "create_optimisation",
     "create_release",
 }
@@ -47,8 +50,8 @@ async def known(api, client: httpx.AsyncClient) -> dict[str, dict[str, str]]:
         if response.status_code == 202:
             body = response.json()
             found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]
-            kind = {"optimisation": "optimisations", "assessment": "assessments"}[body["resource"]["kind"]]
-            found.setdefault(kind, {})[body["resource"]["name"]] = body["resource"]["id"]
+            collection = f"{body['resource']['kind']}s"
+            found.setdefault(collection, {})[body["resource"]["name"]] = body["resource"]["id"]
     return found
 
 

@@ -30,21 +30,21 @@ _SENT: Final[Mapping[Any, Any]] = {
 _ANSWERED: Final[Mapping[Any, Any]] = {float: Number}
 
 
-def request_of(parameters: type, name: str, kind: str) -> Model:
+def request_of(parameters: type, name: str, kind: str, title: str) -> Model:
     """The body that asks for something: the field ``kind``, then those of the parameters' dataclass."""
     derive = _Derivation(name, Request, _SENT)
     asked = (Literal[kind], Field(description="What is asked for."))
-    return derive.model(parameters, name, {"kind": asked})
+    return derive.model(parameters, name, {"kind": asked}, title)
 
 
-def answer_of(result: type, name: str, kind: str, version: int) -> Model:
+def answer_of(result: type, name: str, kind: str, title: str, version: int) -> Model:
     """The body that answers: ``kind`` and ``version`` of what was computed, then the result's fields."""
     derive = _Derivation(name, Answer, _ANSWERED)
     said = {
         "kind": (Literal[kind], Field(description="What was computed.")),
         "version": (Literal[version], Field(description="Version of its meaning.")),
     }
-    return derive.model(result, name, said)
+    return derive.model(result, name, said, title)
 
 
 def one_of(models: tuple[Model, ...]) -> Any:  # noqa: ANN401 - an annotation
@@ -63,13 +63,14 @@ class _Derivation:
         self._plain = plain
         self._made: dict[type, Model] = {}
 
-    def model(self, source: type, name: str, first: Mapping[str, Any]) -> Model:
-        """The model of a dataclass, with further fields before its own."""
+    def model(self, source: type, name: str, first: Mapping[str, Any], title: str = "") -> Model:
+        """The model of a dataclass, with further fields before its own and a title before its docstring."""
         hints = get_type_hints(source, include_extras=True)
         fields: dict[str, Any] = dict(first)
         for field in dataclasses.fields(source):
             fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
-        return create_model(name, __base__=self._base, __doc__=source.__doc__, **fields)
+        said = "\n\n".join(filter(None, [title and f"{title}.", source.__doc__]))
+        return create_model(name, __base__=self._base, __doc__=said, **fields)
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401
         if self._base is Answer:

@@ -10,6 +10,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 from app.domain.measures.anonymity import ANONYMITY
+from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
 from app.domain.measures.entry import Measure
+from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE
+from app.domain.measures.record_linkage import RECORD_LINKAGE
+from app.domain.measures.risk_attribution import RISK_ATTRIBUTION
+from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES
+from app.domain.measures.riskiest_records import RISKIEST_RECORDS
+from app.domain.measures.rule_reuse import RULE_REUSE
 
-MEASURES: Final[tuple[Measure[Any, Any], ...]] = (ANONYMITY,)
+MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
+    ANONYMITY,
+    RISK_ATTRIBUTION,
+    RISKIEST_RECORDS,
+    CHEAPEST_GENERALISATION,
+    RULE_REUSE,
+    RISK_GIVEN_RELEASES,
+    RECORD_LINKAGE,
+    INDEPENDENCE_ESTIMATE,
+)

@@ -1,0 +1,96 @@
+"""Measurements over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Path, Query, Response
+
+from app.api import examples, measurement_examples
+from app.api.authentication import AnyKey, Assessor
+from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started
+from app.api.routers.collection import Collection
+from app.api.schemas.assessments import PlanAnswer
+from app.api.schemas.common import Ref, shown
+from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
+from app.api.schemas.runs import Run
+from app.api.services import UseCases
+from app.services.measurements import MeasurementView
+from app.services.resources import Scope
+
+COLLECTION = Collection(
+    path="/measurements",
+    noun="measurement",
+    plural="measurements",
+    answer=MeasurementSummary,
+    service=lambda services: services.measurements,
+    example=measurement_examples.NAMES[0],
+    delete_examples=(*measurement_examples.NAMES, *measurement_examples.RUNS),
+    write_scope=Scope.ASSESS,
+)
+
+router = COLLECTION.router()
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
+)
+async def create_measurement(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.MEASUREMENTS)],
+    dry_run: Annotated[
+        bool, Query(description="Only estimate: cost, route, and what is missing or not supported.")
+    ] = False,
+) -> Measurement | PlanAnswer:
+    """Compute a measure.
+
+    One measure of the catalogue, for a dataset and whatever else the measure needs. Work that is too large
+    for a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a
+    run; a measure that does not cover the case is refused with `not-supported` and the reason. With
+    `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope `assess`.
+    """
+    if dry_run:
+        response.status_code = 200
+        return PlanAnswer.of(await services.measurements.plan(actor, body.request()))
+    created = await services.measurements.create(actor, body.request())
+    response.status_code = 201 if created.created else 200
+    response.headers["Location"] = f"{PREFIX}/measurements/{created.view.resource.id}"
+    return _shown(created.view)
+
+
+@router.post("/runs", status_code=202, responses=QUEUED)
+async def create_measurement_run(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.RUNS)],
+) -> Run:
+    """Compute a measure in the background.
+
+    Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
+    """
+    return run_started(await services.measurements.create_run(actor, body.request()), response)
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_measurement(
+    actor: AnyKey,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=examples.names(*measurement_examples.NAMES))],
+) -> Measurement:
+    """Get a measurement.
+
+    With its result, which is null while a run is at work on it.
+    """
+    return _shown(await services.measurements.view(actor, ref))
+
+
+def _shown(view: MeasurementView) -> Measurement:
+    return shown(Measurement, view.resource, parameters=view.parameters, result=view.result)

@@ -1,0 +1,117 @@
+"""The catalogue: what can be measured and chosen, made of what the rooms that do the work accept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import Field, create_model
+
+from app.api.schemas.common import Answer, Request
+from app.api.schemas.measurements import REQUESTS, RESULTS
+from app.api.schemas.optimisations import NewOptimisation
+from app.api.schemas.scoring import CustomRiskModel
+from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
+from app.api.schemas.utility import CustomUtility
+from app.domain import catalogue
+from app.domain.catalogue import Choice
+from app.domain.measures.catalogue import MEASURES
+from app.domain.measures.entry import Guarantee, Measure, Need
+
+JsonSchema = Annotated[dict[str, Any], Field(description="As JSON Schema (2020-12).")]
+
+
+class CatalogueEntry(Answer):
+    """One thing that can be chosen, and what there is to know for the choice."""
+
+    name: Annotated[
+        str, Field(max_length=100, description="The word for it in requests.", examples=["anonymity"])
+    ]
+    version: Annotated[int, Field(description="Grows when a correction changes its meaning.", examples=[1])]
+    title: Annotated[
+        str, Field(max_length=200, description="What it is.", examples=["k-anonymity in both readings"])
+    ]
+    source: Annotated[
+        str, Field(max_length=400, description="Where its definition is from.", examples=["BKA 5; DIS 2.6"])
+    ]
+    guarantee: Annotated[
+        Guarantee,
+        Field(
+            description="What a result is worth at best: `exact`; a `bound` that the truth does not exceed; "
+            "`statistical`, with its standard error; `heuristic`, a best effort.",
+            examples=["exact"],
+        ),
+    ]
+    needs: Annotated[
+        list[Need],
+        Field(
+            description="What a request must name, `comparable_ids`: identifiers that dataset and dictionary "
+            "share, or `trees`: that no value has several parents.",
+            examples=[["rule"]],
+        ),
+    ]
+    parameters: Annotated[JsonSchema, Field(description="The parameters that it takes, as JSON Schema.")]
+
+
+class CatalogueMeasure(CatalogueEntry):
+    """A measure: `parameters` describes the object `measure` of a request."""
+
+    result: Annotated[JsonSchema, Field(description="The result that it answers, as JSON Schema.")]
+
+
+class Catalogue(Answer):
+    """All that can be measured and chosen."""
+
+    measures: Annotated[list[CatalogueMeasure], Field(description="What can be measured.")]
+    searches: Annotated[list[CatalogueEntry], Field(description="Values of `solver` in optimisations.")]
+    risk_models: Annotated[list[CatalogueEntry], Field(description="Values of `risk_model`.")]
+    sensitivity_families: Annotated[
+        list[CatalogueEntry], Field(description="Values of `family` in sensitivity profiles.")
+    ]
+    utility_models: Annotated[list[CatalogueEntry], Field(description="Values of `utility`.")]
+
+
+E = TypeVar("E", bound=CatalogueEntry)
+
+
+def _entry(answer: type[E], of: Measure[Any, Any] | Choice, **schemas: dict[str, Any]) -> E:
+    return answer(
+        name=of.name,
+        version=of.version,
+        title=of.title,
+        source=of.source,
+        guarantee=of.guarantee,
+        needs=sorted(of.needs),
+        **schemas,
+    )
+
+
+def _entries(choices: Sequence[Choice], request: type[Request]) -> list[CatalogueEntry]:
+    """The entries of choices whose fields are some of this body's."""
+    return [
+        _entry(CatalogueEntry, choice, parameters=_schema_of(request, choice.fields)) for choice in choices
+    ]
+
+
+def _schema_of(request: type[Request], fields: Sequence[str]) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        name: (request.model_fields[name].annotation, request.model_fields[name]) for name in fields
+    }
+    return create_model("Parameters", __base__=Request, **chosen).model_json_schema()
+
+
+CATALOGUE: Final = Catalogue(
+    measures=[
+        _entry(
+            CatalogueMeasure,
+            measure,
+            parameters=REQUESTS[measure.name].model_json_schema(),
+            result=RESULTS[measure.name].model_json_schema(mode="serialization"),
+        )
+        for measure in MEASURES
+    ],
+    searches=_entries(catalogue.SEARCHES, NewOptimisation),
+    risk_models=_entries(catalogue.RISK_MODELS, CustomRiskModel),
+    sensitivity_families=_entries(catalogue.SENSITIVITY_FAMILIES, NewSensitivityProfile),
+    utility_models=_entries(catalogue.UTILITY_MODELS, CustomUtility),
+)

@@ -1,0 +1,124 @@
+"""Measurements: computed measures. What measures take and find is made of their types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from app.api.schemas.common import Answer, Name, Ref, Resource
+from app.api.schemas.derived import answer_of, one_of, request_of
+from app.api.schemas.rules import Definition
+from app.api.schemas.scoring import ScoringFields, ShownScoring
+from app.domain.measures.catalogue import MEASURES
+from app.domain.measures.entry import Guarantee
+from app.services.measurement_documents import parameters_of
+from app.services.measurement_work import measure_of
+from app.services.measurements import CreateMeasurement
+
+
+def _model_name(measure: str) -> str:
+    return "".join(part.capitalize() for part in measure.split("_"))
+
+
+REQUESTS = {
+    m.name: request_of(m.parameters, f"{_model_name(m.name)}Measure", m.name, m.title) for m in MEASURES
+}
+"""Name of the measure → the body that asks for it."""
+
+RESULTS = {
+    m.name: answer_of(m.result, f"{_model_name(m.name)}Result", m.name, m.title, m.version) for m in MEASURES
+}
+"""Name of the measure → what it answers."""
+
+AskedMeasure = one_of(tuple(REQUESTS.values()))
+FoundResult = one_of(tuple(RESULTS.values()))
+
+
+class EarlierResult(Answer):
+    """What an earlier version of a measure has found: its fields are those of that version."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Annotated[str, Field(max_length=100, description="What was computed.", examples=["anonymity"])]
+    version: Annotated[int, Field(description="Version of its meaning.", examples=[1])]
+
+
+class NewMeasurement(ScoringFields):
+    """A measure to be computed."""
+
+    name: Annotated[
+        Name | None, Field(description="Its name; without one it is made of the content's hash.")
+    ] = None
+    dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
+    rule: Annotated[
+        Ref | Definition | None,
+        Field(
+            description="A rule's id or name, or a rule; where the measure needs one.", examples=["proposal"]
+        ),
+    ] = None
+    dictionary: Annotated[
+        Ref | None,
+        Field(description="What the attacker has; where the measure needs it.", examples=["census"]),
+    ] = None
+    sensitivity: Annotated[
+        Ref | None,
+        Field(
+            description="What harm disclosure does; where the measure needs it.", examples=["members-harm"]
+        ),
+    ] = None
+    measure: Annotated[
+        AskedMeasure,  # type: ignore[valid-type]
+        Field(description="Which measure, with its parameters; `GET /v1/catalogue` lists them."),
+    ]
+
+    def request(self) -> CreateMeasurement:
+        """The value that the use case takes."""
+        asked: dict[str, Any] = self.model_dump(include={"measure"})["measure"]
+        kind = asked.pop("kind")
+        return CreateMeasurement(
+            dataset=self.dataset,
+            measure=kind,
+            parameters=parameters_of(measure_of(kind), asked),
+            rule=self.rule if isinstance(self.rule, str | None) else self.rule.definition(),
+            dictionary=self.dictionary,
+            sensitivity=self.sensitivity,
+            failure=self.failure,
+            name=self.name,
+            options=self.options(),
+        )
+
+
+class MeasurementSummary(Resource, ShownScoring):
+    """A measurement without its result."""
+
+    dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
+    rule: Annotated[
+        dict[str, Any] | None,
+        Field(description="The rule: its name or its definition in short; null if none."),
+    ]
+    dictionary: Annotated[
+        str | None, Field(max_length=100, description="Name of the dictionary.", examples=["census"])
+    ]
+    sensitivity: Annotated[
+        str | None,
+        Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"]),
+    ]
+    measure: Annotated[str, Field(max_length=100, description="What is measured.", examples=["anonymity"])]
+    version: Annotated[int, Field(description="Version of the measure's meaning.", examples=[1])]
+    guarantee: Annotated[
+        Guarantee, Field(description="What the result is worth at best.", examples=["exact"])
+    ]
+
+
+class Measurement(MeasurementSummary):
+    """A measurement with its parameters and its result."""
+
+    parameters: Annotated[
+        dict[str, Any],
+        Field(description="The measure's parameters, defaults filled in.", examples=[{"k": 2}]),
+    ]
+    result: Annotated[
+        FoundResult | EarlierResult | None,  # type: ignore[valid-type]
+        Field(description='Null until a run has brought it. Infinity is "inf".'),
+    ]

@@ -1,0 +1,242 @@
+"""Measurements over HTTP: every measure of the catalogue, runs, dry runs, refusals, other tenants."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS, RUN_NAME, RUNS
+from app.api.schemas.measurements import RESULTS
+from app.domain.measures.catalogue import MEASURES
+from app.services.resources import Scope
+from tests.api.journey import walk
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+ANONYMITY = BY_MEASURE["anonymity"]["value"]
+ATTRIBUTION = BY_MEASURE["risk_attribution"]["value"]
+
+
+async def list_of(client: httpx.AsyncClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await client.get("/v1/measurements", params={"limit": 200})).json()[
+        "items"
+    ]
+    return found
+
+
+async def test_every_measure_computes_its_example(journey: httpx.AsyncClient):
+    """What comes back is of the measure's own type, not of an earlier version's."""
+    for measure in MEASURES:
+        name = BY_MEASURE[measure.name]["value"]["name"]
+        answer = (await journey.get(f"/v1/measurements/{name}")).json()
+        assert (answer["measure"], answer["version"]) == (measure.name, measure.version)
+        assert answer["guarantee"] == measure.guarantee
+        result = answer["result"]
+        assert (result["kind"], result["version"]) == (measure.name, measure.version)
+        typed = RESULTS[measure.name].model_validate(result)
+        assert set(result) == set(type(typed).model_fields)
+        assert json.loads(typed.model_dump_json()) == result
+    assert {item["name"] for item in await list_of(journey)} >= {*MEASUREMENTS, RUN_NAME}
+
+
+async def test_the_same_question_has_the_same_answer_in_every_tenant(
+    api, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+):
+    """Results hold neither ids nor times, and nothing of them is a matter of chance."""
+    results = []
+    for tenant in (client, other_client):
+        async for step, response in walk(api, tenant, before="access"):
+            assert response.status_code < 400 or step.operation_id == "cancel_run", response.text
+        answers = [(await tenant.get(f"/v1/measurements/{name}")).json() for name in MEASUREMENTS]
+        results.append([(answer["sha256"], answer["result"]) for answer in answers])
+    assert results[0] == results[1]
+
+
+async def test_k_anonymity_of_the_proposal_is_what_a_reader_counts(journey: httpx.AsyncClient):
+    """Counties, races, years of birth, incomes by ten thousand: all twelve members stand alone."""
+    answer = (await journey.get("/v1/measurements/proposal-anonymity")).json()
+    assert answer["parameters"] == {"k": 2}
+    assert answer["rule"]["name"] == "proposal"
+    assert answer["result"] == {
+        "kind": "anonymity",
+        "version": 1,
+        "k_matching": 1,
+        "k_equivalence": 1,
+        "classes": 12,
+        "class_sizes": [{"size": 1, "classes": 12}],
+        "records_below_k": 12,
+        "is_k_anonymous": False,
+    }
+
+
+async def test_an_equal_create_answers_the_one_that_exists(journey: httpx.AsyncClient):
+    again = await journey.post("/v1/measurements", json=ANONYMITY)
+    assert again.status_code == 200
+    assert again.json() == (await journey.get("/v1/measurements/proposal-anonymity")).json()
+    other = await journey.post(
+        "/v1/measurements", json=ANONYMITY | {"measure": {"kind": "anonymity", "k": 4}}
+    )
+    problem_of(other, 409, "conflict")
+
+
+async def test_without_a_name_one_is_made_of_the_content(journey: httpx.AsyncClient):
+    body = {key: value for key, value in ANONYMITY.items() if key != "name"}
+    made = await journey.post("/v1/measurements", json=body)
+    assert made.status_code == 201
+    assert made.json()["name"] == f"measurement-{made.json()['sha256'][:16]}"
+    assert made.headers["location"] == f"/v1/measurements/{made.json()['id']}"
+    assert (await journey.post("/v1/measurements", json=body)).status_code == 200
+    assert (await journey.delete(f"/v1/measurements/{made.json()['name']}")).status_code == 204
+
+
+async def test_an_id_and_a_name_ask_the_same_question(journey: httpx.AsyncClient):
+    """Also inside the measure's parameters."""
+    body = BY_MEASURE["record_linkage"]["value"]
+    auxiliary = (await journey.get(f"/v1/dictionaries/{body['measure']['auxiliary']}")).json()
+    by_id = body | {"name": "by-id", "measure": body["measure"] | {"auxiliary": auxiliary["id"]}}
+    answer = (await journey.post("/v1/measurements", json=by_id)).json()
+    assert answer["parameters"]["auxiliary"] == auxiliary["name"]
+    assert answer["sha256"] == (await journey.get(f"/v1/measurements/{body['name']}")).json()["sha256"]
+    used = await journey.delete(f"/v1/dictionaries/{auxiliary['id']}")
+    assert "by-id" in problem_of(used, 409, "conflict")["detail"] + used.text
+
+
+async def test_earlier_releases_are_those_that_were_recorded(journey: httpx.AsyncClient):
+    """Left open, they become the rules of the dataset's releases at the time of asking."""
+    answer = (await journey.get("/v1/measurements/proposal-after-release")).json()
+    assert answer["parameters"] == {"earlier": ["members-optimum"]}
+    assert answer["result"]["releases"] == 1
+    used = await journey.delete("/v1/rules/members-optimum")
+    assert "proposal-after-release" in used.text
+    body = BY_MEASURE["risk_given_releases"]["value"]
+    body = body | {"name": "alone", "measure": body["measure"] | {"earlier": []}}
+    alone = (await journey.post("/v1/measurements", json=body)).json()["result"]
+    assert alone["releases"] == 0
+    assert alone["given"] == alone["alone"] == answer["result"]["alone"]
+
+
+async def test_a_rule_may_be_given_where_it_is_used(journey: httpx.AsyncClient):
+    rule = {"kind": "suppression", "attributes": ["city", "race", "birth_date", "income"]}
+    body = ANONYMITY | {"name": "withheld", "rule": rule}
+    answer = (await journey.post("/v1/measurements", json=body)).json()
+    assert (answer["rule"]["name"], answer["rule"]["kind"]) == (None, "suppression")
+    assert answer["result"]["k_equivalence"] == 12
+
+
+async def test_a_run_computes_what_the_direct_answer_would(api, journey: httpx.AsyncClient):
+    run = await journey.post("/v1/measurements/runs", json=ATTRIBUTION | {"absent_policy": "add_self"})
+    problem_of(run, 409, "conflict")
+    body = ATTRIBUTION | {"name": "by-run", "risk_model": "II"}
+    run = await journey.post("/v1/measurements/runs", json=body)
+    assert run.status_code == 202
+    assert run.headers["location"] == f"/v1/runs/{run.json()['id']}"
+    assert (await journey.get("/v1/measurements/by-run")).json()["result"] is None
+    await api.work_off(run.json()["id"])
+    done = (await journey.get("/v1/runs/by-run")).json()
+    assert (done["state"], done["progress"]["done"]) == ("succeeded", done["progress"]["total"])
+    result = (await journey.get("/v1/measurements/by-run")).json()["result"]
+    assert result == (await journey.get(f"/v1/runs/{done['id']}/result")).json()
+    # What a run has found is found by the direct route: the same inputs have the same hash.
+    direct = await journey.post("/v1/measurements", json=body | {"name": "directly"})
+    assert direct.json()["result"] == result
+
+
+async def test_the_example_of_the_run_route_has_its_result(journey: httpx.AsyncClient):
+    answer = (await journey.get(f"/v1/measurements/{RUN_NAME}")).json()
+    assert answer["parameters"] == {"k": RUNS[RUN_NAME]["value"]["measure"]["k"]}
+    assert answer["result"]["records_below_k"] == 12
+
+
+@pytest.mark.parametrize("name", BY_MEASURE)
+async def test_a_dry_run_tells_the_cost_and_stores_nothing(journey: httpx.AsyncClient, name: str):
+    before = await list_of(journey)
+    body = BY_MEASURE[name]["value"] | {"name": "never"}
+    answer = await journey.post("/v1/measurements", params={"dry_run": True}, json=body)
+    assert answer.status_code == 200, answer.text
+    plan = answer.json()
+    assert (plan["route"], plan["missing"]) == ("direct", [])
+    assert plan["seconds"] > 0
+    assert plan["units"] >= 1
+    assert await list_of(journey) == before
+
+
+async def test_what_a_measure_needs_is_asked_for_by_name(journey: httpx.AsyncClient):
+    body = {"dataset": "members", "measure": {"kind": "risk_attribution"}}
+    problem = problem_of(await journey.post("/v1/measurements", json=body), 422, "invalid-input")
+    faults = {(fault["pointer"], fault["code"]) for fault in problem["errors"]}
+    assert faults == {("/rule", "missing"), ("/dictionary", "missing"), ("/sensitivity", "missing")}
+    plan = (await journey.post("/v1/measurements", params={"dry_run": True}, json=body)).json()
+    assert plan["route"] is None
+    assert {(fault["pointer"], fault["code"]) for fault in plan["missing"]} == faults
+    problem_of(await journey.post("/v1/measurements/runs", json=body), 422, "invalid-input")
+
+
+async def test_what_leads_nowhere_is_listed_by_a_dry_run(journey: httpx.AsyncClient):
+    linkage = BY_MEASURE["record_linkage"]["value"]
+    body = linkage | {"rule": "nothing", "measure": linkage["measure"] | {"auxiliary": "nobody"}}
+    plan = (await journey.post("/v1/measurements", params={"dry_run": True}, json=body)).json()
+    assert {fault["pointer"] for fault in plan["missing"]} == {"/rule", "/measure/auxiliary"}
+    problem_of(await journey.post("/v1/measurements", json=body), 404, "not-found")
+
+
+async def test_a_measure_that_does_not_cover_the_case_says_why(journey: httpx.AsyncClient):
+    body = BY_MEASURE["record_linkage"]["value"] | {"name": "never", "absent_policy": "add_self"}
+    problem = problem_of(await journey.post("/v1/measurements", json=body), 422, "not-supported")
+    assert "absent policy" in problem["detail"]
+    plan = (await journey.post("/v1/measurements", params={"dry_run": True}, json=body)).json()
+    assert [fault["code"] for fault in plan["missing"]] == ["not-supported"]
+    assert plan["missing"][0]["message"] == problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "pointer"),
+    [
+        ({"kind": "anonymity", "k": 0}, "/measure/k"),
+        ({"kind": "anonymity", "k": "5"}, "/measure/k"),
+        ({"kind": "anonymity", "k": 2.5}, "/measure/k"),
+        ({"kind": "anonymity", "kk": 2}, "/measure/kk"),
+        ({"kind": "unheard_of"}, "/measure/kind"),
+        ({"k": 2}, "/measure"),
+        ({"kind": "record_linkage"}, "/measure/auxiliary"),
+        ({"kind": "record_linkage", "auxiliary": "../x"}, "/measure/auxiliary"),
+    ],
+)
+async def test_parameters_are_held_to_their_bounds(
+    client: httpx.AsyncClient, measure: dict[str, Any], pointer: str
+):
+    body = {"dataset": "members", "measure": measure}
+    problem = problem_of(await client.post("/v1/measurements", json=body), 422, "invalid-input")
+    assert [fault["pointer"] for fault in problem["errors"]] == [pointer]
+
+
+async def test_a_set_of_dictionaries_is_refused_with_what_to_do(journey: httpx.AsyncClient):
+    (known, *_) = (await journey.get("/v1/dictionary-sets")).json()["items"]
+    body = ATTRIBUTION | {"name": "never", "dictionary": known["name"]}
+    problem = problem_of(await journey.post("/v1/measurements", json=body), 422, "invalid-input")
+    assert [fault["code"] for fault in problem["errors"]] == ["dictionary-set"]
+
+
+async def test_parameters_cannot_refer_to_the_resources_of_another_tenant(
+    api, journey: httpx.AsyncClient, other_client: httpx.AsyncClient
+):
+    """All else is the other tenant's own; only what the parameters name is not."""
+    async for _, response in walk(api, other_client, before="access"):
+        assert response.status_code in (200, 201, 202, 409)
+    theirs = (await journey.get("/v1/dictionaries/members-themselves")).json()["id"]
+    body = BY_MEASURE["record_linkage"]["value"]
+    body = body | {"name": "stolen", "measure": body["measure"] | {"auxiliary": theirs}}
+    problem_of(await other_client.post("/v1/measurements", json=body), 404, "not-found")
+    plan = (await other_client.post("/v1/measurements", params={"dry_run": True}, json=body)).json()
+    assert [fault["pointer"] for fault in plan["missing"]] == ["/measure/auxiliary"]
+
+
+async def test_measuring_needs_the_scope_and_reading_does_not(api, journey: httpx.AsyncClient):
+    actor, _ = await api.tenant_with_key()
+    async with api.client(await api.key_with(actor, Scope.DATA_READ)) as reader:
+        problem_of(await reader.post("/v1/measurements", json=ANONYMITY), 403, "forbidden")
+        assert (await reader.get("/v1/measurements")).status_code == 200
+        assert (await reader.get("/v1/catalogue")).status_code == 200
