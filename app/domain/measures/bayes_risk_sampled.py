@@ -1,0 +1,132 @@
+"""Bayes risk where the attacker's dictionary is drawn from a distribution: mean over samples (section 7)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from annotated_types import Len, doc
+
+from app.domain.assessment import Assessment, assess, estimate_cost
+from app.domain.counting.counter import Counter
+from app.domain.measures.entry import Cost, DictionaryRef, Measure, MeasureContext, Tick, given
+from app.domain.numbers import exact_sum
+
+
+@dataclass(frozen=True)
+class SampledBayesParameters:
+    """The samples of the attacker's dictionary."""
+
+    dictionaries: Annotated[
+        tuple[DictionaryRef, ...],
+        Len(2, 200),
+        doc("Dictionaries drawn independently from what is believed of the attacker's; one that was drawn "
+            "twice is named twice."),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SampleRisk:
+    """Risk against one sample."""
+
+    dictionary: Annotated[str, doc("The sample.")]
+    risk: Annotated[float, doc("Mean loss over records.")]
+    risk_max: Annotated[float, doc("Greatest loss of a record.")]
+    absent: Annotated[int, doc("Records that no entity of the sample is consistent with.")]
+
+
+@dataclass(frozen=True)
+class SampledBayesRisk:
+    """Estimated Bayes risk and what the choice of samples may have done to it."""
+
+    risk: Annotated[float, doc("Mean of the samples' risks; infinite if that of any is.")]
+    standard_error: Annotated[
+        float | None, doc("Standard error of `risk`, by the spread of the samples; null if it is infinite.")
+    ]
+    risk_max: Annotated[float, doc("Greatest loss of a record against any sample.")]
+    least: Annotated[float, doc("Risk against the sample with the least.")]
+    greatest: Annotated[float, doc("Risk against the sample with the greatest: the worst of those drawn.")]
+    samples: Annotated[tuple[SampleRisk, ...], doc("Every sample in the order given.")]
+
+
+def mean_and_standard_error(risks: list[float]) -> tuple[float, float | None]:
+    """Mean of two or more risks and its standard error, which is None if the mean is infinite."""
+    n = len(risks)
+    mean = exact_sum(risks) / n
+    if math.isinf(mean):
+        return mean, None
+    return mean, math.sqrt(exact_sum([(risk - mean) ** 2 for risk in risks]) / (n - 1) / n)
+
+
+def _compute(context: MeasureContext, parameters: SampledBayesParameters, tick: Tick) -> SampledBayesRisk:
+    scores: list[Assessment] = []
+    for ref in parameters.dictionaries:
+        scores.append(
+            assess(
+                context.table,
+                given(context.rule),
+                context.dictionaries[ref],
+                given(context.sensitivity),
+                context.utility,
+                context.absent_policy,
+                failure=context.failure,
+                model=context.model,
+                counter=_counter(context, ref),
+            )
+        )
+        tick(len(scores))
+    risks = [score.risk_average for score in scores]
+    risk, error = mean_and_standard_error(risks)
+    return SampledBayesRisk(
+        risk=risk,
+        standard_error=error,
+        risk_max=max(score.risk_max for score in scores),
+        least=min(risks),
+        greatest=max(risks),
+        samples=tuple(
+            SampleRisk(ref, score.risk_average, score.risk_max, score.absent)
+            for ref, score in zip(parameters.dictionaries, scores, strict=True)
+        ),
+    )
+
+
+def _counter(context: MeasureContext, ref: str) -> Counter:
+    return Counter(context.table, context.dictionaries[ref], context.memory_ceiling)
+
+
+def _supports(context: MeasureContext, parameters: SampledBayesParameters) -> str | None:
+    if context.absent_policy != "add_self":
+        return None
+    if all(context.dictionaries[ref].comparable_ids for ref in parameters.dictionaries):
+        return None
+    return (
+        "The absent policy add_self needs identifiers that mean the same entities in the dataset and in "
+        "every sample; declare same_entities_as, or choose another absent policy."
+    )
+
+
+def _cost(context: MeasureContext, parameters: SampledBayesParameters) -> Cost:
+    costs = [
+        estimate_cost(_counter(context, ref), given(context.rule), given(context.sensitivity))
+        for ref in parameters.dictionaries
+    ]
+    greatest = max(costs, key=lambda cost: cost.seconds)
+    return Cost(
+        sum(cost.seconds for cost in costs), max(cost.bytes for cost in costs), len(costs), greatest.engine
+    )
+
+
+BAYES_RISK_SAMPLED: Final = Measure(
+    name="bayes_risk_sampled",
+    version=1,
+    title="Bayes risk over sampled dictionaries",
+    source="Decision-theoretic framework, section 7",
+    guarantee="statistical",
+    parameters=SampledBayesParameters,
+    result=SampledBayesRisk,
+    needs=frozenset({"rule", "sensitivity"}),
+    supports=_supports,
+    cost=_cost,
+    compute=_compute,
+)
