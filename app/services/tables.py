@@ -84,8 +84,7 @@ class TableLoader:
             async with self._store.work(tenant) as work:
                 overrides = await read_overrides(work, document["overrides"], dataset)
             sensitivity = await asyncio.to_thread(build_profile, table, document, overrides)
-            size = sum(shape.nbytes for shape in sensitivity.shapes) + sensitivity.factors.nbytes
-            return sensitivity, size + 4 * table.n_records
+            return sensitivity, sensitivity.n_bytes
 
         sensitivity: Sensitivity = await self._cache.get(("sensitivity", tenant, profile.sha256), load)
         return sensitivity
