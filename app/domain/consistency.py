@@ -19,7 +19,7 @@ from app.domain.dictionaries import Dictionary, LinkedAttribute, codes_with_text
 from app.domain.dictionaries import Mode as Mode
 from app.domain.distinct import Ints, Longs, concatenated_ranges, starts_of_runs
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
+from app.domain.hierarchies import UNKNOWN, Hierarchy
 from app.domain.similarity import normalised, similar_pairs
 
 
@@ -91,9 +91,7 @@ def _subsumed(link: LinkedAttribute) -> LinkedAttribute:
     lists: list[list[int]] = []
     for code, node in enumerate(own.tolist()):
         leaves = link.leaves[link.starts[code] : link.starts[code + 1]]
-        if link.everything[code]:
-            lists.append([TOP])
-        elif node != UNKNOWN:
+        if node != UNKNOWN:
             lists.append([node])
         else:
             lists.append(least_covers(link.hierarchy, leaves) if len(leaves) else [])

@@ -32,7 +32,7 @@ def score(rule: str, name: str, sensitivity=None, policy="zero", **more):
     return assess(T, levels, DICTIONARIES[name], sensitivity or personal(), UTILITY, policy, **more)
 
 
-@pytest.mark.spec("TV-7")
+@pytest.mark.spec("TV-7", "E-5")
 @pytest.mark.parametrize(
     ("n", "phi", "psi", "expected"),
     [
@@ -43,6 +43,22 @@ def score(rule: str, name: str, sensitivity=None, policy="zero", **more):
 )  # fmt: skip
 def test_the_loss_follows_the_extended_real_rules(n, phi, psi, expected):
     assert loss(np.array([n]), np.array([float(phi)]), float(psi)).tolist() == [expected]
+
+
+@pytest.mark.spec("TV-7")
+def test_records_of_unequal_weight_enter_the_means_in_proportion():
+    weights = np.array([0.3, 0.1, 0.1, 0.2, 0.2, 0.1])
+    table = Table(T.attributes, T.hierarchies, T.codes, T.entity_ids, weights)
+    g2 = TableRule(levels_of(CUTS["G2"]))
+    weighted = assess(table, g2, DICTIONARIES["D1"], personal(), UTILITY)
+    assert weighted.risk_average == pytest.approx(0.427639, abs=5e-7)
+    plain = score("G2", "D1")
+    assert weighted.utility_average == pytest.approx(weights @ plain.records.utility)
+    assert (weighted.k_matching, weighted.k_equivalence) == (plain.k_matching, plain.k_equivalence)
+    assert weighted.histogram_counts == plain.histogram_counts
+    assert (weighted.weighted, plain.weighted) == (True, False)
+    losses, raw = np.array([0.5, 0, 2, INF, 0.1]), np.array([1.0, 2, 1, 0, 4])
+    assert mean(losses, raw) == pytest.approx(0.3625)
 
 
 @pytest.mark.spec("TV-7")
@@ -59,6 +75,7 @@ def test_a_harm_of_failure_of_a_tenth_gives_the_risks_of_the_specification(rule,
     assert result.monotone.psi_le_phi
 
 
+@pytest.mark.spec("E-11")
 def test_a_harm_of_failure_above_that_of_success_is_reported_as_not_monotone():
     assert not score("G1", "D1", failure=personal(scale=2.0)).monotone.psi_le_phi
 
@@ -90,7 +107,7 @@ def test_risks_of_table_level_rules_are_those_of_the_specification(
     )
 
 
-@pytest.mark.spec("TV-8")
+@pytest.mark.spec("TV-8", "E-10")
 def test_an_absent_record_may_gain_risk_by_generalising_and_add_self_shows_it():
     result = score("identity", "D3")
     assert (result.absent, result.min_consistent, result.monotone.non_empty) == (1, 0, False)

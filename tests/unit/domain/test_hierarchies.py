@@ -93,6 +93,40 @@ def test_a_dag_knows_what_is_above_and_what_is_compatible():
     }
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "meet"),
+    [("Indiana", "Lafayette", ["Lafayette"]), ("Lafayette", "Lafayette", ["Lafayette"]),
+     ("Marion", "Indianapolis", ["Indianapolis"]), ("Marion", "Tippecanoe", []), ("Cook", "*", ["Cook"])],
+)  # fmt: skip
+def test_two_values_of_a_tree_say_what_the_more_specific_one_says_or_contradict(a, b, meet):
+    code = {label: i for i, label in enumerate(CITY.labels)}
+    assert [CITY.labels[v] for v in CITY.meet(code[a], code[b])] == meet
+    assert CITY.meet(code[b], code[a]) == CITY.meet(code[a], code[b])
+
+
+@pytest.mark.spec("TV-2")
+def test_incomparable_values_of_a_dag_that_share_leaves_stay_a_pair():
+    n = DAG.node_of
+    assert DAG.meet(n("p"), n("r")) == (n("p"), n("r"))
+    assert DAG.meet(n("p"), n("a")) == (n("a"),)
+    assert DAG.meet(n("b"), n("c")) == ()
+
+
+@pytest.mark.spec("E-17")
+def test_children_are_many_and_below_is_the_converse_of_above():
+    for h in (CITY, DAG):
+        child, parent = h.edges
+        below = {v: set() for v in range(h.n_nodes)}
+        for c, p in sorted(zip(child.tolist(), parent.tolist(), strict=True), reverse=True):
+            below[p] |= {c} | below[c]
+        pairs = [(v, w) for v in range(h.n_nodes) for w in range(h.n_nodes)]
+        assert all((v in below[w]) == (w in h.up(v) - {v}) for v, w in pairs)
+        lower, upper = (np.array(column, dtype=np.int32) for column in zip(*pairs, strict=True))
+        assert h.are_above(upper, lower).tolist() == [w == v or v in below[w] for v, w in pairs]
+    children = CITY.edges[0][CITY.edges[1] == CITY.node_of("Tippecanoe")]
+    assert [CITY.labels[v] for v in children] == ["Greater Lafayette", "Dayton"]
+
+
 def test_a_dag_refuses_levels_and_steps_and_names_the_value():
     for refused in (lambda: DAG.ancestors_at(1), lambda: DAG.ancestor_steps(1)):
         with pytest.raises(NotSupported, match="'a' has several parents"):
