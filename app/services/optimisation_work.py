@@ -51,7 +51,7 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     """
     document = outcome.to_document()
     rule = None if outcome.rule is None else rule_document(outcome.rule, outcome.attributes)
-    found = outcome.assessment
+    found = outcome.assessment or outcome.in_set
     score = None if found is None else result_of(found, scoring.options, scoring.utility)
     shown = outcome.map_document()
     return {

@@ -243,6 +243,7 @@ class Scoring:
             self.utility,
             failure=self.failure,
             model=self.options.risk_model,
+            dictionaries=self.dictionaries,
         )
 
 

@@ -35,14 +35,7 @@ ROWS = {
     "D3": fixture_f.D3_ROWS,
 }
 WEIGHTS = {"city": 0.3, "race": 0.4, "income": 0.75}
-PERSONAL = """entity,attribute,weight
-3,city,0.5
-3,race,0.2
-3,income,1.0
-4,city,0.1
-4,race,0.9
-4,income,0.6
-"""
+PERSONAL = {"3": {"city": 0.5, "race": 0.2, "income": 1.0}, "4": {"city": 0.1, "race": 0.9, "income": 0.6}}
 PRIOR = {"T": 0.2, "D1": 0.5, "D2": 0.3}
 CUTS = {name: fixture_f.levels_of(cut) for name, cut in fixture_f.CUTS.items()}
 """Levels (city, race, income) of the rules identity, G1, G2, G3 and suppress."""
@@ -76,10 +69,6 @@ async def client_with_fixture(client: httpx.AsyncClient) -> httpx.AsyncClient:
     for name, attributes in DICTIONARIES.items():
         await dictionary(client, name, attributes)
     await post(client, "dictionaries", {"name": "T", "from_dataset": "T"})
-    response = await client.post(
-        "/v1/uploads", params={"name": "weights", "format": "csv"}, content=PERSONAL.encode()
-    )
-    assert response.status_code == 201, response.text
     for name, family in (("personal", "linear_personal"), ("multiplicative", "multiplicative")):
         await profile(client, name, family)
     members = [{"dictionary": name, "prior": q} for name, q in PRIOR.items()]
@@ -118,16 +107,18 @@ async def dictionary(client: httpx.AsyncClient, name: str, attributes: tuple[str
 async def profile(
     client: httpx.AsyncClient, name: str, family: str, scale: float = 1.0, of: str = "T"
 ) -> None:
-    """The personalised leaf weights of the fixture, all times ``scale`` (then without personal ones)."""
+    """The leaf weights of the fixture, all times ``scale``: for all families but linear the personal ones."""
     body: dict[str, Any] = {
         "name": name,
         "dataset": of,
         "family": family,
         "attributes": {a: {"leaves": scale * weight} for a, weight in WEIGHTS.items()},
     }
-    if scale == 1.0:
+    if family != "linear":
+        rows = [(e, a, scale * w) for e, weights in PERSONAL.items() for a, w in weights.items()]
+        await upload(client, f"weights-{name}", ("entity", "attribute", "weight"), rows)
         body["overrides"] = {
-            "upload": "weights", "by": "entity", "key_column": "entity", "attribute_column": "attribute",
-            "weight_column": "weight",
+            "upload": f"weights-{name}", "by": "entity", "key_column": "entity",
+            "attribute_column": "attribute", "weight_column": "weight",
         }  # fmt: skip
     await post(client, "sensitivity-profiles", body)
