@@ -32,6 +32,7 @@ from app.domain.weights import Floats
 SECONDS_PER_ASSESSMENT = 1e-3
 SECONDS_PER_ROW = 1.2e-7
 SECONDS_PER_CELL = 1.5e-8
+SECONDS_PER_INTERACTION = 6e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +265,7 @@ def estimate_cost(counter: Counter, rule: Rule, sensitivity: Sensitivity) -> Cos
     counting = counter.choose(rows, 1)
     width = table.n_attributes
     seconds = SECONDS_PER_ASSESSMENT + rows * (SECONDS_PER_ROW + width * SECONDS_PER_CELL)
+    seconds += rows * len(sensitivity.interactions) * SECONDS_PER_INTERACTION
     if not (isinstance(rule, TableRule) and table.is_complete):
         seconds += counter.of_table_itself.choose(rows, 1).seconds
     return Cost(counting.seconds + seconds, counting.bytes + 8 * rows * (2 * width + 12), counting.engine)

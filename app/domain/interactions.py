@@ -70,11 +70,11 @@ def interaction_sums(
     group = np.zeros(r, np.int32) if groups is None else groups
     columns: list[npt.NDArray[np.integer]] = [*disclosed.astype(np.int32).T, group]
     patterns = distinct_rows(columns, [2] * m + [n_groups], r)
-    shown, of_pattern = patterns.codes[:, :m] == 1, patterns.codes[:, m]
+    shown = np.ascontiguousarray(patterns.codes[:, :m].T == 1)
     total = np.zeros(patterns.size)
     for interaction in interactions:
-        counted = shown[:, interaction.attributes].all(axis=1)
-        total += np.where(counted, interaction.weights[of_pattern], 0.0)
+        counted = np.flatnonzero(np.logical_and.reduce([shown[j] for j in interaction.attributes]))
+        total[counted] += interaction.weights[patterns.codes[counted, m]]
     return total[patterns.inverse]
 
 
