@@ -18,6 +18,15 @@ Definition = tuple[tuple[str, ...], tuple[tuple[int, ...], ...], tuple[str, ...]
 """Labels and covering parents per node in depth-first order (⊥ first), and warnings."""
 
 
+def listed(faults: Sequence[Fault], pointer: str) -> list[Fault]:
+    """All faults, or the first ``MAX_FAULTS`` and how many more there are."""
+    more = len(faults) - MAX_FAULTS
+    if more <= 0:
+        return list(faults)
+    message = f"{more} more {'is' if more == 1 else 'are'} wrong in the same or another way."
+    return [*faults[:MAX_FAULTS], Fault(pointer, "more-faults", message, "Correct those listed first.")]
+
+
 def _pointer_to(pointer: str, label: str) -> str:
     return f"{pointer}/{label.replace('~', '~0').replace('/', '~1')}"
 
@@ -116,23 +125,22 @@ def nodes_from_parents(
 ) -> Definition:
     faults = _faults_of_parents(parents, top_label, pointer)
     if faults:
-        raise InvalidInput(faults[:MAX_FAULTS])
+        raise InvalidInput(listed(faults, pointer))
     above = {label: list(dict.fromkeys(given)) for label, given in parents.items()}
     order = _emission_order(above)
     if len(order) < len(above):
         placed = set(order)
-        raise InvalidInput(
-            [
-                Fault(
-                    _pointer_to(pointer, label),
-                    "cycle",
-                    f"The value {label!r} lies on a cycle of parents, or below one.",
-                    "Parents must lead to the top without coming back.",
-                )
-                for label in above
-                if label not in placed
-            ][:MAX_FAULTS]
-        )
+        cyclic = [
+            Fault(
+                _pointer_to(pointer, label),
+                "cycle",
+                f"The value {label!r} lies on a cycle of parents, or below one.",
+                "Parents must lead to the top without coming back.",
+            )
+            for label in above
+            if label not in placed
+        ]
+        raise InvalidInput(listed(cyclic, pointer))
     several = any(len(given) > 1 for given in above.values())
     covering, warnings = _without_implied_edges(order, above) if several else (above, [])
     codes: dict[str | None, int] = {None: TOP}
@@ -162,7 +170,7 @@ def nodes_from_rows(rows: Sequence[Sequence[str]], pointer: str) -> Definition:
         if "" in row
     ]
     if faults:
-        raise InvalidInput(faults[:MAX_FAULTS])
+        raise InvalidInput(listed(faults, pointer))
     has_top = width > 1 and len({row[-1] for row in rows}) == 1
     top_label = rows[0][-1] if has_top else TOP_LABEL
     return nodes_of_levels([row[: width - has_top] for row in rows], top_label, pointer)
@@ -174,7 +182,7 @@ def nodes_of_levels(
     """Nodes from rows of equal length (leaf, then its ancestors below ⊥), each (level, label) a node."""
     above, faults = _edges_of_rows(rows, len(rows[0]), pointer)
     if faults:
-        raise InvalidInput(faults[:MAX_FAULTS])
+        raise InvalidInput(listed(faults, pointer))
     return _nodes_of_levels(above, top_label)
 
 

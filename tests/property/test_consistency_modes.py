@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,11 @@ from hypothesis import strategies as st
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import Counter
+from app.domain.counting.thresholds import record_thresholds
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.models import RiskModel
 from app.domain.rules import TableRule, apply
+from app.domain.search.canonical import threshold_histogram
 from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.similarity import jaro, similar_pairs
 from app.domain.utility import build_utility
@@ -54,6 +58,26 @@ def test_table_level_rules_are_counted_under_every_mode_as_the_definition_does(d
     for engine in ("cube", "sorted_keys"):
         counts = counter.count(disclosed, levels, engine).values.tolist()
         assert counts == [len(world.candidates(row)) for row in shown]
+
+
+@pytest.mark.spec("INV-4")
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_threshold_vectors_count_as_the_definition_does_at_every_node(data):
+    world = data.draw(worlds(dag=False))
+    counter = Counter(world.table(), world.dictionary())
+    for i, row in enumerate(world.records):
+        chains = []
+        for h, value in zip(world.hierarchies, row, strict=True):
+            chain = [value]
+            while chain[-1] is not None:
+                chain.append(h[chain[-1]][0])
+            chains.append(chain)
+        thresholds = record_thresholds(counter, i)
+        counts = threshold_histogram(thresholds, [len(chain) - 1 for chain in chains])
+        for node in itertools.product(*(range(len(chain)) for chain in chains)):
+            shown = tuple(chain[s] for chain, s in zip(chains, node, strict=True))
+            assert counts[node] == len(world.candidates(shown))
 
 
 @pytest.mark.spec("INV-1", "INV-2")

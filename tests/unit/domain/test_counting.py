@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import Counter, dictionary_of
+from app.domain.counting.thresholds import record_thresholds
 from app.domain.dictionaries import Dictionary, link_age, link_identity, link_lookup
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.hierarchy_builders import dates, flat, leaf_range
 from app.domain.rules import TableRule, apply
+from app.domain.search.canonical import threshold_histogram
 from app.domain.tables import Table
 from tests.unit.domain.fixture_f import CITY, CUTS, DICTIONARIES, T, levels_of, nodes
 
@@ -73,16 +75,12 @@ def test_the_threshold_vectors_of_record_1_are_those_of_the_specification():
         11: (2, 0, 2),
         12: (0, 0, 0),
     }
-    counter = Counter(T, DICTIONARIES["D1"])
-    for entity, thresholds in expected.items():
-        for j, compatibility in enumerate(counter.compatibilities):
-            code = compatibility.link.column[entity - 1 : entity]
-            hierarchy = T.hierarchies[j]
-            passed = [
-                bool(compatibility.consistent(hierarchy.ancestor_steps(s)[T.codes[:1, j]], code)[0])
-                for s in range(hierarchy.height + 1)
-            ]
-            assert passed.index(True) == thresholds[j]
+    thresholds = record_thresholds(Counter(T, DICTIONARIES["D1"]), 0)
+    assert [tuple(vector) for vector in thresholds.tolist()] == list(expected.values())
+    at_2_1_1 = {entity for entity, vector in expected.items() if (np.array(vector) <= (2, 1, 1)).all()}
+    assert at_2_1_1 == {1, 2, 6, 12}
+    counts = threshold_histogram(thresholds, (5, 2, 2))
+    assert (counts[2, 1, 1], counts[0, 0, 0], counts[5, 2, 2]) == (4, 3, 12)
 
 
 @pytest.mark.spec("TV-8")

@@ -158,6 +158,15 @@ def test_a_broken_definition_is_refused_with_every_offender(parents, codes):
     assert all(fault.pointer.startswith("/parents/") and fault.remedy for fault in caught.value.faults)
 
 
+@pytest.mark.parametrize("broken", [["nowhere"], []])
+def test_beyond_a_hundred_offenders_the_rest_are_counted(broken):
+    with pytest.raises(InvalidInput) as caught:
+        Hierarchy.from_parents({f"v{i}": broken for i in range(107)}, pointer="/parents")
+    *named, last = caught.value.faults
+    assert [fault.pointer for fault in named] == [f"/parents/v{i}" for i in range(100)]
+    assert (last.code, last.message[:6]) == ("more-faults", "7 more")
+
+
 def test_edges_implied_by_others_are_dropped_with_a_warning():
     h = Hierarchy.from_parents({"s": ["r", None], "r": [None], "c": ["s", "r"]})
     assert by_label(h, h.depth) == {"*": 0, "r": 1, "s": 2, "c": 3}
