@@ -73,10 +73,15 @@ class PostgresResources:
             raise NotFound(kind.value, ref)
         return await self._opened(row)
 
-    async def list(self, kind: Kind, *, name: str | None, limit: int, cursor: str | None) -> Page:
-        """One page, newest first."""
-        listing = (self._transaction.tenant, "resources", kind.value, name or "")
+    async def list(
+        self, kind: Kind, *, name: str | None, limit: int, cursor: str | None, built_on: str | None = None
+    ) -> Page:
+        """One page, newest first; see the port."""
+        listing = (self._transaction.tenant, "resources", kind.value, name or "", built_on or "")
         query = _columns().where(resources.c.kind == kind.value)
+        if built_on:
+            users = select(resource_uses.c.user_id).where(resource_uses.c.used_id == built_on)
+            query = query.where(resources.c.id.in_(users))
         if name:
             query = query.where(func.strpos(func.lower(resources.c.name), name.lower()) > 0)
         if cursor:

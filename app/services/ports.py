@@ -61,8 +61,10 @@ class Resources(Protocol):
         """The resource with its document, by id or name; NotFound otherwise."""
         ...
 
-    async def list(self, kind: Kind, *, name: str | None, limit: int, cursor: str | None) -> Page:
-        """Newest first, without documents; ``name`` filters by substring."""
+    async def list(
+        self, kind: Kind, *, name: str | None, limit: int, cursor: str | None, built_on: str | None = None
+    ) -> Page:
+        """Newest first, without documents; ``name`` filters by substring, ``built_on`` by an id used."""
         ...
 
     async def delete(self, kind: Kind, ref: str) -> None:

@@ -21,6 +21,7 @@ from app.services.resources import (
     JsonObject,
     Kind,
     NewResource,
+    Page,
     Scope,
     Stored,
     TenantId,
@@ -83,6 +84,16 @@ class ReleaseService(NamedResources):
         sha256 = resource_sha256(Kind.RELEASE, meaning, {"dataset": dataset.sha256, "rule": rule.sha256})
         uses = (dataset.id, rule.id)
         return await self._add(actor, NewResource(Kind.RELEASE, request.name, sha256, summary, meaning, uses))
+
+    async def of_dataset(
+        self, actor: Actor, dataset: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        """The dataset's ledger: all that was released of it, newest first; NotFound without the dataset."""
+        async with self._store.work(actor.tenant) as work:
+            found = await work.resources.get(Kind.DATASET, dataset)
+            return await work.resources.list(
+                Kind.RELEASE, name=None, limit=limit, cursor=cursor, built_on=found.id
+            )
 
     async def data(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
         """The released table in the order of the records; needs data:read."""

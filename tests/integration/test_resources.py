@@ -96,6 +96,20 @@ async def test_a_list_is_filtered_by_part_of_the_name_taken_literally(store, ten
     assert [item.name for item in page.items] == ["Members 100%"]
 
 
+async def test_a_list_is_filtered_by_what_its_resources_are_built_on(store, tenant):
+    used, other = [(await add(store, tenant, rule(name)))[0] for name in ("used", "other")]
+    for number in range(3):
+        await add(store, tenant, rule(f"user-{number}", uses=[other.id, used.id] if number else [other.id]))
+    async with store.work(tenant) as work:
+        asked = {"name": None, "limit": 1, "built_on": used.id}
+        first = await work.resources.list(Kind.RULE, cursor=None, **asked)
+        second = await work.resources.list(Kind.RULE, cursor=first.next_cursor, **asked)
+        assert [page.items[0].name for page in (first, second)] == ["user-2", "user-1"]
+        assert second.next_cursor is None
+        with pytest.raises(InvalidInput):
+            await work.resources.list(Kind.RULE, name=None, limit=1, cursor=first.next_cursor)
+
+
 async def test_a_cursor_is_opaque_and_good_for_its_own_list_only(store, tenant, second_tenant):
     for number in range(3):
         await add(store, tenant, rule(f"rule-{number}"))

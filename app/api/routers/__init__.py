@@ -53,6 +53,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     optimisations.router,
     runs.router,
     releases.router,
+    releases.ledgers,
     catalogue.router,
     measurements.router,
     sequential_disclosures.router,

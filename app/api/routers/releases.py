@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Body, Path, Query, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from starlette.responses import StreamingResponse
 
 from app.api import examples
-from app.api.authentication import Assessor, DataReader
-from app.api.routers.answers import MADE, made, problems, streamed, table_content
-from app.api.routers.collection import Collection
-from app.api.schemas.common import Ref
+from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems, streamed, table_content
+from app.api.routers.collection import Collection, Cursor, Limit
+from app.api.routes import Route
+from app.api.schemas.common import Listing, Ref, listed
 from app.api.schemas.releases import NewRelease, Release
 from app.api.services import UseCases
 from app.services.resources import DataFormat, Scope
@@ -28,6 +29,10 @@ COLLECTION = Collection(
 )
 
 router = COLLECTION.router()
+
+ledgers = APIRouter(
+    prefix=f"{PREFIX}/datasets", tags=[COLLECTION.plural], route_class=Route, responses=COMMON
+)
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
@@ -65,3 +70,20 @@ async def get_release_data(
     In the order of the dataset's records, as a stream. Needs the scope `data:read`.
     """
     return streamed(await services.releases.data(actor, ref, DataFormat(format)))
+
+
+@ledgers.get("/{ref}/releases", responses=problems("not-found"))
+async def list_releases_of_dataset(
+    actor: AnyKey,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=examples.names("members"))],
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[Release]:
+    """List the releases of a dataset.
+
+    Its ledger: everything that was released of it, newest first, a page at a time. The measure
+    `risk_given_releases` takes all of it into account; a release that is deleted is forgotten here too, so
+    delete only what never left the house.
+    """
+    return listed(Release, await services.releases.of_dataset(actor, ref, limit=limit, cursor=cursor))

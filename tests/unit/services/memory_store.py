@@ -124,8 +124,11 @@ class _Resources(_Part):
                 return found
         raise NotFound(kind.value, ref)
 
-    async def list(self, kind: Kind, *, name: str | None, limit: int, cursor: str | None) -> Page:
+    async def list(
+        self, kind: Kind, *, name: str | None, limit: int, cursor: str | None, built_on: str | None = None
+    ) -> Page:
         found = [r for r in self.data.resources.values() if r.kind is kind and (name or "") in r.name]
+        found = [r for r in found if built_on is None or built_on in r.uses]
         found.sort(key=lambda r: r.created_at, reverse=True)
         start = int(cursor or 0)
         items = tuple(replace(r, document=None) for r in found[start : start + limit])
