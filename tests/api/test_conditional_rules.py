@@ -340,3 +340,33 @@ async def test_conditions_are_for_those_who_may_read_the_data(api, patients):
         assert problem_of(asked, 403, "forbidden")["scope"] == "data:read"
         scored = await blind.post("/v1/assessments", json=question | {"rule": "r"})
         assert scored.status_code == 201
+
+
+async def test_a_conditional_rule_is_stated_anew_for_the_next_delivery(patients):
+    """Nobody of the next delivery has an id of the first: only conditions can say who is affected."""
+    await patients.post(
+        "/v1/uploads?name=next",
+        content=PATIENTS.replace("\n1,", "\n11,").replace("\n3,,", "\n13,190,").encode(),
+        headers={"Content-Type": "text/csv"},
+    )
+    schema = (await patients.get("/v1/datasets/patients")).json()["attributes"]
+    attributes = [{key: a[key] for key in ("name", "type", "role", "hierarchy")} for a in schema]
+    made = await patients.post(
+        "/v1/datasets", json={"name": "next", "upload": "next", "attributes": attributes}
+    )
+    assert made.status_code == 201, made.text
+    body = conditional(hide('"größe (cm)" > 165'), name="tall")
+    assert (await patients.post("/v1/rules", json=body)).status_code == 201
+    question = {
+        "dataset": "patients",
+        "dictionary": "themselves",
+        "sensitivity": "harm",
+        "rule": "tall",
+        "measure": {"kind": "rule_reuse", "next_dataset": "next"},
+    }
+    reused = await patients.post("/v1/measurements", json=question)
+    assert reused.status_code == 201, reused.text
+    result = reused.json()["result"]
+    assert result["matched_records"] is None
+    # Before, two places and three days of birth are shown; now the third is tall enough, too.
+    assert (result["before"]["utility"], result["now"]["utility"]) == ((2 * 2 + 3) / 4, (3 * 2 + 3) / 4)
