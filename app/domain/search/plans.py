@@ -16,6 +16,7 @@ from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem, Solver
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_level import RecordPlan
+from app.domain.search.record_means import MeanPlan
 from app.domain.search.table_level import TableBranchAndBound, TableEnumeration, TableInstance
 
 RULES_LIMIT = 2_000_000
@@ -84,12 +85,37 @@ def _plan_records(
     context: SearchContext, problem: Problem, solver: Solver, max_nodes: int | None
 ) -> SearchPlan:
     records = RecordInstance(context, problem.absent_policy, problem.view)
+    if not _is_separable(problem):
+        if solver == "branch_and_bound" or max_nodes is not None:
+            raise NotSupported(
+                "Neither branch_and_bound nor max_nodes applies where the threshold or the greatest risk is "
+                "shared by all records.",
+                "Leave both out, or choose the constraint per_record and the aggregate average.",
+            )
+        _refuse_raw(context)
+        return MeanPlan(records, problem)
     if _branches(solver, _is_less(max_nodes, records.n_nodes * records.n_distinct)):
         _require_boxes(context)
         for hierarchy in context.table.hierarchies:
             hierarchy.require_tree("branch_and_bound")
         return RecordPlan(records, problem, True, max_nodes)
     return RecordPlan(records, problem, False, max_nodes)
+
+
+def _is_separable(problem: Problem) -> bool:
+    """Whether every record can be solved on its own."""
+    if problem.aggregate == "max":
+        # A cap on the greatest risk is one on that of every record.
+        return problem.objective == "max_utility"
+    return problem.constraint == "per_record" or problem.objective == "lagrangian"
+
+
+def _refuse_raw(context: SearchContext) -> None:
+    if context.model.name == "III_raw":
+        raise NotSupported(
+            "III_raw is for evaluation only: it calls the riskiest disclosure the best (E-12).",
+            "Choose model III, or score single rules.",
+        )
 
 
 def _require_boxes(context: SearchContext) -> None:

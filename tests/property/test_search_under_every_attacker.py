@@ -1,0 +1,129 @@
+"""Whatever the attacker, model, harm, weights and constraint: what a search finds is what loops find."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from app.domain.errors import NotSupported
+from app.domain.search.plans import plan
+from app.domain.search.problem import Problem
+from tests.property.attacks_by_hand import ByHand, instances, optimum
+from tests.property.search_instances import solve
+
+THOROUGH = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+POLICIES = st.sampled_from(["zero", "add_self"])
+QUESTIONS = st.one_of(
+    st.tuples(st.just("min_risk"), st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0])),
+    st.tuples(st.just("max_utility"), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])),
+    st.tuples(st.just("lagrangian"), st.sampled_from([0.0, 0.05, 0.1, 0.5])),
+)
+AGGREGATES = st.sampled_from(["average", "max"])
+OF_SETS = ("bayes", "worst_case", "worst_case_per_record")
+
+
+def answer(context, problem, solver="auto"):
+    chosen = plan(context, problem, solver)
+    outcome = chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    outcome.to_document()
+    return outcome
+
+
+def views(context):
+    return st.sampled_from(OF_SETS if context.dictionaries else ("known", "estimated"))
+
+
+def sign(objective):
+    return -1 if objective == "max_utility" else 1
+
+
+@THOROUGH
+@given(st.data(), instances(), POLICIES, QUESTIONS, AGGREGATES)
+def test_table_rules(data, context, policy, question, aggregate):
+    view = data.draw(views(context))
+    by_hand = ByHand(context, policy)
+    rated = [(levels, *by_hand.score(view, aggregate, rule)) for levels, rule in by_hand.table_rules()]
+    status, value, levels = solve(rated, Problem(*question))
+    problem = Problem(*question, "table_level", policy, view, aggregate=aggregate)
+    solvers = ["enumeration"]
+    if context.harm_is_monotone:
+        solvers.append("branch_and_bound")
+    else:
+        with pytest.raises(NotSupported, match="proved"):
+            plan(context, problem, "branch_and_bound")
+    for solver in solvers:
+        outcome = answer(context, problem, solver)
+        assert outcome.status == status
+        assert outcome.not_monotone != context.harm_is_monotone
+        if levels is not None:
+            assert outcome.rule.levels == levels
+            assert sign(question[0]) * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+@THOROUGH
+@given(st.data(), instances(), POLICIES, QUESTIONS)
+def test_each_record_on_its_own(data, context, policy, question):
+    objective, threshold = question
+    view = data.draw(views(context))
+    assume(view != "worst_case" or objective == "max_utility")
+    by_hand = ByHand(context, policy)
+    solved = []
+    for row in range(context.table.n_records):
+        rated = [
+            (by_hand.of_record(view, row, codes), by_hand.utility(codes)) for codes in by_hand.nodes(row)
+        ]
+        solved.append(optimum(rated, objective, threshold))
+    status = next(s for s in ("infeasible", "prohibited", "optimal") if s in {s for s, _ in solved})
+    problem = Problem(*question, "record_level", policy, view)
+    for solver in ["enumeration", "branch_and_bound"] if context.harm_is_monotone else ["enumeration"]:
+        outcome = answer(context, problem, solver)
+        assert outcome.status == status
+        if status == "optimal":
+            value = math.fsum(w * v for w, (_, v) in zip(by_hand.weights, solved, strict=True) if w > 0)
+            value /= math.fsum(by_hand.weights)
+            assert sign(objective) * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.spec("INV-24")
+@THOROUGH
+@given(
+    st.data(),
+    instances(
+        models=[("I", None), ("II", None), ("III", None), ("custom", "phi / count ** 0.5")], max_records=3
+    ),
+    POLICIES,
+    QUESTIONS,
+    AGGREGATES,
+)
+def test_records_under_a_constraint_on_means_or_by_the_greatest_risk(
+    data, context, policy, question, aggregate
+):
+    objective, threshold = question
+    view = data.draw(views(context))
+    assume(aggregate == "max" or (objective != "lagrangian" and view != "worst_case"))
+    by_hand = ByHand(context, policy)
+    assume(math.prod(len(by_hand.nodes(row)) for row in range(context.table.n_records)) <= 4000)
+    rated = [by_hand.score(view, aggregate, rule) for rule in by_hand.record_rules()]
+    status, value = optimum(rated, objective, threshold)
+    outcome = answer(context, Problem(*question, "record_level", policy, view, "average", aggregate))
+    exact = outcome.status != "heuristic"
+    if exact:
+        assert outcome.status == status
+    if status == "optimal":
+        found = sign(objective) * outcome.objective
+        assert outcome.bounds.lower <= value + 1e-9
+        if exact:
+            assert found == pytest.approx(value, rel=1e-9, abs=1e-12)
+        else:
+            assert value - 1e-9 <= found <= value + outcome.bounds.gap + 1e-9
+        if objective == "min_risk":
+            assert outcome.utility >= threshold - 1e-9
+        if objective == "max_utility":
+            assert outcome.risk <= threshold + 1e-9
+    if context.utility.model == "depth_sum" and context.table.weights is None:
+        assert exact
