@@ -11,7 +11,8 @@ from typing import Any, Final
 Example = Mapping[str, Any]
 
 _RULE: Final = {"dataset": "members", "rule": "proposal"}
-_SCORED: Final = {**_RULE, "dictionary": "census", "sensitivity": "members-harm"}
+_POSED: Final = {"dataset": "members", "dictionary": "census", "sensitivity": "members-harm"}
+_SCORED: Final = {**_POSED, "rule": "proposal"}
 
 
 def _example(summary: str, name: str, of: Mapping[str, Any], **measure: object) -> Example:
@@ -37,6 +38,14 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         _SCORED,
         kind="cheapest_generalisation",
     ),
+    "optimum_explanation": _example(
+        "what holds the best rule, and what would more utility cost?",
+        "optimum-explanation",
+        {**_SCORED, "rule": "members-optimum"},
+        kind="optimum_explanation",
+        objective="min_risk",
+        threshold=6,
+    ),
     "rule_reuse": _example(
         "does the rule fit the next delivery as well?",
         "proposal-reuse",
@@ -61,9 +70,32 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "independence_estimate": _example(
         "how far off is it to take the attributes for independent?",
         "members-independence",
-        _SCORED,
+        _POSED,
         kind="independence_estimate",
         clusters=[["city", "race"]],
+    ),
+    "k_anonymity_comparison": _example(
+        "what does k-anonymity cost against rules of least risk?",
+        "members-against-k-anonymity",
+        _SCORED,
+        kind="k_anonymity_comparison",
+        k=[2, 4],
+        rules=5,
+    ),
+    "parametric_risk": _example(
+        "what would be the risk of members yet to come?",
+        "proposal-parametric",
+        _SCORED,
+        kind="parametric_risk",
+        samples=20_000,
+        smoothing=0.5,
+    ),
+    "bayes_risk_sampled": _example(
+        "what is the risk on average over attackers drawn at random?",
+        "proposal-sampled-attackers",
+        {key: value for key, value in _SCORED.items() if key != "dictionary"},
+        kind="bayes_risk_sampled",
+        dictionaries=["census", "members-themselves", "register"],
     ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""

@@ -74,8 +74,8 @@ class Question:
 class Measurement:
     """A measure, ready to be computed.
 
-    ``context`` has the attacker's dictionary as its links stand, which is enough for an estimate; ``prepare``
-    makes the context to compute on, in which the consistency options have rewritten it.
+    ``context`` has the dictionaries as their links stand, which is enough for an estimate; ``prepare`` makes
+    the context to compute on, in which the consistency options have rewritten them.
     """
 
     measure: Measure[Any, Any]
@@ -200,12 +200,13 @@ class MeasurementPreparation:
             others=await self._others(tenant, question),
             memory_ceiling=self._memory_ceiling,
         )
+        linked = (*scoring.linked, *dictionaries.values())
         return Measurement(
             question.measure,
             question.parameters,
             context,
             lambda: _consistent(context, scoring),
-            scoring.preparing_seconds * (1 + len(context.others)),
+            replace(scoring, linked=linked).preparing_seconds * (1 + len(context.others)),
         )
 
     async def _question_of(self, tenant: TenantId, stored: Stored) -> Question:
@@ -285,9 +286,10 @@ class MeasurementPreparation:
 
 
 def _consistent(context: MeasureContext, scoring: Scoring) -> MeasureContext:
-    """The context with what the attacker has as the consistency options rewrite it."""
+    """The context with all dictionaries as the consistency options rewrite them."""
     return replace(
         context,
         dictionary=None if context.dictionary is None else scoring.consistent(context.dictionary),
+        dictionaries={name: scoring.consistent(own) for name, own in context.dictionaries.items()},
         others={name: _consistent(other, scoring) for name, other in context.others.items()},
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, get_type_hints
 
-from app.domain.errors import DirectBudgetExceeded, Fault
+from app.domain.errors import DirectBudgetExceeded, Fault, InvalidInput
 from app.domain.measures.entry import RELEASED_RULES, Cost
 from app.services.access import require
 from app.services.assessments import RunStarted, start_run
@@ -23,6 +23,7 @@ from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.plans import DirectBudget, Plan
 from app.services.ports import Store, UnitOfWork
+from app.services.references import document_of
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Scope, Stored
 from app.services.rule_documents import require_rule_of, rule_in_short, rule_sha256
 from app.services.rules import RuleDefinition, defined_rule, kind_of
@@ -206,6 +207,7 @@ class MeasurementService(NamedResources):
         if request.rule is not None and not isinstance(request.rule, str):
             table = await self._loader.table(actor.tenant, sources.dataset)
             rule = await defined_rule(self._store, actor, request.rule, sources.dataset, table)
+        _require_rules_of(sources.dataset, by_pointer)
         question = Question(
             measure_of(request.measure),
             with_references(parameters, lambda reference: by_pointer[reference.pointer].name),
@@ -223,6 +225,22 @@ class MeasurementService(NamedResources):
 
     def _allows(self, cost: Cost) -> bool:
         return cost.seconds <= self._budget.seconds and cost.bytes <= self._budget.bytes
+
+
+def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None:
+    """Raise InvalidInput for every rule that the parameters name and that is for another dataset."""
+    faults = [
+        Fault(
+            pointer,
+            "other-dataset",
+            f"The rule {stored.name!r} is not for the dataset {dataset.name!r}.",
+            "Name rules of the dataset that is measured.",
+        )
+        for pointer, stored in by_pointer.items()
+        if stored.kind is Kind.RULE and document_of(stored)["dataset"]["sha256"] != dataset.sha256
+    ]
+    if faults:
+        raise InvalidInput(faults)
 
 
 def _resource(

@@ -10,9 +10,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from app.domain.measures.anonymity import ANONYMITY
+from app.domain.measures.bayes_risk_sampled import BAYES_RISK_SAMPLED
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
 from app.domain.measures.entry import Measure
 from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE
+from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON
+from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION
+from app.domain.measures.parametric_risk import PARAMETRIC_RISK
 from app.domain.measures.record_linkage import RECORD_LINKAGE
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION
 from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES
@@ -21,11 +25,15 @@ from app.domain.measures.rule_reuse import RULE_REUSE
 
 MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     ANONYMITY,
+    K_ANONYMITY_COMPARISON,
     RISK_ATTRIBUTION,
     RISKIEST_RECORDS,
     CHEAPEST_GENERALISATION,
+    OPTIMUM_EXPLANATION,
     RULE_REUSE,
     RISK_GIVEN_RELEASES,
     RECORD_LINKAGE,
     INDEPENDENCE_ESTIMATE,
+    PARAMETRIC_RISK,
+    BAYES_RISK_SAMPLED,
 )

@@ -77,8 +77,8 @@ class MeasureContext:
     failure
         Ψ, or None.
     dictionaries, rules
-        What the references in the parameters lead to, by reference. Dictionaries are linked to ``table``
-        and stand as their links do, whatever the consistency of the attacker's; rules are those of ``table``.
+        What the references in the parameters lead to, by reference. Dictionaries are linked to ``table``,
+        rules are those of ``table``.
     others
         What references to datasets lead to, by reference: the same question about their tables, each with
         its own table, dictionary, Φ, Ψ and utility. ``rule`` is set where the rule can be stated anew for
