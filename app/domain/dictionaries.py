@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from sys import getsizeof
 from typing import Any, Literal
 
 import numpy as np
@@ -84,6 +85,22 @@ class LinkedAttribute:
     @property
     def n_codes(self) -> int:
         return len(self.everything)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays and of the texts outside the hierarchy, without what it was before."""
+        arrays: list[npt.NDArray[Any] | None] = [
+            self.column,
+            self.starts,
+            self.leaves,
+            self.everything,
+            self.nodes,
+            self.seeds,
+        ]
+        total = sum(array.nbytes for array in arrays if array is not None)
+        if self.outside is None:
+            return total
+        return total + self.outside.column.nbytes + sum(map(getsizeof, self.outside.labels))
 
     @property
     def meaning(self) -> LinkedAttribute:

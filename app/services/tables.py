@@ -129,6 +129,6 @@ def _bytes_of_table(table: Table) -> int:
 
 
 def _bytes_of_dictionary(dictionary: Dictionary) -> int:
-    arrays = sum(link.column.nbytes + link.leaves.nbytes + link.starts.nbytes for link in dictionary.links)
+    arrays = sum(link.n_bytes for link in dictionary.links)
     ids = 0 if dictionary.entity_ids is None else dictionary.n_entities * _PER_ID
     return 2 * arrays + 8 * dictionary.n_entities + ids
