@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from app.domain.errors import InvalidInput
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
@@ -23,8 +25,18 @@ from app.services.tables import TableLoader
 
 def problem_of(document: JsonObject) -> Problem:
     """The problem that an optimisation's document states; InvalidInput for a threshold out of range."""
-    objective, options = document["objective"], ScoringOptions.of(document)
-    is_loss = "loss_cap" in objective
+    options, is_loss = ScoringOptions.of(document), "loss_cap" in document["objective"]
+    try:
+        return _problem(document, options, is_loss)
+    except InvalidInput as error:
+        # The domain names its own option; it was sent as one of the utility.
+        raise InvalidInput(
+            [replace(f, pointer=f.pointer.replace("/round_", "/utility/round_")) for f in error.faults]
+        ) from None
+
+
+def _problem(document: JsonObject, options: ScoringOptions, is_loss: bool) -> Problem:
+    objective = document["objective"]
     return Problem(
         objective["kind"],
         objective["loss_cap" if is_loss else THRESHOLD_NAMES[objective["kind"]]],

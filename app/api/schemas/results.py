@@ -214,6 +214,13 @@ class SearchResult(Answer):
     infeasible_by: Annotated[Shortfall | None, Field(description="How far the threshold is out of reach.")]
     prohibited_records: Annotated[Count, Field(description="Records with infinite risk only.", examples=[0])]
     absent: Annotated[Count, Field(description="Records without consistent entity as they are.")]
+    not_monotone: Annotated[
+        bool,
+        Field(
+            description="It is not proved that generalising never raises the risk: all were looked at.",
+            examples=[False],
+        ),
+    ] = False
     visited_nodes: Annotated[Count, Field(description="Nodes looked at.", examples=[300])]
     risk_evaluations: Annotated[Count, Field(description="Risks computed.", examples=[300])]
     utility_evaluations: Annotated[Count, Field(description="Utilities computed.", examples=[300])]

@@ -65,13 +65,13 @@ def histogram_of_counts(counts: Longs, records: Longs) -> Histogram:
 
 
 def histogram_of_losses(losses: Floats, records: Longs, bins: int = LOSS_BINS) -> Histogram:
-    """Records by loss, in equal bins from 0 to the greatest finite loss."""
+    """Records by loss, in equal bins from 0 to the greatest finite loss; of III_raw from the least to 0."""
     finite = np.isfinite(losses)
     infinite = int(records[~finite].sum())
-    greatest = float(losses[finite].max()) if finite.any() else 0.0
-    if greatest == 0.0:
+    least, greatest = min(0.0, losses[finite].min(initial=0.0)), max(0.0, losses[finite].max(initial=0.0))
+    if least == greatest:
         return Histogram((0.0, 0.0), (int(records[finite].sum()),), infinite)
-    edges = np.linspace(0.0, greatest, bins + 1)
+    edges = np.linspace(least, greatest, bins + 1)
     place = np.minimum(np.searchsorted(edges, losses[finite], side="right") - 1, bins - 1)
     held = np.bincount(place, records[finite], minlength=bins).astype(np.int64)
     return Histogram(tuple(edges.tolist()), tuple(held.tolist()), infinite)
