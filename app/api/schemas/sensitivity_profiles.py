@@ -174,7 +174,7 @@ class NormalisedWeights(Request):
         Field(description="Whether they sum to the total, or to no more than that.", examples=["at_most"]),
     ]
     total: Annotated[
-        float, Field(gt=0, le=1e12, allow_inf_nan=False, description="The total.", examples=[2.0])
+        float, Field(ge=1e-12, le=1e12, allow_inf_nan=False, description="The total.", examples=[2.0])
     ]
     mode: Annotated[
         Literal["validate", "rescale"],
