@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.api import examples
 from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS, RUN_NAME, RUNS
 from app.api.schemas.measurements import RESULTS
 from app.domain.measures.catalogue import MEASURES
@@ -211,6 +212,54 @@ async def test_parameters_are_held_to_their_bounds(
     body = {"dataset": "members", "measure": measure}
     problem = problem_of(await client.post("/v1/measurements", json=body), 422, "invalid-input")
     assert [fault["pointer"] for fault in problem["errors"]] == [pointer]
+
+
+async def test_rules_named_by_parameters_are_those_of_the_dataset(journey: httpx.AsyncClient):
+    """A rule of another dataset over the same columns would be applied to the wrong records."""
+    (known,) = [d for d in (await journey.get("/v1/datasets")).json()["items"] if d["name"] == "members"]
+    body = examples.DATASETS["members"]["value"] | {"name": "fewer"}
+    fewer = body | {"attributes": [a for a in body["attributes"] if a["name"] != "income"]}
+    made = await journey.post("/v1/datasets", json=fewer)
+    assert made.status_code == 201, made.text
+    assert made.json()["sha256"] != known["sha256"]
+    rule = {"name": "of-fewer", "dataset": "fewer", "rule": {"kind": "identity"}}
+    assert (await journey.post("/v1/rules", json=rule)).status_code == 201
+    body = BY_MEASURE["risk_given_releases"]["value"]
+    body = body | {"name": "never", "measure": body["measure"] | {"earlier": ["proposal", "of-fewer"]}}
+    problem = problem_of(await journey.post("/v1/measurements", json=body), 422, "invalid-input")
+    assert [(fault["pointer"], fault["code"]) for fault in problem["errors"]] == [
+        ("/measure/earlier/1", "other-dataset")
+    ]
+
+
+async def test_infinite_risk_travels_as_text_in_what_is_asked_and_answered(journey: httpx.AsyncClient):
+    body = examples.SENSITIVITY_PROFILES["members-harm"]["value"]
+    weights = body["attributes"] | {"city": {"constant": "inf"}}
+    made = await journey.post(
+        "/v1/sensitivity-profiles", json=body | {"name": "prohibited", "attributes": weights}
+    )
+    assert made.status_code == 201, made.text
+    asked = ATTRIBUTION | {"name": "prohibited", "sensitivity": "prohibited"}
+    result = (await journey.post("/v1/measurements", json=asked)).json()["result"]
+    assert result["risk"] == "inf"
+    assert result["responsible"] == ["city"]
+
+
+async def test_a_condition_asks_the_data_and_needs_the_scope_for_it(api, client: httpx.AsyncClient):
+    actor, token = await api.tenant_with_key()
+    rule = {
+        "kind": "conditional",
+        "statements": [{"kind": "hide", "attribute": "city", "unless": "income >= 50000"}],
+    }
+    async with api.client(token) as owner:
+        async for _ in walk(api, owner, before="access"):
+            pass
+        asked = ANONYMITY | {"name": "by-condition", "rule": rule}
+        async with api.client(await api.key_with(actor, Scope.ASSESS)) as assessor:
+            problem_of(await assessor.post("/v1/measurements", json=asked), 403, "forbidden")
+        made = await owner.post("/v1/measurements", json=asked)
+        assert made.status_code == 201, made.text
+        assert made.json()["rule"]["kind"] == "conditional"
 
 
 async def test_a_set_of_dictionaries_is_refused_with_what_to_do(journey: httpx.AsyncClient):

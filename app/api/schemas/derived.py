@@ -49,8 +49,6 @@ def answer_of(result: type, name: str, kind: str, title: str, version: int) -> M
 
 def one_of(models: tuple[Model, ...]) -> Any:  # noqa: ANN401 - an annotation
     """The union of models that their field ``kind`` tells apart."""
-    if len(models) == 1:
-        return models[0]
     return Annotated[Union[models], Field(discriminator="kind")]  # noqa: UP007 - made of a tuple
 
 

@@ -32,6 +32,19 @@ def test_every_call_carries_the_key_and_stays_below_the_version():
     assert seen == [("POST", "/v1/hierarchies", "Bearer abc.secret")]
 
 
+def test_measures_are_asked_for_under_the_addresses_of_the_service():
+    seen = []
+
+    def handler(request):
+        seen.append((request.method, request.url.path))
+        return httpx.Response(200, json={"POST": run("queued"), "GET": {"measures": []}}[request.method])
+
+    with client_of(handler) as client:
+        assert client.measurements.start_run({"measure": {"kind": "anonymity"}}).state == "queued"
+        assert client.catalogue() == {"measures": []}
+    assert seen == [("POST", "/v1/measurements/runs"), ("GET", "/v1/catalogue")]
+
+
 def test_a_problem_becomes_an_error_with_its_whole_document():
     document = {
         "type": "/problems/invalid-input",
