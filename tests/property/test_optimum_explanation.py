@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.counter import dictionary_of
@@ -209,3 +210,57 @@ def test_a_rule_that_shows_everything_or_nothing_is_at_the_edge():
         )  # fmt: skip
         found = computed(OPTIMUM_EXPLANATION, context, OptimumParameters(objective, threshold))
         assert (found.binding, found.is_optimal) == ("lattice_edge", True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_a_mean_over_records_is_explained_by_all_choices_of_their_nodes(data):
+    """Every objective under a constraint on means, against the product of the records' lattices."""
+    instance = data.draw(contexts())
+    table, brute = instance.table, BruteForce(instance, "zero")
+    lattices = [list(brute.record_nodes(row)) for row in range(table.n_records)]
+    assume(math.prod(map(len, lattices)) <= 3000)
+    objective = data.draw(st.sampled_from(["min_risk", "max_utility", "lagrangian"]))
+    threshold = data.draw(THRESHOLDS)
+    every = [
+        (mean_of(node[1] for node in chosen), mean_of(node[2] for node in chosen))
+        for chosen in itertools.product(*lattices)
+    ]
+    chosen = [data.draw(st.sampled_from(nodes)) for nodes in lattices]
+    rule = RecordRule(np.array([steps for steps, _, _ in chosen], dtype=np.int16))
+    risk, utility = mean_of(node[1] for node in chosen), mean_of(node[2] for node in chosen)
+    found = computed(
+        OPTIMUM_EXPLANATION, asked(instance, rule), OptimumParameters(objective, threshold, "average")
+    )
+    kept = [
+        (r, u)
+        for r, u in every
+        if objective == "lagrangian"
+        or (u >= threshold - CLOSE if objective == "min_risk" else r <= threshold + CLOSE)
+    ]
+    best = min((value(objective, threshold, r, u) for r, u in kept), default=None)
+    own = value(objective, threshold, risk, utility)
+    if not found.proven:
+        assert found.optimum is None or best is not None
+        return
+    if best is None:
+        assert found.optimum is None
+    else:
+        assert found.optimum == pytest.approx(-best if objective == "max_utility" else best, abs=1e-9)
+        assert found.is_optimal == (found.is_feasible and own <= best + CLOSE)
+    floor = threshold if objective == "min_risk" else utility
+
+    def least(at_least):
+        return min((r for r, u in every if u >= at_least - CLOSE), default=None)
+
+    for said, expected in (
+        (found.one_more_unit, rise(risk, least(floor + 1))),
+        (found.one_unit_less, rise(least(floor - 1), risk)),
+    ):
+        assert said == (None if expected is None else pytest.approx(expected, abs=1e-9))
+    assert found.records_bound is None
+
+
+def mean_of(values):
+    values = list(values)
+    return math.fsum(values) / len(values)

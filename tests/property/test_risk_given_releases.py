@@ -14,7 +14,7 @@ from app.domain.consistency import Consistency, under
 from app.domain.hierarchies import TOP
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES, GivenReleasesParameters
-from app.domain.risk.models import MODEL_I
+from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.rules import CellRule, RecordRule, TableRule, apply
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.utility import build_utility
@@ -150,3 +150,22 @@ def test_values_with_several_parents_are_intersected_exactly_or_refused_by_name(
         assert any(f"{name} (rows" in refused for name in apart)
     else:
         check(context, earlier, found)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_more_releases_never_lower_the_risk_where_that_is_said_to_be_proved(data):
+    """Also with a harm of failed identification, other models and weighted records."""
+    instance = data.draw(contexts())
+    table = instance.table
+    weights = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=table.n_records,
+                                 max_size=table.n_records))  # fmt: skip
+    model = RiskModel(data.draw(st.sampled_from(["I", "II", "III"])))
+    failure = constant_sensitivity(table, data.draw(st.sampled_from([0.0, 0.5, 2.0])))
+    context = MeasureContext(
+        replace(table, weights=np.array(weights)), data.draw(rules(table)), instance.dictionary,
+        instance.sensitivity, failure if model.takes_failure else None, instance.utility, model, "zero",
+    )  # fmt: skip
+    found, _ = measured(context, data.draw(st.lists(rules(table), min_size=1, max_size=3)))
+    if found.never_negative and found.increase is not None:
+        assert found.increase >= -1e-12 * max(1.0, found.alone.risk)
