@@ -382,8 +382,33 @@ _QUESTION: Final = {"dataset": "members", "dictionary": "census", "sensitivity":
 ASSESSMENTS: Final = _bodies(
     {"name": "proposal-score", **_QUESTION, "rule": "proposal"},
     {"name": "as-is-score", **_QUESTION, "rule": {"kind": "identity"}},
+    {
+        "name": "attackers-score",
+        **_QUESTION,
+        "rule": "proposal",
+        "dictionary": "attackers",
+        "attacker_view": "bayes",
+    },
+    {
+        "name": "bounded-score",
+        **_QUESTION,
+        "rule": "proposal",
+        "dictionary": "members-themselves",
+        "bounds": {"true_dictionary": "register"},
+    },
+    {
+        "name": "suspicion-score",
+        **_QUESTION,
+        "rule": "proposal",
+        "failure": "members-suspicion",
+        "consistency": {"default": {"mode": "compatible"}, "attributes": {"race": {"mode": "subsumed"}}},
+        "utility": {"kind": "log_leaves"},
+    },
     proposal_score="the rule proposed",
     as_is_score="the table as it is, by a rule that is not stored",
+    attackers_score="against two dictionaries, by how probable each is",
+    bounded_score="against the members' own list, which bounds the risk under a vaguer register",
+    suspicion_score="with harm where the attacker names the wrong person, and another utility",
 )
 
 ASSESSMENT_RUNS: Final = _bodies(
@@ -398,7 +423,16 @@ OPTIMISATIONS: Final = _bodies(
         "scope": "table_level",
         "solver": "enumeration",
     },
+    {
+        "name": "careful-optimum",
+        **_QUESTION,
+        "dictionary": "any-attacker",
+        "attacker_view": "worst_case",
+        "objective": {"kind": "min_risk", "loss_cap": 2},
+        "utility": "info_loss_lm",
+    },
     members_optimum="least risk with at least 6 of 13 levels kept on average",
+    careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",
 )
 
 SEQUENTIAL_DISCLOSURES: Final = _bodies(

@@ -24,7 +24,14 @@ COLLECTION = Collection(
     answer=AssessmentSummary,
     service=lambda services: services.assessments,
     example="proposal-score",
-    delete_examples=("proposal-score", "proposal-score-by-run", "as-is-score"),
+    delete_examples=(
+        "proposal-score",
+        "proposal-score-by-run",
+        "as-is-score",
+        "attackers-score",
+        "bounded-score",
+        "suspicion-score",
+    ),
     write_scope=Scope.ASSESS,
 )
 
@@ -45,9 +52,11 @@ async def create_assessment(
 ) -> Assessment | PlanAnswer:
     """Score a rule.
 
-    Risk, utility and anonymity of a dataset under a rule, against a dictionary. Work that is too large for
-    a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run.
-    With `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope `assess`.
+    Risk, utility and anonymity of a dataset under a rule, against a dictionary or a set of them. A mean is
+    never alone: its maximum and quantiles stand beside it, and the hypotheses that hold. Work that is too
+    large for a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it
+    as a run. With `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope
+    `assess`.
     """
     if dry_run:
         response.status_code = 200
@@ -98,7 +107,8 @@ async def get_assessment_records(
 ) -> StreamingResponse:
     """Score of every record.
 
-    Consistent entities, identification probability, harm, loss and utility, record by record, as a stream.
-    Needs the scope `data:read`.
+    Consistent entities, identification probability, harm of success (`phi`) and of failure (`psi`, where
+    there is one), loss and utility, record by record, as a stream; of a dictionary set the consistent
+    entities of each dictionary (`count_` and its name). Needs the scope `data:read`.
     """
     return streamed(await services.assessments.records(actor, ref, format))

@@ -24,7 +24,7 @@ COLLECTION = Collection(
     answer=OptimisationSummary,
     service=lambda services: services.optimisations,
     example="members-optimum",
-    delete_examples=("members-optimum",),
+    delete_examples=("members-optimum", "careful-optimum"),
     write_scope=Scope.ASSESS,
 )
 

@@ -27,6 +27,7 @@ COLLECTION = Collection(
         "fewer-places",
         "careful",
         "members-optimum",
+        "careful-optimum",
     ),
 )
 
