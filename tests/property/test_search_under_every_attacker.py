@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
+from app.domain.search import plans
 from app.domain.search.plans import plan
-from app.domain.search.problem import Problem
-from tests.property.attacks_by_hand import ByHand, instances, optimum
+from app.domain.search.problem import FrontierProblem, Problem
+from tests.property.attacks_by_hand import MODELS, ByHand, instances, optimum
 from tests.property.search_instances import solve
 
 THOROUGH = settings(
@@ -23,6 +24,7 @@ QUESTIONS = st.one_of(
     st.tuples(st.just("max_utility"), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])),
     st.tuples(st.just("lagrangian"), st.sampled_from([0.0, 0.05, 0.1, 0.5])),
 )
+PROPER_MODELS = [model for model in MODELS if model[0] != "III_raw"]
 AGGREGATES = st.sampled_from(["average", "max"])
 OF_SETS = ("bayes", "worst_case", "worst_case_per_record")
 
@@ -93,9 +95,7 @@ def test_each_record_on_its_own(data, context, policy, question):
 @THOROUGH
 @given(
     st.data(),
-    instances(
-        models=[("I", None), ("II", None), ("III", None), ("custom", "phi / count ** 0.5")], max_records=3
-    ),
+    instances(models=PROPER_MODELS, max_records=3),
     POLICIES,
     QUESTIONS,
     AGGREGATES,
@@ -127,3 +127,106 @@ def test_records_under_a_constraint_on_means_or_by_the_greatest_risk(
             assert outcome.risk <= threshold + 1e-9
     if context.utility.model == "depth_sum" and context.table.weights is None:
         assert exact
+
+
+@settings(
+    THOROUGH, suppress_health_check=[*THOROUGH.suppress_health_check, HealthCheck.function_scoped_fixture]
+)
+@given(
+    context=instances(set_of_two=True, max_records=3),
+    policy=POLICIES,
+    question=QUESTIONS,
+    constraint=st.sampled_from(["per_record", "average"]),
+    exact=st.booleans(),
+)
+def test_minimax_over_single_records(monkeypatch, context, policy, question, constraint, exact):
+    objective, threshold = question
+    assume(objective != "max_utility" or constraint == "average")
+    by_hand = ByHand(context, policy)
+    assume(math.prod(len(by_hand.nodes(row)) for row in range(context.table.n_records)) <= 4000)
+    rules = list(by_hand.record_rules())
+    if objective == "min_risk" and constraint == "per_record":
+        rules = [rule for rule in rules if all(by_hand.utility(codes) >= threshold - 1e-9 for codes in rule)]
+    rated = [by_hand.score("worst_case", "average", rule) for rule in rules]
+    each = constraint == "per_record" and objective == "min_risk"
+    status, value = optimum(rated, objective, -1.0 if each else threshold)
+    problem = Problem(*question, "record_level", policy, "worst_case", constraint)
+    with monkeypatch.context() as patch:
+        patch.setattr(plans, "COMBINATIONS_LIMIT", 1e7 if exact else 0)
+        outcome = answer(context, problem)
+    assert outcome.solver == ("enumeration" if exact else "worst_case_per_record")
+    if exact or outcome.status != "heuristic":
+        assert outcome.status == status
+    if status != "optimal":
+        return
+    assert outcome.bounds.lower <= value + 1e-9
+    if outcome.rule is not None:
+        found = sign(objective) * outcome.objective
+        assert found >= value - 1e-9
+        assert found <= outcome.bounds.lower + outcome.bounds.gap + 1e-9
+        if outcome.status == "optimal":
+            assert found == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def front_by_hand(rated):
+    """Non-dominated pairs (risk, utility) of finite risk, rounded, ascending."""
+    points = {(round(risk, 9), round(utility, 9)) for risk, utility in rated if risk < math.inf}
+    return sorted(p for p in points if not any(q != p and q[0] <= p[0] and q[1] >= p[1] for q in points))
+
+
+def drawn_frontier(context, problem):
+    chosen = plans.plan_frontier(context, problem)
+    outcome = chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    outcome.to_document()
+    return outcome
+
+
+@THOROUGH
+@given(st.data(), instances(models=PROPER_MODELS), POLICIES, AGGREGATES)
+def test_the_frontier_of_table_rules_is_that_of_all_rules(data, context, policy, aggregate):
+    view = data.draw(views(context))
+    by_hand = ByHand(context, policy)
+    expected = front_by_hand([by_hand.score(view, aggregate, rule) for _, rule in by_hand.table_rules()])
+    outcome = drawn_frontier(context, FrontierProblem("table_level", policy, view, aggregate))
+    assert [(p.risk, p.utility) for p in outcome.points] == [pytest.approx(p, abs=1e-8) for p in expected]
+    assert outcome.complete
+    by_levels = dict(by_hand.table_rules())
+    for point in outcome.points:
+        scored = by_hand.score(view, aggregate, by_levels[point.levels])
+        assert (point.risk, point.utility) == pytest.approx(scored)
+    assert all(price > 0 for price in outcome.prices)
+
+
+@THOROUGH
+@given(st.data(), instances(models=PROPER_MODELS, max_records=3), POLICIES, AGGREGATES)
+def test_the_frontier_of_record_rules_is_exact_or_its_hull(data, context, policy, aggregate):
+    view = data.draw(views(context))
+    assume(aggregate == "max" or view != "worst_case")
+    by_hand = ByHand(context, policy)
+    assume(math.prod(len(by_hand.nodes(row)) for row in range(context.table.n_records)) <= 2000)
+    rated = [by_hand.score(view, aggregate, rule) for rule in by_hand.record_rules()]
+    expected = front_by_hand(rated)
+    outcome = drawn_frontier(context, FrontierProblem("record_level", policy, view, aggregate))
+    found = [(p.risk, p.utility) for p in outcome.points]
+    if outcome.complete:
+        assert found == [pytest.approx(p, abs=1e-8) for p in expected]
+    for point in outcome.points:
+        least = min(risk for risk, utility in rated if utility >= point.utility - 1e-9)
+        assert least - 1e-9 <= point.risk <= least + point.gap + 1e-9
+        assert point.kind == "heuristic" or point.gap == 0
+    if expected:
+        assert found[0] == pytest.approx(expected[0], abs=1e-8)
+        assert found[-1] == pytest.approx(expected[-1], abs=1e-8)
+    if context.utility.model == "depth_sum" and context.table.weights is None:
+        assert outcome.complete
+
+
+@pytest.mark.spec("TV-13")
+@THOROUGH
+@given(instances(models=[("I", None)], max_records=3), st.sampled_from([0.01, 0.05, 0.2, 1.0]))
+def test_the_optimum_at_a_price_lies_on_the_hull(context, price):
+    view = "worst_case_per_record" if context.dictionaries else "known"
+    priced = answer(context, Problem("lagrangian", price, "record_level", view=view))
+    assume(priced.status == "optimal")
+    points = drawn_frontier(context, FrontierProblem("record_level", view=view)).points
+    assert min(p.risk - price * p.utility for p in points) == pytest.approx(priced.objective, abs=1e-9)

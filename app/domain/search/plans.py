@@ -7,13 +7,18 @@ which process or in which order. The outcome is a function of all blocks in thei
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, get_args
 
+from app.domain.attackers import View
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.search.context import SearchContext
+from app.domain.search.frontier import FrontierOutcome
+from app.domain.search.frontier_plans import RecordFrontier, TableFrontier
+from app.domain.search.joint import COMBINATIONS_LIMIT, JointPlan, n_combinations
+from app.domain.search.minimax import MinimaxPlan
 from app.domain.search.outcome import Outcome
-from app.domain.search.problem import Problem, Solver
+from app.domain.search.problem import FrontierProblem, Problem, Solver
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_level import RecordPlan
 from app.domain.search.record_means import MeanPlan
@@ -44,6 +49,28 @@ class SearchPlan(Protocol):
         """The outcome from all blocks in their order."""
 
 
+class FrontierPlan(Protocol):
+    """A frontier cut in blocks; ``units`` are rules or distinct records."""
+
+    n_blocks: int
+    units: int
+    solver: str
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all blocks."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory."""
+
+    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+        """Compute one block; ``tick`` receives how many of its units are done."""
+
+    def combine(self, blocks: Sequence[bytes]) -> FrontierOutcome:
+        """The frontier from all blocks in their order."""
+
+
 @dataclass(frozen=True)
 class SearchCost:
     """Estimated seconds and bytes of a search, the solver that would do it, and its units."""
@@ -64,7 +91,8 @@ def plan(
     that is no tree, if enumeration is asked of a larger lattice, and if branch and bound is needed where it
     is not proved to be exact; InvalidInput if the absent policy refuses the data.
     """
-    _check(context, solver, max_nodes)
+    _check(solver, max_nodes)
+    _refuse_meaningless_failure(context)
     if problem.scope == "record_level":
         return _plan_records(context, problem, solver, max_nodes)
     table = TableInstance(context, problem)
@@ -85,13 +113,17 @@ def _plan_records(
     context: SearchContext, problem: Problem, solver: Solver, max_nodes: int | None
 ) -> SearchPlan:
     records = RecordInstance(context, problem.absent_policy, problem.view)
-    if not _is_separable(problem):
-        if solver == "branch_and_bound" or max_nodes is not None:
-            raise NotSupported(
-                "Neither branch_and_bound nor max_nodes applies where the threshold or the greatest risk is "
-                "shared by all records.",
-                "Leave both out, or choose the constraint per_record and the aggregate average.",
-            )
+    alone = _is_separable(problem)
+    minimax = problem.view == "worst_case" and problem.aggregate == "average"
+    if minimax and not (alone and problem.objective == "max_utility"):
+        _refuse_budget(solver, max_nodes)
+        if n_combinations(records) <= COMBINATIONS_LIMIT:
+            return JointPlan(records, problem)
+        if not alone:
+            _refuse_raw(context)
+        return _plan_minimax(context, problem)
+    if not alone:
+        _refuse_budget(solver, max_nodes)
         _refuse_raw(context)
         return MeanPlan(records, problem)
     if _branches(solver, _is_less(max_nodes, records.n_nodes * records.n_distinct)):
@@ -100,6 +132,24 @@ def _plan_records(
             hierarchy.require_tree("branch_and_bound")
         return RecordPlan(records, problem, True, max_nodes)
     return RecordPlan(records, problem, False, max_nodes)
+
+
+def _plan_minimax(context: SearchContext, problem: Problem) -> MinimaxPlan:
+    def part(of: SearchContext, view: View) -> RecordPlan | MeanPlan:
+        records = RecordInstance(of, problem.absent_policy, view)
+        asked = replace(problem, view=view)
+        return RecordPlan(records, asked, False, None) if _is_separable(asked) else MeanPlan(records, asked)
+
+    alone = [part(attacker, "known") for attacker, _ in context.attackers("worst_case")]
+    return MinimaxPlan(context, problem, part(context, "worst_case_per_record"), alone)
+
+
+def _refuse_budget(solver: Solver, max_nodes: int | None) -> None:
+    if solver == "branch_and_bound" or max_nodes is not None:
+        raise NotSupported(
+            "Neither branch_and_bound nor max_nodes applies where records cannot be solved one by one.",
+            "Leave both out, or choose a view, constraint and aggregate per record.",
+        )
 
 
 def _is_separable(problem: Problem) -> bool:
@@ -128,12 +178,45 @@ def _require_boxes(context: SearchContext) -> None:
         )
 
 
+def estimate_frontier(context: SearchContext, problem: FrontierProblem) -> SearchCost:
+    """What :func:`plan_frontier` would cost to carry out; raises what it raises."""
+    chosen = plan_frontier(context, problem)
+    return SearchCost(chosen.seconds, chosen.n_bytes, chosen.solver, chosen.units)
+
+
 def estimate(
     context: SearchContext, problem: Problem, solver: Solver = "auto", max_nodes: int | None = None
 ) -> SearchCost:
     """What :func:`plan` would cost to carry out; raises what it raises."""
     chosen = plan(context, problem, solver, max_nodes)
     return SearchCost(chosen.seconds, chosen.n_bytes, chosen.solver, chosen.units)
+
+
+def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierPlan:
+    """Plan the search for a frontier.
+
+    NotSupported for table levels of a hierarchy that is no tree, for more than 2,000,000 table-level rules,
+    for III_raw, and for the worst case of the mean risk over single records, which does not separate.
+    """
+    _refuse_meaningless_failure(context)
+    _refuse_raw(context)
+    if problem.scope == "record_level":
+        if problem.view == "worst_case" and problem.aggregate == "average":
+            raise NotSupported(
+                "The worst case over dictionaries couples single records: no sweep visits their rules.",
+                "Choose the view worst_case_per_record or bayes, or table-level rules.",
+            )
+        return RecordFrontier(RecordInstance(context, problem.absent_policy, problem.view), problem)
+    asked = Problem(
+        "lagrangian", 0.0, problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
+    )
+    table = TableInstance(context, asked)
+    if table.scores.n_rules > RULES_LIMIT:
+        raise NotSupported(
+            f"There are {table.scores.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
+            "Disclose fewer attributes, use fewer levels per hierarchy, or ask for single optima.",
+        )
+    return TableFrontier(table, problem)
 
 
 def _branches(solver: Solver, needed: bool) -> bool:
@@ -144,7 +227,7 @@ def _is_less(max_nodes: int | None, needed: int) -> bool:
     return max_nodes is not None and max_nodes < needed
 
 
-def _check(context: SearchContext, solver: Solver, max_nodes: int | None) -> None:
+def _refuse_meaningless_failure(context: SearchContext) -> None:
     if context.failure is not None and not context.model.takes_failure:
         raise InvalidInput.of(
             "/failure",
@@ -152,6 +235,9 @@ def _check(context: SearchContext, solver: Solver, max_nodes: int | None) -> Non
             f"The risk model {context.model.name} knows no harm of failed identification.",
             "Leave failure out, or choose model I.",
         )
+
+
+def _check(solver: Solver, max_nodes: int | None) -> None:
     if solver not in get_args(Solver):
         raise InvalidInput.of(
             "/solver", "unknown-choice", f"solver is not one of {', '.join(get_args(Solver))}."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.numbers import highest_accepted, lowest_accepted, tie_margins
+from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin, tie_margins
 from app.domain.search.problem import Problem
 
 Floats = npt.NDArray[np.float64]
@@ -37,31 +37,42 @@ class Choice:
     reach: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Criteria:
+    """What nodes are judged by: ``feasible``, then ``first`` and ``second``, both to be least."""
+
+    feasible: npt.NDArray[np.bool_]
+    first: Floats
+    second: Floats
+
+    @classmethod
+    def of(cls, risk: Floats, utility: Floats, problem: Problem) -> Criteria:
+        """The criteria of nodes of a risk and a utility, arrays of one shape."""
+        threshold = problem.threshold
+        if problem.objective == "min_risk":
+            return cls(utility >= lowest_accepted(threshold), risk, -utility)
+        if problem.objective == "max_utility":
+            return cls(risk <= highest_accepted(threshold), -utility, risk)
+        return cls(np.ones(risk.shape, dtype=bool), risk - threshold * utility, -utility)
+
+
 def choose(risk: Floats, utility: Floats, problem: Problem) -> Choice:
     """Solve ``problem`` on B lattices at once.
 
     ``risk`` and ``utility`` have shape (nodes, B), nodes in lexicographic order of their levels. Infinite
     risks are allowed, NaN is not.
     """
-    threshold = problem.threshold
-    if problem.objective == "min_risk":
-        feasible = utility >= lowest_accepted(threshold)
-        first, second, reach = risk, -utility, utility.max(axis=0)
-    elif problem.objective == "max_utility":
-        feasible = risk <= highest_accepted(threshold)
-        first, second, reach = -utility, risk, risk.min(axis=0)
-    else:
-        feasible = np.ones(risk.shape, dtype=bool)
-        first, second, reach = risk - threshold * utility, -utility, utility.max(axis=0)
-    masked = np.where(feasible, first, np.inf)
+    criteria = Criteria.of(risk, utility, problem)
+    reach = risk.min(axis=0) if problem.objective == "max_utility" else utility.max(axis=0)
+    masked = np.where(criteria.feasible, criteria.first, np.inf)
     best = masked.min(axis=0)
-    tied = (masked <= best + tie_margins(best)) & feasible
-    masked = np.where(tied, second, np.inf)
+    tied = (masked <= best + tie_margins(best)) & criteria.feasible
+    masked = np.where(tied, criteria.second, np.inf)
     runner = masked.min(axis=0)
     node = (tied & (masked <= runner + tie_margins(runner))).argmax(axis=0)
     code = np.full(best.shape, OPTIMAL, dtype=np.int8)
     code[np.isposinf(best)] = PROHIBITED
-    code[~feasible.any(axis=0)] = INFEASIBLE
+    code[~criteria.feasible.any(axis=0)] = INFEASIBLE
     value = -best if problem.objective == "max_utility" else best
     return Choice(node.astype(np.int64), code, value, tied.sum(axis=0), reach)
 
@@ -76,3 +87,17 @@ def frontier(risk: Floats, utility: Floats) -> npt.NDArray[np.int64]:
     keep = np.ones(len(order), dtype=bool)
     keep[1:] = risk[order[1:]] < least[:-1]
     return order[keep][::-1]
+
+
+def proper_frontier(risk: Floats, utility: Floats) -> npt.NDArray[np.int64]:
+    """:func:`frontier` without points of infinite risk and without those that only rounding keeps apart."""
+    finite = np.flatnonzero(np.isfinite(risk))
+    chosen = finite[frontier(risk[finite], utility[finite])]
+    kept: list[int] = []
+    # From the greatest utility down: a step must lower both by more than a tie.
+    for point in chosen[::-1].tolist():
+        if kept and utility[kept[-1]] - utility[point] <= tie_margin(float(utility[point])):
+            kept[-1] = point
+        elif not kept or risk[kept[-1]] - risk[point] > tie_margin(float(risk[point])):
+            kept.append(point)
+    return np.array(kept[::-1], dtype=np.int64)

@@ -74,7 +74,7 @@ class TableInstance:
         return int(self.context.table.reduced.counts[self.scores.absent].sum())
 
 
-class TableEnumeration:
+class RuleBlocks:
     """Scores every rule; a block is a range of prefixes of the walk."""
 
     solver = "enumeration"
@@ -116,13 +116,21 @@ class TableEnumeration:
         risks = self._instance.scores.scores(self._depth, first, last, advance)
         return risks.astype("<f8").tobytes()
 
+    def scored(self, blocks: Sequence[bytes]) -> tuple[Floats, Floats]:
+        """Risk and utility of every rule, in lexicographic order of the levels in the table's order."""
+        walked = np.frombuffer(b"".join(blocks), dtype="<f8")
+        risk = np.ascontiguousarray(self._instance.scores.to_table_order(walked)).reshape(-1)
+        return risk, outer_sum(self._instance.utilities.terms).reshape(-1)
+
+
+class TableEnumeration(RuleBlocks):
+    """Solves a problem by scoring every rule."""
+
     def combine(self, blocks: Sequence[bytes]) -> Outcome:
         """The optimal rule among all, with the risk–utility map."""
-        instance, problem = self._instance, self._instance.problem
-        walked = np.frombuffer(b"".join(blocks), dtype="<f8")
-        risk = np.ascontiguousarray(instance.scores.to_table_order(walked)).reshape(-1)
-        utility = outer_sum(instance.utilities.terms).reshape(-1)
-        choice = choose(risk[:, None], utility[:, None], problem)
+        instance = self._instance
+        risk, utility = self.scored(blocks)
+        choice = choose(risk[:, None], utility[:, None], instance.problem)
         shape = [height + 1 for height in instance.heights]
         code, reach = int(choice.code[0]), float(choice.reach[0])
         node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
