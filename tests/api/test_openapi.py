@@ -110,7 +110,7 @@ def _is_bounded(part: dict[str, Any]) -> bool:
         case "object":
             return "maxProperties" in part
         case "integer" | "number":
-            return "minimum" in part
+            return "minimum" in part or "exclusiveMinimum" in part
     return True
 
 

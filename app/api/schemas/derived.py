@@ -30,21 +30,21 @@ _SENT: Final[Mapping[Any, Any]] = {
 _ANSWERED: Final[Mapping[Any, Any]] = {float: Number}
 
 
-def request_of(parameters: type, name: str, kind: str, title: str) -> Model:
+def request_of(parameters: type, name: str, kind: str, about: str) -> Model:
     """The body that asks for something: the field ``kind``, then those of the parameters' dataclass."""
     derive = _Derivation(name, Request, _SENT)
     asked = (Literal[kind], Field(description="What is asked for."))
-    return derive.model(parameters, name, {"kind": asked}, title)
+    return derive.model(parameters, name, {"kind": asked}, about)
 
 
-def answer_of(result: type, name: str, kind: str, title: str, version: int) -> Model:
+def answer_of(result: type, name: str, kind: str, about: str, version: int) -> Model:
     """The body that answers: ``kind`` and ``version`` of what was computed, then the result's fields."""
     derive = _Derivation(name, Answer, _ANSWERED)
     said = {
         "kind": (Literal[kind], Field(description="What was computed.")),
         "version": (Literal[version], Field(description="Version of its meaning.")),
     }
-    return derive.model(result, name, said, title)
+    return derive.model(result, name, said, about)
 
 
 def one_of(models: tuple[Model, ...]) -> Any:  # noqa: ANN401 - an annotation
@@ -61,13 +61,13 @@ class _Derivation:
         self._plain = plain
         self._made: dict[type, Model] = {}
 
-    def model(self, source: type, name: str, first: Mapping[str, Any], title: str = "") -> Model:
-        """The model of a dataclass, with further fields before its own and a title before its docstring."""
+    def model(self, source: type, name: str, first: Mapping[str, Any], about: str = "") -> Model:
+        """The model of a dataclass, with more fields before its own and more words before its docstring."""
         hints = get_type_hints(source, include_extras=True)
         fields: dict[str, Any] = dict(first)
         for field in dataclasses.fields(source):
             fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
-        said = "\n\n".join(filter(None, [title and f"{title}.", source.__doc__]))
+        said = "\n\n".join(filter(None, [about, source.__doc__]))
         return create_model(name, __base__=self._base, __doc__=said, **fields)
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401

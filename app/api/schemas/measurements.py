@@ -11,7 +11,7 @@ from app.api.schemas.derived import answer_of, one_of, request_of
 from app.api.schemas.rules import Definition
 from app.api.schemas.scoring import ScoringFields, ShownScoring
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Guarantee
+from app.domain.measures.entry import Guarantee, Measure
 from app.services.measurement_documents import parameters_of
 from app.services.measurement_work import measure_of
 from app.services.measurements import CreateMeasurement
@@ -21,13 +21,20 @@ def _model_name(measure: str) -> str:
     return "".join(part.capitalize() for part in measure.split("_"))
 
 
+def _about(measure: Measure[Any, Any]) -> str:
+    """What it is, and what a request must name for it."""
+    needs = f" Needs: {', '.join(sorted(measure.needs))}." if measure.needs else ""
+    return f"{measure.title}.{needs}"
+
+
 REQUESTS = {
-    m.name: request_of(m.parameters, f"{_model_name(m.name)}Measure", m.name, m.title) for m in MEASURES
+    m.name: request_of(m.parameters, f"{_model_name(m.name)}Measure", m.name, _about(m)) for m in MEASURES
 }
 """Name of the measure → the body that asks for it."""
 
 RESULTS = {
-    m.name: answer_of(m.result, f"{_model_name(m.name)}Result", m.name, m.title, m.version) for m in MEASURES
+    m.name: answer_of(m.result, f"{_model_name(m.name)}Result", m.name, f"{m.title}.", m.version)
+    for m in MEASURES
 }
 """Name of the measure → what it answers."""
 
