@@ -60,12 +60,11 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         kind="risk_given_releases",
     ),
     "record_linkage": _example(
-        "what if the attacker first links the release with the members' list?",
+        "what if the attacker first links the release with a register?",
         "proposal-linkage",
         _SCORED,
         kind="record_linkage",
-        auxiliary="members-themselves",
-        probability_correct=0.8,
+        auxiliary="register",
     ),
     "independence_estimate": _example(
         "how far off is it to take the attributes for independent?",
@@ -77,7 +76,7 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "k_anonymity_comparison": _example(
         "what does k-anonymity cost against rules of least risk?",
         "members-against-k-anonymity",
-        _SCORED,
+        _POSED,
         kind="k_anonymity_comparison",
         k=[2, 4],
         rules=5,
@@ -93,7 +92,7 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "bayes_risk_sampled": _example(
         "what is the risk on average over attackers drawn at random?",
         "proposal-sampled-attackers",
-        {key: value for key, value in _SCORED.items() if key != "dictionary"},
+        {**_RULE, "sensitivity": "members-harm"},
         kind="bayes_risk_sampled",
         dictionaries=["census", "members-themselves", "register"],
     ),

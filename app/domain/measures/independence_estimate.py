@@ -257,7 +257,7 @@ def _supports(context: MeasureContext, parameters: IndependenceParameters) -> st
     if sensitivity.family != "multiplicative":
         return (
             f"The closed form needs the sensitivity family multiplicative; with {sensitivity.family} the "
-            "loss is no product over attributes. Choose a multiplicative profile, or search for the best rule."
+            "loss is no product over attributes. Choose a multiplicative profile, or search for a rule."
         )
     if any(shape[:, TOP].any() for shape in sensitivity.shapes):
         return "The closed form needs the weight 0 for withheld values; give ⊥ the weight 0."
