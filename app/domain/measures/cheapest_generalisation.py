@@ -19,6 +19,8 @@ from app.domain.numbers import tie_margin
 from app.domain.rules import CellRule, Rule, TableRule, apply
 from app.domain.tables import Table
 
+SECONDS_PER_CELL: Final = 1e-8
+
 
 @dataclass(frozen=True)
 class GeneralisationParameters:
@@ -180,8 +182,9 @@ def _compute(
 
 def _cost(context: MeasureContext, parameters: GeneralisationParameters) -> Cost:
     m = context.table.n_attributes
-    scores = cost_of_scores(context, m + 1)
-    return Cost(scores.seconds, scores.bytes + 3 * context.table.codes.nbytes, m, scores.engine)
+    scores, cells = cost_of_scores(context, m + 1), context.table.codes.size
+    seconds = scores.seconds + (m + 1) * cells * SECONDS_PER_CELL
+    return Cost(seconds, scores.bytes + 12 * cells, m, scores.engine)
 
 
 CHEAPEST_GENERALISATION: Final = Measure(

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import MaxLen, doc
 
-from app.domain.assessment import Assessment
+from app.domain.assessment import Assessment, estimate_cost
 from app.domain.distinct import Ints
 from app.domain.hierarchies import Hierarchy
 from app.domain.measures.entry import RELEASED_RULES, Cost, Measure, MeasureContext, RuleRef, Tick, given
@@ -181,10 +181,13 @@ def _score(found: Assessment) -> ReleaseScore:
 
 
 def _cost(context: MeasureContext, parameters: GivenReleasesParameters) -> Cost:
-    scores = cost_of_scores(context, 2)
-    cells = context.table.codes.size
-    seconds = (len(parameters.earlier or ()) + 1) * cells * SECONDS_PER_CELL
-    return Cost(scores.seconds + seconds, scores.bytes + 12 * cells, 2, scores.engine)
+    alone = cost_of_scores(context, 1)
+    rules, cells = _rules(context, parameters), context.table.codes.size
+    # One rule per record makes the joint rule one per record.
+    whole = next((rule for rule in rules if not isinstance(rule, TableRule)), rules[0])
+    joint = estimate_cost(context.counter, whole, given(context.sensitivity))
+    seconds = alone.seconds + joint.seconds + len(rules) * cells * SECONDS_PER_CELL
+    return Cost(seconds, alone.bytes + joint.bytes + 12 * cells, 2, joint.engine)
 
 
 RISK_GIVEN_RELEASES: Final = Measure(
