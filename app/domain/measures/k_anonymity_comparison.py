@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import numpy as np
@@ -19,6 +19,8 @@ from app.domain.search.context import SearchContext
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, SearchPlan, plan
 from app.domain.search.problem import Problem
+from app.domain.sensitivity import Sensitivity
+from app.domain.tables import Table
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,9 @@ class _Optima:
 
     def __init__(self, context: MeasureContext, tick: Callable[[], None]) -> None:
         self._context, self._tick = context, tick
-        self._search = _search_context(context)
+        self._table_level, self._counted = _search_context(context), _search_context(_counted(context))
         self._by_rule: dict[TableRule, Assessment] = {}
-        self._record_level: dict[float, tuple[float, float]] = {}
+        self._by_floor: dict[float, tuple[float, float]] = {}
         self._map: tuple[MapPoint, ...] | None = None
 
     def score(self, rule: TableRule) -> Assessment:
@@ -110,7 +112,7 @@ class _Optima:
     def table_level(self, floor: float) -> Assessment:
         """The score of the table-level rule of least risk among those of mean utility ≥ ``floor``."""
         if self._map is None:
-            found = self._solve(_table_plan(self._context, self._search)).risk_map
+            found = self._solve(_table_plan(self._context, self._table_level)).risk_map
             if found is None:
                 raise ValueError("enumeration scores every rule")
             self._map = found.points
@@ -121,17 +123,37 @@ class _Optima:
 
     def record_level(self, floor: float) -> tuple[float, float]:
         """Least mean risk with utility ≥ ``floor`` for every record, and the greatest risk of a record."""
-        if floor not in self._record_level:
-            found = self._solve(_record_plan(self._context, self._search, floor)).assessment
+        if floor not in self._by_floor:
+            found = self._solve(_record_plan(self._context, self._counted, floor)).assessment
             # No rule: every admissible one, the k-anonymous one among them, has infinite risk.
-            self._record_level[floor] = (
+            self._by_floor[floor] = (
                 (math.inf, math.inf) if found is None else (found.risk_average, found.risk_max)
             )
-        return self._record_level[floor]
+        return self._by_floor[floor]
 
     def _solve(self, search: SearchPlan) -> Outcome:
         blocks = [search.run_block(index, lambda done: self._tick()) for index in range(search.n_blocks)]
         return search.combine(blocks)
+
+
+def _counted(context: MeasureContext) -> MeasureContext:
+    """The context without records of weight 0: no mean knows them, but a floor for every record would."""
+    table = context.table
+    if table.weights is None or (table.weights > 0).all():
+        return context
+    kept = np.flatnonzero(table.weights > 0)
+
+    def of_kept(harm: Sensitivity) -> Sensitivity:
+        return harm if harm.groups is None else replace(harm, groups=harm.groups[kept])
+
+    return replace(
+        context,
+        table=Table(
+            table.attributes, table.hierarchies, table.codes[kept], table.own_ids[kept], table.weights[kept]
+        ),
+        sensitivity=of_kept(given(context.sensitivity)),
+        failure=None if context.failure is None else of_kept(context.failure),
+    )
 
 
 def _search_context(context: MeasureContext) -> SearchContext:

@@ -23,9 +23,9 @@ from app.domain.sensitivity import Sensitivity
 from app.domain.weights import Floats
 
 PAIRS_PER_BLOCK: Final = 500_000
-SECONDS_PER_RECORD: Final = 4e-5
+SECONDS_PER_RECORD: Final = 2e-4
 SECONDS_PER_COMPARISON: Final = 2e-9
-SECONDS_PER_LINKED_CELL: Final = 1.5e-7
+SECONDS_PER_LINKED_CELL: Final = 2.5e-7
 
 
 @dataclass(frozen=True)
