@@ -40,6 +40,7 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
 from app.services.measurements import MeasurementService
@@ -153,6 +154,7 @@ async def application(
                 assessments=AssessmentService(store, loader, budget),
                 measurements=MeasurementService(store, loader, budget),
                 optimisations=OptimisationService(store, loader),
+                frontiers=FrontierService(store, loader),
                 runs=RunService(store, signals),
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),

@@ -13,6 +13,7 @@ from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation
+from app.services.frontier_work import FrontierPreparation
 from app.services.measurement_work import MeasurementPreparation
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.resources import Claim, Kind
@@ -48,6 +49,7 @@ async def _execute(database: Database, claim: Claim, report: Report) -> None:
             Kind.ASSESSMENT: AssessmentPreparation(store, loader),
             Kind.MEASUREMENT: MeasurementPreparation(store, loader),
             Kind.OPTIMISATION: OptimisationPreparation(store, loader),
+            Kind.FRONTIER: FrontierPreparation(store, loader),
         }
         await RunExecution(store, prepare).execute(claim, report)
     finally:

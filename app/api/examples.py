@@ -466,6 +466,18 @@ BATCHES: Final[Examples] = {
     },
 }
 
+FRONTIERS: Final = _bodies(
+    {"name": "members-frontier", **_QUESTION, "scope": "table_level", "max_points": 100},
+    {
+        "name": "members-frontier-by-record",
+        **_QUESTION,
+        "dictionary": "attackers",
+        "scope": "record_level",
+    },
+    members_frontier="rules for the whole table",
+    members_frontier_by_record="rules record by record, against two dictionaries",
+)
+
 RELEASES: Final = _bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
     members_release="the members under the best rule",

@@ -45,6 +45,7 @@ TAGS: Final = [
     {"name": "rules", "description": "What is shown of whom."},
     {"name": "assessments", "description": "The score of one rule: risk, utility, anonymity."},
     {"name": "optimisations", "description": "The question which rule is best."},
+    {"name": "frontiers", "description": "All best compromises of risk and utility at once."},
     {"name": "runs", "description": "The work on optimisations and large assessments."},
     {"name": "releases", "description": "The table that leaves the house."},
     {"name": "catalogue", "description": "What can be measured and chosen, with what it is worth."},

@@ -12,6 +12,7 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
 from app.services.measurements import MeasurementService
 from app.services.optimisations import OptimisationService
@@ -40,6 +41,7 @@ class Services:
     assessments: AssessmentService
     measurements: MeasurementService
     optimisations: OptimisationService
+    frontiers: FrontierService
     runs: RunService
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService

@@ -12,6 +12,7 @@ from app.client.resources import (
     Collection,
     Datasets,
     DictionarySets,
+    Frontiers,
     Hierarchies,
     Json,
     Measurements,
@@ -58,6 +59,7 @@ class Client:
         self.assessments = Assessments(self._http, "/assessments")
         self.measurements = Measurements(self._http, "/measurements")
         self.optimisations = Optimisations(self._http, "/optimisations")
+        self.frontiers = Frontiers(self._http, "/frontiers")
         self.releases = Releases(self._http, "/releases")
         self.sequential_disclosures = SequentialDisclosures(self._http, "/sequential-disclosures")
         self.runs = Runs(self._http)

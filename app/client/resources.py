@@ -147,6 +147,18 @@ class SequentialDisclosures(Collection):
         )
 
 
+class Frontiers(Collection):
+    """All best compromises of risk and utility; finding them is a run."""
+
+    def start_run(self, body: Json) -> Run:
+        """Ask; the run's result holds the points."""
+        return Run.from_document(json_object(self._http.post(self._path, json=body)))
+
+    def picture(self, ref: str) -> str:
+        """The points as an SVG document."""
+        return checked(self._http.get(f"{self._path}/{ref}/map")).text
+
+
 class Releases(Collection):
     """Disclosed tables."""
 

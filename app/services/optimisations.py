@@ -133,7 +133,7 @@ class OptimisationService(NamedResources):
                 if missing:
                     return Plan(None, None, None, None, None, missing)
                 sources = await find_sources(work, request.refs)
-            cost = await self._cost(actor, _document(_resolved(request, sources)), sources)
+            cost = await self._cost(actor, _resolved(request, sources), sources)
             return Plan("run", cost.seconds, cost.bytes, cost.engine, cost.units, ())
 
         return await plan_or_missing(planned)
@@ -154,7 +154,7 @@ class OptimisationService(NamedResources):
             known = await work.results.find(self.kind.value, new.sha256)
             if known is None:
                 await _refuse_taken_rule_name(work, new)
-        cost = None if known else await self._cost(actor, document, sources)
+        cost = None if known else await self._cost(actor, request, sources)
         async with self._store.work(actor.tenant) as work:
             stored, created = await work.resources.add(new)
             if created:
@@ -173,12 +173,12 @@ class OptimisationService(NamedResources):
             stored = await work.resources.get(self.kind, ref)
             return OptimisationView(stored, await work.results.find(self.kind.value, stored.sha256))
 
-    async def _cost(self, actor: Actor, document: JsonObject, sources: Sources) -> SearchCost:
-        problem = problem_of(document)
-        scoring = await load_scoring(self._loader, actor.tenant, sources, ScoringOptions.of(document))
+    async def _cost(self, actor: Actor, request: CreateOptimisation, sources: Sources) -> SearchCost:
+        problem = problem_of(_document(request))
+        scoring = await load_scoring(self._loader, actor.tenant, sources, request.options)
 
         def cost() -> SearchCost:
-            return estimate(scoring.context, problem, document["solver"], document["max_nodes"])
+            return estimate(scoring.context, problem, request.solver, request.max_nodes)
 
         return await asyncio.to_thread(cost)
 

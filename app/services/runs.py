@@ -48,7 +48,7 @@ class RunService:
         async with self._store.work(actor.tenant) as work:
             with contextlib.suppress(NotFound):
                 return await work.runs.get(ref)
-            for kind in (Kind.OPTIMISATION, Kind.ASSESSMENT, Kind.MEASUREMENT):
+            for kind in (Kind.OPTIMISATION, Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.FRONTIER):
                 with contextlib.suppress(NotFound):
                     resource = await work.resources.get(kind, ref)
                     latest, _ = await work.runs.list(
@@ -120,7 +120,9 @@ class RunService:
     async def risk_map(self, actor: Actor, run_id: str) -> RiskMap:
         """The risk–utility map of the rules that an optimisation looked at; Conflict while there is none."""
         document = await self.result(actor, run_id)
-        return RiskMap(document.get("rules", 0), tuple(document.get("points", ())))
+        # Points of a record-level frontier are rules too large for a map of levels.
+        points = [point for point in document.get("points", ()) if point["levels"] is not None]
+        return RiskMap(document.get("rules", 0), tuple(points))
 
 
 def _no_result(run: Run) -> Conflict:

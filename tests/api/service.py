@@ -23,6 +23,8 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.frontier_work import FrontierPreparation
+from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
 from app.services.measurement_work import MeasurementPreparation
@@ -94,6 +96,7 @@ class Api:
                 Kind.ASSESSMENT: AssessmentPreparation(self.store, self.loader),
                 Kind.MEASUREMENT: MeasurementPreparation(self.store, self.loader),
                 Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
+                Kind.FRONTIER: FrontierPreparation(self.store, self.loader),
             }
             await RunExecution(self.store, prepare).execute(claim, lambda progress: None)
 
@@ -119,6 +122,7 @@ def build_api(
         assessments=AssessmentService(store, loader, DirectBudget()),
         measurements=MeasurementService(store, loader, DirectBudget()),
         optimisations=OptimisationService(store, loader),
+        frontiers=FrontierService(store, loader),
         runs=RunService(store, InstantSignals()),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),

@@ -25,6 +25,7 @@ RESOURCES = (
     "assessments",
     "measurements",
     "optimisations",
+    "frontiers",
     "releases",
 )
 

@@ -1,0 +1,93 @@
+"""Frontiers over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Body, Path, Query, Response
+
+from app.api import examples
+from app.api.authentication import AnyKey, Assessor
+from app.api.frontier_map import draw_frontier
+from app.api.routers.answers import QUEUED, Responses, problems, run_started
+from app.api.routers.collection import Collection
+from app.api.schemas.assessments import PlanAnswer
+from app.api.schemas.common import Ref, shown
+from app.api.schemas.frontiers import Frontier, FrontierSummary, NewFrontier
+from app.api.schemas.runs import Run
+from app.api.services import UseCases
+from app.domain.errors import Conflict
+from app.services.resources import Scope
+
+COLLECTION = Collection(
+    path="/frontiers",
+    noun="frontier",
+    plural="frontiers",
+    answer=FrontierSummary,
+    service=lambda services: services.frontiers,
+    example="members-frontier",
+    delete_examples=("members-frontier", "members-frontier-by-record"),
+    write_scope=Scope.ASSESS,
+)
+
+FrontierRef = Annotated[Ref, Path(openapi_examples=examples.names("members-frontier"))]
+
+_PICTURE: Final[Responses] = {200: {"description": "The picture.", "content": {"image/svg+xml": {}}}}
+
+_PICTURE_HEADERS: Final = {
+    # A picture brings its own styles and nothing else; a browser that opens it runs nothing.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+}
+
+router = COLLECTION.router()
+
+
+@router.post("", status_code=202, responses=QUEUED)
+async def create_frontier(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewFrontier, Body(openapi_examples=examples.FRONTIERS)],
+    dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
+) -> Run | PlanAnswer:
+    """Ask for all best compromises.
+
+    The rules that no other beats in both risk and utility, each labelled with what is proven of it. The
+    search is a run; Location is its address. With `dry_run=true` the answer is 200 and says what the work
+    would cost. Needs the scope `assess`.
+    """
+    if dry_run:
+        response.status_code = 200
+        return PlanAnswer.of(await services.frontiers.plan(actor, body.request()))
+    return run_started(await services.frontiers.create(actor, body.request()), response)
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_frontier(actor: AnyKey, services: UseCases, ref: FrontierRef) -> Frontier:
+    """Get a frontier.
+
+    With its points, which are null until its run has succeeded.
+    """
+    view = await services.frontiers.view(actor, ref)
+    return shown(Frontier, view.resource, result=view.result)
+
+
+@router.get(
+    "/{ref}/map", response_class=Response, responses={**_PICTURE, **problems("not-found", "conflict")}
+)
+async def get_frontier_map(actor: AnyKey, services: UseCases, ref: FrontierRef) -> Response:
+    """Get a frontier's picture.
+
+    Its points by utility and risk as SVG. Refused with 409 until its run has succeeded.
+    """
+    view = await services.frontiers.view(actor, ref)
+    if view.result is None:
+        raise Conflict(
+            f"The frontier {view.resource.name!r} has no result yet.",
+            "Wait for its run to succeed, or start one again.",
+        )
+    picture = draw_frontier(view.resource.name, view.result)
+    return Response(picture, media_type="image/svg+xml", headers=_PICTURE_HEADERS)

@@ -1,0 +1,207 @@
+"""Frontiers of fixture F through the interface, against every rule assessed by itself."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from tests.api.fixture_f import client_with_fixture, post
+from tests.api.problem_documents import pointers, problem_of
+from tests.api.test_optimisation_options import all_scores, few_records
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def fixture(client) -> httpx.AsyncClient:
+    return await client_with_fixture(client)
+
+
+def question(dictionary: str = "D1", **more: Any) -> dict[str, Any]:
+    asked = {"name": "all", "dataset": "T", "dictionary": dictionary, "sensitivity": "personal"}
+    return asked | more
+
+
+async def frontier(api, client, *arguments, **more) -> dict[str, Any]:
+    body = question(*arguments, **more)
+    run = await post(client, "frontiers", body)
+    await api.work_off(run["id"])
+    shown = (await client.get(f"/v1/frontiers/{body['name']}")).json()
+    assert shown["result"] is not None, (await client.get(f"/v1/runs/{run['id']}")).json()
+    assert (await client.get(f"/v1/runs/{run['id']}/result")).json() == shown["result"]
+    return shown["result"]
+
+
+def not_dominated(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """(utility, risk) of those that no other beats in one without losing in the other, by utility."""
+    kept = {
+        (u, r)
+        for u, r in points
+        if not any(v >= u - 1e-9 and s <= r + 1e-12 and (v > u + 1e-9 or s < r - 1e-12) for v, s in points)
+    }
+    return sorted(kept)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"utility": "info_loss_lm"},
+        {"risk_model": "III"},
+        {"failure": "multiplicative"},
+        {"consistency": {"default": {"mode": "subsumed"}}},
+    ],
+)
+async def test_the_frontier_of_table_rules_is_what_no_assessed_rule_beats(api, fixture, options):
+    scores = (await all_scores(fixture, **options)).values()
+    result = await frontier(api, fixture, **options)
+    rules = [(r["utility_average"], r["risk_average"]) for r in scores]
+    if options.get("utility") == "info_loss_lm":
+        # What is not lost: the loss of full suppression is 3, one for each attribute.
+        rules = [(3 - r["information_loss_average"], r["risk_average"]) for r in scores]
+    expected = not_dominated(rules)
+    assert result["complete"] is True
+    found = [(p["utility"], p["risk"]) for p in result["points"]]
+    assert [u for u, _ in found] == pytest.approx(sorted({round(u, 9) for u, _ in expected}), abs=1e-8)
+    for u, r in found:
+        assert any(abs(u - v) < 1e-9 and abs(r - s) < 1e-9 for v, s in expected)
+    assert {p["kind"] for p in result["points"]} == {"proven"}
+    if "utility" in options:
+        assert all(p["information_loss"] == pytest.approx(3 - p["utility"]) for p in result["points"])
+
+
+async def test_the_prices_are_the_slopes_and_the_thinned_frontier_keeps_its_ends(api, fixture):
+    whole = await frontier(api, fixture)
+    for one, following in itertools.pairwise(whole["points"]):
+        slope = (following["risk"] - one["risk"]) / (following["utility"] - one["utility"])
+        assert one["price_of_utility"] == pytest.approx(slope)
+    assert whole["points"][-1]["price_of_utility"] is None
+    few = await frontier(api, fixture, name="few", max_points=3)
+    assert (few["n_points"], len(few["points"])) == (whole["n_points"], 3)
+    ends = [(p["utility"], p["risk"]) for p in (whole["points"][0], whole["points"][-1])]
+    assert [(p["utility"], p["risk"]) for p in (few["points"][0], few["points"][-1])] == ends
+
+
+R_OF_RECORD = (
+    (0, 0.004545, 0.009375, 0.0125, 0.021429, 0.05, 0.108333, 0.21, 0.325, 0.483333),
+    (0, 0.004545, 0.009375, 0.0125, 0.021429, 0.06, 0.1375, 0.23125, 0.325, 0.725),
+    (0, 0.007576, 0.015625, 0.020833, 0.038889, 0.061111, 0.144444, 0.227778, 0.566667),
+)
+"""Least risk of each of the first three records at utility 0, 1, … under D1 (TV-11)."""
+
+
+@pytest.mark.spec("TV-11")
+async def test_the_frontier_of_three_records_is_that_of_their_least_risks(api, fixture):
+    of = await few_records(fixture, "three", 3)
+    result = await frontier(api, fixture, "D1", **of)
+    least: dict[int, float] = {}
+    for row in itertools.product(*(enumerate(risks) for risks in R_OF_RECORD)):
+        total, risk = sum(u for u, _ in row), sum(r for _, r in row)
+        least[total] = min(risk, least.get(total, risk))
+    expected = not_dominated([(total / 3, risk / 3) for total, risk in least.items()])
+    assert result["complete"] is True
+    found = [(p["utility"], p["risk"]) for p in result["points"]]
+    assert len(found) == len(expected)
+    for (u, r), (v, s) in zip(found, expected, strict=True):
+        assert (u, r) == (pytest.approx(v), pytest.approx(s, abs=2e-6))
+    assert all(p["levels"] is None and p["kind"] in ("proven", "hull") for p in result["points"])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"dictionary": "theta"},
+        {"dictionary": "theta", "attacker_view": "worst_case"},
+        {"dictionary": "theta-without-prior", "attacker_view": "worst_case_per_record",
+         "scope": "record_level"},
+        {"aggregate": "max"},
+        {"attacker_view": "estimated"},
+        {"max_points": 5},
+    ],
+)  # fmt: skip
+async def test_every_option_has_an_answer_a_plan_and_a_hash_of_its_own(api, fixture, more):
+    dry = (await fixture.post("/v1/frontiers", params={"dry_run": True}, json=question(**more))).json()
+    assert (dry["route"], dry["missing"]) == ("run", [])
+    assert dry["units"] > 0
+    plain = await post(fixture, "frontiers", question(name="plain"))
+    result = await frontier(api, fixture, **more)
+    risks = [p["risk"] for p in result["points"]]
+    utilities = [p["utility"] for p in result["points"]]
+    assert risks == sorted(risks)
+    assert utilities == sorted(utilities)
+    items = (await fixture.get("/v1/frontiers")).json()["items"]
+    assert len({item["sha256"] for item in items}) == 2
+    assert plain["resource"]["kind"] == "frontier"
+
+
+async def test_a_default_that_is_spelled_out_is_the_same_question_with_one_run(api, fixture):
+    first = await post(fixture, "frontiers", question())
+    spelled = question(aggregate="average", attacker_view="known", utility={"kind": "depth_sum"})
+    again = await fixture.post("/v1/frontiers", json=spelled)
+    assert (again.status_code, again.json()["id"]) == (200, first["id"])
+    await api.work_off(first["id"])
+    known = await post(fixture, "frontiers", question(name="known-already"))
+    assert known["state"] == "succeeded"
+
+
+async def test_the_picture_has_a_mark_for_every_point(api, fixture):
+    problem = problem_of(await fixture.get("/v1/frontiers/all/map"), 404, "not-found")
+    assert "frontier" in problem["detail"]
+    run = await post(fixture, "frontiers", question(name="waiting", max_points=7))
+    problem_of(await fixture.get("/v1/frontiers/waiting/map"), 409, "conflict")
+    assert (await fixture.get("/v1/frontiers/waiting")).json()["result"] is None
+    await api.work_off(run["id"])
+    response = await fixture.get("/v1/frontiers/waiting/map")
+    assert response.headers["content-type"] == "image/svg+xml"
+    assert "sandbox" in response.headers["content-security-policy"]
+    picture = ElementTree.fromstring(response.text)
+    marks = [e for e in picture.iter() if e.tag.endswith("circle") and "class" in e.attrib]
+    result = (await fixture.get("/v1/frontiers/waiting")).json()["result"]
+    assert len(marks) >= len(result["points"])
+    assert "7 of" in response.text
+    levels = (await fixture.get(f"/v1/runs/{run['id']}/map")).json()
+    assert len(levels["points"]) == 7
+
+
+async def test_a_map_of_levels_leaves_out_rules_record_by_record(api, fixture):
+    run = await post(fixture, "frontiers", question(scope="record_level"))
+    await api.work_off(run["id"])
+    assert (await fixture.get(f"/v1/runs/{run['id']}/map")).json()["points"] == []
+
+
+async def test_a_frontier_is_deleted_with_its_result(api, fixture):
+    await frontier(api, fixture)
+    problem_of(await fixture.delete("/v1/dictionaries/D1"), 409, "conflict")
+    assert (await fixture.delete("/v1/frontiers/all")).status_code == 204
+    problem_of(await fixture.get("/v1/frontiers/all"), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "code", "pointer"),
+    [
+        ({"max_points": 1}, 422, "invalid-input", "/max_points"),
+        ({"max_points": 2001}, 422, "invalid-input", "/max_points"),
+        ({"attacker_view": "bayes"}, 422, "invalid-input", "/attacker_view"),
+        ({"failure": "personal", "risk_model": "II"}, 422, "invalid-input", "/failure"),
+        ({"consistency": {"attributes": {"age": {}}}}, 422, "invalid-input", "/consistency/attributes/age"),
+        ({"risk_model": "III_raw"}, 422, "not-supported", None),
+        ({"dictionary": "theta", "attacker_view": "worst_case", "scope": "record_level"}, 422,
+         "not-supported", None),
+        ({"dictionary": "nobody"}, 404, "not-found", None),
+    ],
+)  # fmt: skip
+async def test_what_does_not_fit_together_is_refused_and_listed_by_a_dry_run(
+    fixture, more, status, code, pointer
+):
+    problem = problem_of(await fixture.post("/v1/frontiers", json=question(**more)), status, code)
+    if pointer is not None:
+        assert pointers(problem) == [pointer]
+    if pointer != "/max_points":
+        dry = (await fixture.post("/v1/frontiers", params={"dry_run": True}, json=question(**more))).json()
+        assert dry["route"] is None
+        assert len(dry["missing"]) == 1
+    assert (await fixture.get("/v1/frontiers")).json()["items"] == []
