@@ -15,7 +15,7 @@ from app.services.dictionaries import CreateDictionary, Transform
 MOST_LINKS = 1000
 
 
-class Identity(Request):
+class SameValue(Request):
     """The cell is a value of the dataset's hierarchy."""
 
     kind: Annotated[Literal["identity"], Field(description="Kind of transform.")]
@@ -85,9 +85,9 @@ class Link(Request):
         Field(description="Hierarchy of the attribute; default: that of the dataset it is used with."),
     ] = None
     transform: Annotated[
-        Identity | Lookup | Age,
+        SameValue | Lookup | Age,
         Field(discriminator="kind", description="How a cell becomes values of the attribute."),
-    ] = Identity(kind="identity")
+    ] = SameValue(kind="identity")
 
     def link(self) -> dictionaries.Link:
         """The value that the use case takes."""
