@@ -18,7 +18,7 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.weights import ConstantWeight
 from tests.property.search_instances import BruteForce, contexts
 
-MODELS = [("I", None), ("II", None), ("III", None), ("custom", "phi / count ** 0.5")]
+MODELS = [("I", None), ("II", None), ("III", None), ("custom", "phi / count ** 0.5"), ("III_raw", None)]
 PRIORS = [(0.5, 0.5), (0.25, 0.75), (1.0, 0.0)]
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
-from app.domain.search import plans
+from app.domain.search import compromises, knapsack, plans
 from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
 from tests.property.attacks_by_hand import MODELS, ByHand, instances, optimum
@@ -50,6 +50,8 @@ def test_table_rules(data, context, policy, question, aggregate):
     view = data.draw(views(context))
     by_hand = ByHand(context, policy)
     rated = [(levels, *by_hand.score(view, aggregate, rule)) for levels, rule in by_hand.table_rules()]
+    # III_raw makes −∞ of infinite harm: there is no least risk to agree on.
+    assume(all(risk > -math.inf for _, risk, _ in rated))
     status, value, levels = solve(rated, Problem(*question))
     problem = Problem(*question, "table_level", policy, view, aggregate=aggregate)
     solvers = ["enumeration"]
@@ -92,16 +94,19 @@ def test_each_record_on_its_own(data, context, policy, question):
 
 
 @pytest.mark.spec("INV-24")
-@THOROUGH
+@settings(
+    THOROUGH, suppress_health_check=[*THOROUGH.suppress_health_check, HealthCheck.function_scoped_fixture]
+)
 @given(
-    st.data(),
-    instances(models=PROPER_MODELS, max_records=3),
-    POLICIES,
-    QUESTIONS,
-    AGGREGATES,
+    data=st.data(),
+    context=instances(models=PROPER_MODELS, max_records=3),
+    policy=POLICIES,
+    question=QUESTIONS,
+    aggregate=AGGREGATES,
+    affordable=st.booleans(),
 )
 def test_records_under_a_constraint_on_means_or_by_the_greatest_risk(
-    data, context, policy, question, aggregate
+    monkeypatch, data, context, policy, question, aggregate, affordable
 ):
     objective, threshold = question
     view = data.draw(views(context))
@@ -110,30 +115,32 @@ def test_records_under_a_constraint_on_means_or_by_the_greatest_risk(
     assume(math.prod(len(by_hand.nodes(row)) for row in range(context.table.n_records)) <= 4000)
     rated = [by_hand.score(view, aggregate, rule) for rule in by_hand.record_rules()]
     status, value = optimum(rated, objective, threshold)
-    outcome = answer(context, Problem(*question, "record_level", policy, view, "average", aggregate))
-    exact = outcome.status != "heuristic"
-    if exact:
-        assert outcome.status == status
+    with monkeypatch.context() as patch:
+        if not affordable:
+            patch.setattr(knapsack, "MAX_STEPS", 0)
+            patch.setattr(compromises, "MAX_TOTALS", 0)
+        outcome = answer(context, Problem(*question, "record_level", policy, view, "average", aggregate))
+    assert outcome.status == status or (
+        not affordable and (outcome.status, status) == ("heuristic", "optimal")
+    )
     if status == "optimal":
         found = sign(objective) * outcome.objective
         assert outcome.bounds.lower <= value + 1e-9
-        if exact:
+        if outcome.status == "optimal":
             assert found == pytest.approx(value, rel=1e-9, abs=1e-12)
         else:
-            assert value - 1e-9 <= found <= value + outcome.bounds.gap + 1e-9
+            assert value - 1e-9 <= found <= outcome.bounds.lower + outcome.bounds.gap + 1e-9
         if objective == "min_risk":
             assert outcome.utility >= threshold - 1e-9
         if objective == "max_utility":
             assert outcome.risk <= threshold + 1e-9
-    if context.utility.model == "depth_sum" and context.table.weights is None:
-        assert exact
 
 
 @settings(
     THOROUGH, suppress_health_check=[*THOROUGH.suppress_health_check, HealthCheck.function_scoped_fixture]
 )
 @given(
-    context=instances(set_of_two=True, max_records=3),
+    context=instances(set_of_two=True, models=PROPER_MODELS, max_records=3),
     policy=POLICIES,
     question=QUESTIONS,
     constraint=st.sampled_from(["per_record", "average"]),

@@ -53,14 +53,15 @@ class FrontierOutcome:
 
     @property
     def prices(self) -> tuple[float, ...]:
-        """Risk per unit of utility from each point to the next."""
+        """Risk per unit of utility from each point to the next, one less than there are points."""
         pairs = zip(self.points, self.points[1:], strict=False)
         return tuple((b.risk - a.risk) / (b.utility - a.utility) for a, b in pairs)
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form without ids and times."""
         prices: list[float | str | None] = [to_json_number(price) for price in self.prices]
-        prices.append(None)
+        if self.points:
+            prices.append(None)
         return {
             **self.problem.to_document(),
             "solver": self.solver,

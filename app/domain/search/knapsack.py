@@ -8,6 +8,7 @@ utility that such choices can reach. What is left of a large table is often smal
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,21 +26,52 @@ ROUNDING = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Programme:
-    """The copies that have a choice, in the order of their items, and the window of totals that matter.
+class Open:
+    """What is left to choose once the relaxation has ruled out what no better answer can hold.
 
-    ``options`` per copy: choices, what each adds to the total utility in units above the copy's least, and
-    what it misses the copy's least value by. ``low`` and ``high`` bound the sum of the former, ``budget``
-    that of the latter. ``fixed`` is the choice of items that have one, −1 of those that do not.
+    ``items`` are the items of the copies that have a choice, in order; ``options`` of each of these copies
+    the choices by ascending node, and what each misses the copy's least value of risk − λ · utility by. All
+    copies together may miss ``budget``. ``fixed`` is the choice of items that have one, −1 of the others.
     """
 
     items: Longs
-    options: list[tuple[Longs, Longs, Floats]]
+    options: list[tuple[Longs, Floats]]
     fixed: Longs
-    base: int
-    low: int
-    high: int
     budget: float
+
+    def chosen(self, choices: Choices, picks: Sequence[int]) -> list[Longs]:
+        """The choice of each copy of each item, ascending, from the options picked."""
+        found: dict[int, list[int]] = {}
+        for item, (own, _), pick in zip(self.items.tolist(), self.options, picks, strict=True):
+            found.setdefault(item, []).append(int(own[pick]))
+        return [
+            np.sort(np.array(found[i], dtype=np.int64))
+            if i in found
+            else np.full(int(choices.copies[i]), self.fixed[i], dtype=np.int64)
+            for i in range(choices.n_items)
+        ]
+
+
+def open_choices(choices: Choices, relaxed: Relaxed, goal: Goal, limit: float) -> Open:
+    """The choices that an answer at least as good as the relaxation's may hold."""
+    values = choices.harm - relaxed.price * choices.gain
+    missed = values - np.minimum.reduceat(values, choices.starts[:-1])[choices.item_of]
+    rounding = ROUNDING * max(1.0, abs(relaxed.harm), relaxed.price * relaxed.gain)
+    best = relaxed.harm - relaxed.bound
+    if goal == "max_utility":
+        best = limit - relaxed.price * relaxed.gain - relaxed.value
+    budget = max(0.0, best) + rounding
+    kept = np.flatnonzero(missed <= budget)
+    first = np.searchsorted(choices.item_of[kept], np.arange(choices.n_items + 1))
+    single = np.diff(first) == 1
+    items = np.flatnonzero(~single)
+    options = []
+    for i, copies in zip(items.tolist(), choices.copies[items].tolist(), strict=True):
+        own = kept[first[i] : first[i + 1]]
+        by_node = own[np.argsort(choices.node[own], kind="stable")]
+        options += [(by_node, missed[by_node])] * copies
+    fixed = np.where(single, kept[first[:-1]], -1)
+    return Open(np.repeat(items, choices.copies[items]), options, fixed, budget)
 
 
 def unit_of(gain: Floats) -> float | None:
@@ -55,25 +87,36 @@ def unit_of(gain: Floats) -> float | None:
     return None
 
 
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """Totals of utility that matter, in units above ``base``, where every open copy adds its least.
+
+    ``added`` is what each option of each open copy adds to that.
+    """
+
+    added: list[Longs]
+    base: int
+    low: int
+    high: int
+
+
 def solve_exactly(
-    choices: Choices, relaxed: Relaxed, goal: Goal, limit: float, total_weight: float
+    choices: Choices, relaxed: Relaxed, goal: Goal, limit: float, total_weight: float, unit: float
 ) -> list[Longs] | None:
     """The best choice of each copy of each item, ascending, from a relaxation that met the ``limit``.
 
-    Among equal answers (D-2) that of more utility, or of less risk; then, item by item, that of the least
-    nodes. None if the utilities have no unit, or if it takes more than 1e9 steps or 2 GiB.
+    Utilities must be whole numbers of ``unit``. Among equal answers (D-2) that of more utility, or of less
+    risk; then, item by item, that of the least nodes. None if it takes more than 1e9 steps or 2 GiB.
     """
-    unit = unit_of(choices.gain)
-    if unit is None:
-        return None
-    programme = _programme(choices, relaxed, goal, limit, unit)
-    tables = _tables(programme)
+    left = open_choices(choices, relaxed, goal, limit)
+    window = _window(choices, left, relaxed, goal, limit, unit)
+    tables = _tables(left, window)
     if tables is None:
         return None
     offset, costs = tables[0]
-    totals = programme.base + np.arange(offset, offset + len(costs))
-    harms = relaxed.value + relaxed.price * unit * totals + costs
-    allowed = totals >= programme.base + programme.low
+    totals = offset + np.arange(len(costs))
+    harms = relaxed.value + relaxed.price * unit * (window.base + totals) + costs
+    allowed = totals >= window.low
     if goal == "min_risk":
         harms = np.where(allowed, harms, np.inf)
         best = float(harms.min())
@@ -86,62 +129,41 @@ def solve_exactly(
         at = int(capped[-1])
         best = float(harms[at])
         accepted = min(best + tie_margin(best / total_weight) * total_weight, limit)
-    slack = accepted - float(harms[at])
-    return _choices_of(choices, programme, tables, offset + at, slack)
+    picks = _picks(left, window, tables, offset + at, accepted - float(harms[at]))
+    return left.chosen(choices, picks)
 
 
-def _programme(choices: Choices, relaxed: Relaxed, goal: Goal, limit: float, unit: float) -> Programme:
-    values = choices.harm - relaxed.price * choices.gain
-    missed = values - np.minimum.reduceat(values, choices.starts[:-1])[choices.item_of]
-    rounding = ROUNDING * max(1.0, abs(relaxed.harm), relaxed.price * relaxed.gain)
-    if goal == "min_risk":
-        budget = max(0.0, relaxed.harm - relaxed.bound) + rounding
-        low = min(math.ceil(limit / unit), round(relaxed.gain / unit))
-        high = low + math.floor(budget / relaxed.price / unit) if relaxed.price else None
-    else:
-        budget = max(0.0, limit - relaxed.price * relaxed.gain - relaxed.value) + rounding
-        low = round(relaxed.gain / unit)
-        high = max(low, math.floor(relaxed.bound / unit + ROUNDING * low))
+def _window(choices: Choices, left: Open, relaxed: Relaxed, goal: Goal, limit: float, unit: float) -> _Window:
     units = np.rint(choices.gain / unit).astype(np.int64)
-    kept = np.flatnonzero(missed <= budget)
-    item = choices.item_of[kept]
-    first = np.searchsorted(item, np.arange(choices.n_items + 1))
-    least = units[kept[first[:-1]]]
-    base = int((least * choices.copies).sum())
-    single = np.diff(first) == 1
-    fixed = np.where(single, kept[first[:-1]], -1)
-    items = np.flatnonzero(~single)
-    options = []
-    for i in items.tolist():
-        own = kept[first[i] : first[i + 1]]
-        by_node = own[np.argsort(choices.node[own], kind="stable")]
-        options.append((by_node, units[by_node] - least[i], missed[by_node]))
-    most = sum(
-        int(added.max()) * int(n) for (_, added, _), n in zip(options, choices.copies[items], strict=True)
-    )
-    return Programme(
-        np.repeat(items, choices.copies[items]),
-        [option for option, n in zip(options, choices.copies[items].tolist(), strict=True) for _ in range(n)],
-        fixed,
-        base,
-        low - base,
-        most if high is None else min(most, high - base),
-        budget,
-    )
+    base = int((units[left.fixed] * choices.copies)[left.fixed >= 0].sum())
+    added = []
+    for own, _ in left.options:
+        least = int(units[own].min())
+        base += least
+        added.append(units[own] - least)
+    high = base + sum(int(one.max()) for one in added)
+    if goal == "min_risk":
+        low = min(math.ceil(limit / unit), round(relaxed.gain / unit))
+        # A total beyond the floor costs its price, which the budget limits.
+        high = min(high, low + math.floor(min(left.budget / relaxed.price / unit, float(high))))
+    else:
+        low = round(relaxed.gain / unit)
+        high = min(high, max(low, math.floor(relaxed.bound / unit + ROUNDING * low)))
+    return _Window(added, base, low - base, high - base)
 
 
 Table = tuple[int, Floats]
 
 
-def _tables(programme: Programme) -> list[Table] | None:
+def _tables(left: Open, window: _Window) -> list[Table] | None:
     """For each copy, the least cost of it and all later ones by their sum of units: (first sum, costs).
 
     None if that takes too many steps or too much memory.
     """
     tables: list[Table] = [(0, np.zeros(1))]
-    before = sum(int(added.max()) for _, added, _ in programme.options)
+    before = sum(int(added.max()) for added in window.added)
     steps, n_bytes = 0, 0
-    for _, added, missed in reversed(programme.options):
+    for added, (_, missed) in zip(reversed(window.added), reversed(left.options), strict=True):
         before -= int(added.max())
         offset, costs = tables[-1]
         steps += len(costs) * len(added)
@@ -149,10 +171,8 @@ def _tables(programme: Programme) -> list[Table] | None:
         if steps > MAX_STEPS or n_bytes > MAX_BYTES:
             return None
         wide = _convolved(costs, added, missed)
-        wanted = np.arange(offset, offset + len(wide))
-        held = np.flatnonzero(
-            (wide <= programme.budget) & (wanted >= programme.low - before) & (wanted <= programme.high)
-        )
+        sums = np.arange(offset, offset + len(wide))
+        held = np.flatnonzero((wide <= left.budget) & (sums >= window.low - before) & (sums <= window.high))
         first, last = int(held[0]), int(held[-1]) + 1
         tables.append((offset + first, wide[first:last].copy()))
     return tables[::-1]
@@ -167,29 +187,22 @@ def _convolved(costs: Floats, added: Longs, missed: Floats) -> Floats:
     return wide
 
 
-def _choices_of(
-    choices: Choices, programme: Programme, tables: list[Table], total: int, slack: float
-) -> list[Longs]:
+def _picks(left: Open, window: _Window, tables: list[Table], total: int, slack: float) -> list[int]:
     """Follow the tables to ``total``, always by the least node that the ``slack`` of the cost allows."""
     offset, costs = tables[0]
     accepted = float(costs[total - offset]) + slack
     spent = 0.0
-    chosen: dict[int, list[int]] = {}
-    for k, (own, added, missed) in enumerate(programme.options):
+    picks = []
+    for k, (added, (_, missed)) in enumerate(zip(window.added, left.options, strict=True)):
         offset, costs = tables[k + 1]
         rest = total - added - offset
         inside = (rest >= 0) & (rest < len(costs))
         ends = np.where(inside, spent + missed + costs[np.clip(rest, 0, len(costs) - 1)], np.inf)
-        at = int((ends <= max(accepted, float(ends.min()))).argmax())
-        spent += float(missed[at])
-        total -= int(added[at])
-        chosen.setdefault(int(programme.items[k]), []).append(int(own[at]))
-    return [
-        np.sort(np.array(chosen[i], dtype=np.int64))
-        if i in chosen
-        else np.full(int(choices.copies[i]), programme.fixed[i], dtype=np.int64)
-        for i in range(choices.n_items)
-    ]
+        pick = int((ends <= max(accepted, float(ends.min()))).argmax())
+        spent += float(missed[pick])
+        total -= int(added[pick])
+        picks.append(pick)
+    return picks
 
 
 def front_steps(choices: Choices, unit: float) -> float:

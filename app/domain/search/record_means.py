@@ -16,8 +16,9 @@ import numpy as np
 from app.domain.distinct import Longs
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.search.choices import Choices, Curves, Floats, items_of, steps_of
+from app.domain.search.compromises import solve_by_lists
 from app.domain.search.curves import curves_of, curves_of_block
-from app.domain.search.knapsack import solve_exactly
+from app.domain.search.knapsack import solve_exactly, unit_of
 from app.domain.search.outcome import Bounds, Counters, Outcome, proven, score, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
@@ -185,7 +186,11 @@ def choose_by_mean(choices: Choices, problem: Problem, total_weight: float) -> A
         )
     if relaxed.price == 0.0:
         return Answer("lagrangian_relaxation", chosen_by(choices, steps, relaxed))
-    exact = solve_exactly(choices, relaxed, goal, limit, total_weight)
+    unit = unit_of(choices.gain)
+    if unit is None:
+        exact = solve_by_lists(choices, relaxed, goal, limit, total_weight)
+    else:
+        exact = solve_exactly(choices, relaxed, goal, limit, total_weight, unit)
     if exact is not None:
         return Answer("dynamic_programme", exact)
     bound = relaxed.bound / total_weight

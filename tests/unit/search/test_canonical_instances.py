@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from app.domain.numbers import tie_margin
+from app.domain.risk.models import RiskModel
 from app.domain.search.boxes import search_boxes
-from app.domain.search.canonical import CanonicalInstance
+from app.domain.search.canonical import CanonicalInstance, ScoredLattice
 from app.domain.search.problem import Problem
-from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, frontier
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose, frontier
 
 C1_WEIGHTS = [np.array([0.6, 0.3, 0.1, 0.0]), np.array([0.4, 0.2, 0.0])]
 C1_UTILITIES = [np.array([3.0, 2, 1, 0]), np.array([2.0, 1, 0])]
@@ -38,6 +39,24 @@ R1 = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
 def with_constant_sensitivity(instance):
     """Model II: pure identification."""
     return CanonicalInstance(instance.counts, np.ones(instance.counts.shape), instance.utilities)
+
+
+def under_model(instance, name):
+    """The same lattice with the risks of a model; every entity is consistent with its top."""
+    entities = float(instance.counts.max())
+    risk = RiskModel(name).of(instance.counts, instance.sensitivity, None, entities)
+    return ScoredLattice(risk, risk, instance.utilities)
+
+
+def solve_scored(lattice, problem):
+    """Value and node, the same from enumeration and from branch and bound."""
+    choice = choose(lattice.scores.reshape(-1, 1), lattice.utilities.reshape(-1, 1), problem)
+    node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), lattice.scores.shape))
+    found = search_boxes(lattice, problem)
+    assert found.code == choice.code[0]
+    if found.code == OPTIMAL:
+        assert found.node == node
+    return choice, node
 
 
 def generated(seed, heights, n_entities):
@@ -97,16 +116,54 @@ def by_hand(instance, problem):
 @pytest.mark.spec("TV-13")
 def test_the_canonical_instance_has_the_tabulated_counts_sensitivities_and_losses():
     expected = {
-        (0, 0): (1, 1.0, 5, 1.0), (0, 1): (2, 0.8, 4, 0.4), (0, 2): (2, 0.6, 3, 0.3),
-        (1, 0): (2, 0.7, 4, 0.35), (1, 1): (4, 0.5, 3, 0.125), (1, 2): (5, 0.3, 2, 0.06),
-        (2, 0): (3, 0.5, 3, 0.166667), (2, 1): (6, 0.3, 2, 0.05), (2, 2): (7, 0.1, 1, 0.014286),
-        (3, 0): (4, 0.4, 2, 0.1), (3, 1): (7, 0.2, 1, 0.028571), (3, 2): (10, 0, 0, 0),
+        (0, 0): (1, 1.0, 5, 1.0, 1.0, 2.302585), (0, 1): (2, 0.8, 4, 0.4, 0.5, 1.28755),
+        (0, 2): (2, 0.6, 3, 0.3, 0.5, 0.965663), (1, 0): (2, 0.7, 4, 0.35, 0.5, 1.126607),
+        (1, 1): (4, 0.5, 3, 0.125, 0.25, 0.458145), (1, 2): (5, 0.3, 2, 0.06, 0.2, 0.207944),
+        (2, 0): (3, 0.5, 3, 0.166667, 0.333333, 0.601986), (2, 1): (6, 0.3, 2, 0.05, 0.166667, 0.153248),
+        (2, 2): (7, 0.1, 1, 0.014286, 0.142857, 0.035667), (3, 0): (4, 0.4, 2, 0.1, 0.25, 0.366516),
+        (3, 1): (7, 0.2, 1, 0.028571, 0.142857, 0.071335), (3, 2): (10, 0, 0, 0, 0.1, 0),
     }  # fmt: skip
-    for x, (count, phi, utility, risk) in expected.items():
+    for x, (count, phi, utility, *risks) in expected.items():
         assert C1.counts[x] == count
         assert C1.sensitivity[x] == pytest.approx(phi)
         assert C1.utility(x) == utility
-        assert C1.risks(x)[0] == pytest.approx(risk, abs=5e-7)
+        assert C1.risks(x)[0] == pytest.approx(risks[0], abs=5e-7)
+        for name, risk in zip(("I", "II", "III"), risks, strict=True):
+            assert under_model(C1, name).scores[x] == pytest.approx(risk, abs=5e-7)
+
+
+@pytest.mark.spec("TV-13", "E-12")
+def test_the_raw_entropy_calls_a_risky_disclosure_the_best():
+    raw = under_model(C1, "III_raw")
+    least = np.unravel_index(raw.scores.argmin(), raw.scores.shape)
+    assert (tuple(map(int, least)), raw.scores.min()) == ((1, 1), pytest.approx(-0.693147, abs=5e-7))
+    assert raw.scores[3, 2] == 0
+
+
+@pytest.mark.spec("TV-13")
+def test_a_floor_that_nothing_reaches_is_infeasible():
+    assert solve_both(C1, Problem("min_risk", 5.5, "record_level"))[0].code[0] == INFEASIBLE
+
+
+@pytest.mark.spec("TV-13", "E-19")
+@pytest.mark.parametrize("solver", ["enumeration", "branch_and_bound"])
+def test_where_everything_may_be_suppressed_that_is_optimal(solver):
+    problem = Problem("min_risk", 0, "record_level")
+    choice, node = C1.enumerate(problem)
+    assert (node if solver == "enumeration" else search_boxes(C1, problem).node) == (3, 2)
+    assert choice.ties[0] == 1
+
+
+@pytest.mark.spec("E-18")
+def test_the_more_specific_of_a_feasible_node_is_feasible_under_a_floor_and_the_more_general_under_a_cap():
+    for x in itertools.product(range(4), range(3)):
+        for finer in itertools.product(*(range(v + 1) for v in x)):
+            for threshold in (1.0, 2.0, 3.0):
+                assert not (C1.utilities[x] >= threshold > C1.utilities[finer])
+            for cap in (0.03, 0.1, 0.3):
+                assert not (C1.risks(finer)[0] <= cap < C1.risks(x)[0])
+    # Under a cap a node more specific than a feasible one need not be: what prunes under one misleads there.
+    assert C1.risks((1, 1))[0] <= 0.13 < C1.risks((0, 1))[0]
 
 
 @pytest.mark.spec("TV-13")
@@ -145,21 +202,21 @@ def test_ties_of_pure_identification_are_counted_and_broken_by_the_levels(floor,
 
 @pytest.mark.spec("TV-13")
 @pytest.mark.parametrize(
-    ("seed", "heights", "n", "floor", "risk", "node", "pure_risk", "pure_nodes"),
+    ("seed", "heights", "n", "floor", "risk", "node", "pure_risk", "pure_nodes", "entropy"),
     [
-        (2009, (3, 2, 2), 25, 4, 0.375, (3, 1, 2), 0.0625, [(3, 1, 2)]),
-        (2009, (3, 2, 2), 25, 8, 1.555556, (3, 0, 2), 0.111111, [(3, 0, 2)]),
-        (2009, (3, 2, 2), 25, 12, 5.6, (1, 0, 1), 0.2, [(1, 0, 1)]),
-        (2012, (4, 3, 2, 2), 60, 9.5, 0.176471, (2, 3, 2, 2), 0.029412, [(2, 3, 2, 2)]),
-        (2012, (4, 3, 2, 2), 60, 19, 1.0, None, 0.071429, [(1, 2, 2, 2), (2, 1, 2, 2)]),
-        (2012, (4, 3, 2, 2), 60, 28.5, 4.8, (2, 0, 0, 2), 0.2, [(1, 1, 0, 2), (2, 0, 0, 2)]),
-        (7, (2, 2, 2, 2, 2), 80, 10.75, 0.113636, (2, 1, 1, 2, 2), 0.022727, [(2, 1, 1, 2, 2)]),
-        (7, (2, 2, 2, 2, 2), 80, 21.5, 1.384615, (2, 0, 0, 2, 2), 0.071429, [(1, 0, 1, 1, 2)]),
-        (7, (2, 2, 2, 2, 2), 80, 32.25, 7.2, (0, 0, 0, 1, 2), 0.2, [(0, 0, 0, 1, 2)]),
+        (2009, (3, 2, 2), 25, 4, 0.375, (3, 1, 2), 0.0625, [(3, 1, 2)], 2.677723),
+        (2009, (3, 2, 2), 25, 8, 1.555556, (3, 0, 2), 0.111111, [(3, 0, 2)], 14.303117),
+        (2009, (3, 2, 2), 25, 12, 5.6, (1, 0, 1), 0.2, [(1, 0, 1)], 45.064262),
+        (2012, (4, 3, 2, 2), 60, 9.5, 0.176471, (2, 3, 2, 2), 0.029412, [(2, 3, 2, 2)], 3.407904),
+        (2012, (4, 3, 2, 2), 60, 19, 1.0, None, 0.071429, [(1, 2, 2, 2), (2, 1, 2, 2)], 20.374021),
+        (2012, (4, 3, 2, 2), 60, 28.5, 4.8, (2, 0, 0, 2), 0.2, [(1, 1, 0, 2), (2, 0, 0, 2)], 59.63776),
+        (7, (2, 2, 2, 2, 2), 80, 10.75, 0.113636, (2, 1, 1, 2, 2), 0.022727, [(2, 1, 1, 2, 2)], 2.989185),
+        (7, (2, 2, 2, 2, 2), 80, 21.5, 1.384615, (2, 0, 0, 2, 2), 0.071429, [(1, 0, 1, 1, 2)], 32.707391),
+        (7, (2, 2, 2, 2, 2), 80, 32.25, 7.2, (0, 0, 0, 1, 2), 0.2, [(0, 0, 0, 1, 2)], 99.813194),
     ],
 )
 def test_the_generated_instances_have_the_tabulated_optima(
-    seed, heights, n, floor, risk, node, pure_risk, pure_nodes
+    seed, heights, n, floor, risk, node, pure_risk, pure_nodes, entropy
 ):
     instance = generated(seed, heights, n)
     problem = Problem("min_risk", floor, "record_level")
@@ -170,23 +227,48 @@ def test_the_generated_instances_have_the_tabulated_optima(
     assert choice.value[0] == pytest.approx(pure_risk, abs=5e-7)
     assert found in pure_nodes
     assert choice.ties[0] == len(pure_nodes)
+    choice, found = solve_scored(under_model(instance, "III"), problem)
+    assert choice.value[0] == pytest.approx(entropy, abs=5e-7)
+    assert found == node if node else found in [(1, 2, 2, 2), (2, 1, 2, 2)]
+
+
+@pytest.mark.spec("TV-13")
+def test_the_generator_draws_the_tabulated_tables():
+    instance = generated(2009, (3, 2, 2), 25)
+    assert (instance.utilities[0, 0, 0], instance.sensitivity[0, 0, 0]) == (16, 34)
+    assert [instance.utilities[x, 2, 2] for x in range(4)] == [5, 3, 1, 0]
+    assert [instance.sensitivity[3, x, 2] for x in range(3)] == [14, 6, 0]
+    assert generated(2012, (4, 3, 2, 2), 60).sensitivity[0, 0, 0, 0] == 46
+    assert generated(7, (2, 2, 2, 2, 2), 80).utilities[0, 0, 0, 0, 0] == 43
 
 
 @pytest.mark.spec("TV-12")
 @pytest.mark.parametrize(
-    ("floor", "risk", "node", "pure_risk"),
+    ("floor", "risk", "node", "pure_risk", "pure_nodes", "entropy"),
     [
-        (0, 0, None, 0.083333), (1, 0.004545, (4, 2, 2), 0.090909), (3, 0.0125, (2, 2, 2), 0.125),
-        (5, 0.05, (0, 2, 2), 0.166667), (7, 0.21, (0, 2, 0), 0.2), (9, 0.483333, (0, 0, 0), 0.333333),
+        (0, 0, (5, 2, 2), 0.083333, [(5, 2, 2)], 0),
+        (1, 0.004545, (4, 2, 2), 0.090909, [(4, 2, 2)], 0.004351),
+        (3, 0.0125, (2, 2, 2), 0.125, [(2, 2, 2), (4, 2, 0)], 0.040547),
+        (5, 0.05, (0, 2, 2), 0.166667, [(0, 2, 2), (1, 2, 1), (1, 2, 0), (2, 2, 0)], 0.207944),
+        (7, 0.21, (0, 2, 0), 0.2, [(0, 2, 0)], 0.919242),
+        (9, 0.483333, (0, 0, 0), 0.333333, [(0, 0, 0)], 2.010127),
     ],
 )  # fmt: skip
-def test_the_fixtures_first_record_has_the_tabulated_optima(floor, risk, node, pure_risk):
+def test_the_fixtures_first_record_has_the_tabulated_optima(
+    floor, risk, node, pure_risk, pure_nodes, entropy
+):
     problem = Problem("min_risk", floor, "record_level")
     choice, found = solve_both(R1, problem)
-    assert choice.value[0] == pytest.approx(risk, abs=5e-7)
-    assert found == (node or (5, 2, 2))
-    choice, _ = solve_both(with_constant_sensitivity(R1), problem)
+    assert (choice.value[0], found) == (pytest.approx(risk, abs=5e-7), node)
+    choice, found = solve_both(with_constant_sensitivity(R1), problem)
     assert choice.value[0] == pytest.approx(pure_risk, abs=5e-7)
+    pure = under_model(R1, "II")
+    tied = np.argwhere((pure.utilities >= floor) & (abs(pure.scores - choice.value[0]) < 1e-12))
+    assert sorted(map(tuple, tied.tolist())) == sorted(pure_nodes)
+    most = max(R1.utilities[x] for x in pure_nodes)
+    assert found == min(x for x in pure_nodes if R1.utilities[x] == most)
+    choice, found = solve_scored(under_model(R1, "III"), problem)
+    assert (choice.value[0], found) == (pytest.approx(entropy, abs=5e-7), node)
 
 
 @pytest.mark.spec("TV-12")
@@ -197,7 +279,13 @@ def test_the_fixtures_first_record_has_the_tabulated_optima(floor, risk, node, p
 def test_the_fixtures_first_record_has_the_tabulated_greatest_utilities(cap, utility, node):
     choice, found = solve_both(R1, Problem("max_utility", cap, "record_level"))
     assert (choice.value[0], found) == (utility, node)
-    assert cap != 0.1 or choice.ties[0] == 4
+    tied = np.argwhere((R1.utilities == utility) & (R1.all_risks() <= cap + 1e-9))
+    risks = sorted(float(R1.risks(tuple(x))[0]) for x in tied)
+    assert choice.ties[0] == len(risks)
+    if cap == 0.1:
+        assert risks == pytest.approx([0.05, 0.056667, 0.0875, 0.1], abs=5e-7)
+    if cap == 0.01:
+        assert risks == pytest.approx([0.009375])
 
 
 @pytest.mark.spec("TV-12")
