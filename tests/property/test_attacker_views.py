@@ -63,7 +63,7 @@ def weights_for(draw, table):
 
 
 @pytest.mark.spec("INV-9", "INV-23", "E-4")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_views_of_a_set_are_those_of_the_definition(data):
     world = data.draw(worlds())
@@ -126,7 +126,7 @@ def test_views_of_a_set_are_those_of_the_definition(data):
 
 
 @pytest.mark.spec("INV-10", "E-8")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_the_order_of_dictionaries_is_that_of_the_definition(data):
     world = data.draw(worlds())
@@ -170,7 +170,7 @@ def test_the_order_is_reflexive_transitive_and_antisymmetric(data):
 
 
 @pytest.mark.spec("INV-10", "E-9", "TV-9")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_claimed_bound_holds_for_every_rule_and_so_for_the_minima(data):
     world = data.draw(worlds())

@@ -28,7 +28,7 @@ MODELS = ("I", "II", "III")
 
 
 @pytest.mark.spec("INV-4")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_counts_under_every_mode_are_those_of_the_definition_on_dags_too(data):
     world = data.draw(worlds())
@@ -81,7 +81,7 @@ def test_threshold_vectors_count_as_the_definition_does_at_every_node(data):
 
 
 @pytest.mark.spec("INV-1", "INV-2")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_generalising_never_loses_a_candidate_in_any_mode(data):
     world = data.draw(worlds())
@@ -107,7 +107,7 @@ def sensitivities(draw, table, most=4.0):
 
 
 @pytest.mark.spec("INV-3", "INV-23")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_risks_fall_under_generalisation_where_the_hypotheses_are_reported_to_hold(data):
     world = data.draw(worlds())
@@ -132,7 +132,7 @@ def test_risks_fall_under_generalisation_where_the_hypotheses_are_reported_to_ho
 
 
 @pytest.mark.spec("INV-3")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_the_risk_of_every_model_and_policy_is_that_of_the_definition(data):
     world = data.draw(worlds())
@@ -176,7 +176,7 @@ def test_more_entities_never_raise_a_loss_once_somebody_is_consistent(data):
 
 
 @pytest.mark.spec("INV-14")
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_similarity_is_symmetric_bounded_and_that_of_the_text(s, t):
     assert jaro(s, t) == pytest.approx(jaro_of_the_text(s, t), abs=1e-12)
