@@ -261,7 +261,9 @@ def _generalises(table: Table, rule: Rule) -> Hypothesis:
 def _modes(estimated: Dictionary, true: Dictionary | None) -> Hypothesis:
     name: HypothesisName = "consistency_mode"
     modes = {link.attribute: link.mode for link in estimated.links}
-    subsumed = [attribute for attribute, mode in modes.items() if mode == "subsumed"]
+    # An attribute that only the true dictionary carries passes every row of the estimated one.
+    links = estimated.links if true is None else estimated.links + true.links
+    subsumed = dict.fromkeys(link.attribute for link in links if link.mode == "subsumed")
     if subsumed:
         return Hypothesis(
             name,

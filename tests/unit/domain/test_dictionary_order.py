@@ -84,6 +84,21 @@ def test_the_counterexample_to_the_bound_in_subsumed_mode_is_not_claimed():
         assert failing(answer) == (set() if answer.claimed else {"consistency_mode"})
 
 
+@pytest.mark.spec("E-7")
+def test_no_bound_is_claimed_where_only_the_true_dictionary_has_an_attribute_in_subsumed_mode():
+    table = table_of("Lafayette", "Lafayette")
+    ids = np.array(["1", "2"], dtype=object)
+    estimated = Dictionary(2, (), ids, comparable_ids=True)
+    true = of_cities({"1": None, "2": None, "3": "Lafayette"})
+    phi, u = constant_sensitivity(table), build_utility(table)
+    assert dictionary_order(estimated, true, table).holds
+    for mode, risks in {"subsumed": [0.5, 1.0], "compatible": [0.5, 1 / 3]}.items():
+        pair = [under(dictionary, Consistency(mode)) for dictionary in (estimated, true)]
+        assert [assess(table, identity(1), d, phi, u).risk_average for d in pair] == risks
+        answer = bound_hypotheses(table, identity(1), *pair, phi)
+        assert failing(answer) == ({"consistency_mode"} if mode == "subsumed" else set())
+
+
 @pytest.mark.spec("TV-9", "E-8")
 def test_an_identifier_twice_in_a_dictionary_is_refused():
     with pytest.raises(InvalidInput, match="repeats an identifier in 1 rows"):
