@@ -48,6 +48,7 @@ class RuleScore:
         self._rule = rule
         self._memory_ceiling = memory_ceiling
         self._bounds = bounds
+        self._counters: dict[int, Counter] = {}
 
     @property
     def units(self) -> int:
@@ -70,10 +71,17 @@ class RuleScore:
 
     def _cost(self, dictionary: Dictionary) -> Cost:
         # Linked as it stands: to apply similarity may be most of the work, and changes the counting little.
-        counter = Counter(self._scoring.table, dictionary, self._memory_ceiling)
+        counter = self._counter(dictionary)
         if self._scoring.options.absent_policy == "add_self":
             _ = counter.own_rows
         return estimate_cost(counter, self._rule, self._sensitivity)
+
+    def _counter(self, dictionary: Dictionary) -> Counter:
+        """The counter of a dictionary that the scoring holds; the estimate's serves the score, too."""
+        key = id(dictionary)
+        if key not in self._counters:
+            self._counters[key] = Counter(self._scoring.table, dictionary, self._memory_ceiling)
+        return self._counters[key]
 
     @cached_property
     def found(self) -> Assessment | SetAssessment:
@@ -101,7 +109,7 @@ class RuleScore:
             options.absent_policy,
             failure=scoring.failure,
             model=options.risk_model,
-            counter=Counter(scoring.table, dictionary, self._memory_ceiling),
+            counter=self._counter(dictionary),
         )
 
     def result(self) -> JsonObject:
