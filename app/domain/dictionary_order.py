@@ -6,6 +6,7 @@ the risk under θ is then an upper bound of the risk under η. A bound is claime
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -108,19 +109,21 @@ def bound_hypotheses(
     sensitivity: Sensitivity,
     failure: Sensitivity | None = None,
     model: RiskModel = MODEL_I,
+    subsumed: Sequence[str] = (),
 ) -> BoundAnswer:
     """Check the hypotheses of 8.2 for one rule.
 
     ``estimated`` and ``true`` are written for the consistency modes in use, the same for both; ``true`` is
-    None where the attacker's dictionary is not known: then what concerns it is assumed. The theorem is about
-    the loss of section 6; of the models of section 10 it carries over to those in which N does not enter.
+    None where the attacker's dictionary is not known: then what concerns it is assumed, but for the
+    attributes on which it would be compared in subsumed mode. The theorem is about the loss of section 6; of
+    the models of section 10 it carries over to those in which N does not enter.
     """
     found = (
         _order(table, estimated, true),
         _unique(estimated, true),
         _own(table, estimated),
         _generalises(table, rule),
-        _modes(estimated, true),
+        _modes(estimated, true, subsumed if true is None else ()),
         _failure(table, rule, sensitivity, failure),
         _model(model),
     )
@@ -258,12 +261,12 @@ def _generalises(table: Table, rule: Rule) -> Hypothesis:
     return Hypothesis(name, "true", "Every disclosed value is the original or more general.")
 
 
-def _modes(estimated: Dictionary, true: Dictionary | None) -> Hypothesis:
+def _modes(estimated: Dictionary, true: Dictionary | None, of_unknown: Sequence[str]) -> Hypothesis:
     name: HypothesisName = "consistency_mode"
     modes = {link.attribute: link.mode for link in estimated.links}
     # An attribute that only the true dictionary carries passes every row of the estimated one.
     links = estimated.links if true is None else estimated.links + true.links
-    subsumed = dict.fromkeys(link.attribute for link in links if link.mode == "subsumed")
+    subsumed = dict.fromkeys([*(link.attribute for link in links if link.mode == "subsumed"), *of_unknown])
     if subsumed:
         return Hypothesis(
             name,

@@ -121,7 +121,7 @@ class RuleScore:
 
     def _bound(self) -> BoundAnswer:
         scoring = self._scoring
-        true = scoring.true_dictionary
+        true, modes = scoring.true_dictionary, scoring.options.consistency
         return bound_hypotheses(
             scoring.table,
             self._rule,
@@ -130,6 +130,11 @@ class RuleScore:
             self._sensitivity,
             scoring.failure,
             scoring.options.risk_model,
+            [
+                name
+                for name in scoring.table.attributes
+                if modes.attributes.get(name, modes.default).mode == "subsumed"
+            ],
         )
 
     def record_columns(self, dictionary_names: Sequence[str]) -> Columns:

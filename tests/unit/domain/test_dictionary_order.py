@@ -97,6 +97,9 @@ def test_no_bound_is_claimed_where_only_the_true_dictionary_has_an_attribute_in_
         assert [assess(table, identity(1), d, phi, u).risk_average for d in pair] == risks
         answer = bound_hypotheses(table, identity(1), *pair, phi)
         assert failing(answer) == ({"consistency_mode"} if mode == "subsumed" else set())
+        subsumed = ["city"] if mode == "subsumed" else []
+        unknown = bound_hypotheses(table, identity(1), pair[0], None, phi, subsumed=subsumed)
+        assert failing(unknown) == failing(answer)
 
 
 @pytest.mark.spec("TV-9", "E-8")
