@@ -173,8 +173,8 @@ class Shortfall(Answer):
 class MapPoint(Answer):
     """One rule on the map."""
 
-    risk: Annotated[Number, Field(description="Its risk.", examples=[0.1])]
-    utility: Annotated[Number, Field(description="Its utility.", examples=[8.0])]
+    risk: Annotated[Number, Field(description="Its average risk.", examples=[0.1])]
+    utility: Annotated[Number, Field(description="Its average utility.", examples=[8.0])]
     levels: Annotated[dict[str, Count], Field(description="Attribute → level.", examples=[{"city": 1}])]
 
 
@@ -204,7 +204,7 @@ class SearchResult(Answer):
     solver: Annotated[str, Field(max_length=40, description="What searched.", examples=["enumeration"])]
     rule: Annotated[dict[str, Any] | None, Field(description="The rule; null if there is none.")]
     objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
-    risk: Annotated[Number | None, Field(description="Its risk.", examples=[0.1])]
+    risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
     utility: Annotated[Number | None, Field(description="Its mean utility.", examples=[6.5])]
     ties: Annotated[
         Count | None, Field(description="Rules (or records with several) that are as good.", examples=[1])

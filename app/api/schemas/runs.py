@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Hash, Number
+from app.api.schemas.common import Answer, Count, Hash
+from app.api.schemas.results import MapPoint
 from app.services import resources
 from app.services.resources import Kind, RunState
 
@@ -71,14 +72,6 @@ class RunListing(Answer):
         str | None,
         Field(max_length=1000, description="Value of `cursor` for the next part; null on the last."),
     ]
-
-
-class MapPoint(Answer):
-    """One rule on the map."""
-
-    risk: Annotated[Number, Field(description="Its average risk.", examples=[0.1])]
-    utility: Annotated[Number, Field(description="Its average utility.", examples=[8.0])]
-    levels: Annotated[dict[str, Count], Field(description="Attribute → level.", examples=[{"city": 1}])]
 
 
 class RunMap(Answer):
