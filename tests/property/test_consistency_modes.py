@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.domain.assessment import assess
@@ -185,6 +185,7 @@ def test_the_similarity_is_symmetric_bounded_and_that_of_the_text(s, t):
     assert (jaro(s, t) == 1) == (s == t)
 
 
+@example(["abcdefghij"], ["abcdefgxyz"], 0.8)
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, max_size=6), st.lists(TEXTS, max_size=6), st.sampled_from([0.0, 0.5, 2 / 3, 0.8, 1.0]))
 def test_all_similar_pairs_are_found_with_the_threshold_included(queries, choices, threshold):
