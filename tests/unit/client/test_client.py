@@ -45,6 +45,27 @@ def test_measures_are_asked_for_under_the_addresses_of_the_service():
     assert seen == [("POST", "/v1/measurements/runs"), ("GET", "/v1/catalogue")]
 
 
+def test_attackers_and_frontiers_are_asked_for_under_the_addresses_of_the_service():
+    seen = []
+
+    def handler(request):
+        seen.append((request.method, request.url.path))
+        if request.url.path.endswith("/map"):
+            return httpx.Response(200, text="<svg/>")
+        order = {"holds": True, "first_breach": None, "own_rows_consistent": True}
+        return httpx.Response(200, json=order if "orders" in request.url.path else run("queued"))
+
+    with client_of(handler) as client:
+        assert client.dictionary_sets.compare("members", "members-themselves", "register")["holds"] is True
+        assert client.frontiers.start_run({"name": "all"}).state == "queued"
+        assert client.frontiers.picture("all") == "<svg/>"
+    assert seen == [
+        ("POST", "/v1/dictionary-orders"),
+        ("POST", "/v1/frontiers"),
+        ("GET", "/v1/frontiers/all/map"),
+    ]
+
+
 def test_a_problem_becomes_an_error_with_its_whole_document():
     document = {
         "type": "/problems/invalid-input",
