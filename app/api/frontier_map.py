@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.charts.series import Series, draw_series
+from app.charts.series import Mark, Series, draw_series
 from app.services.resources import JsonObject
 
 KINDS: Final = {
-    "proven": "no rule is better in both",
-    "hull": "no rule is better in both, there may be others between",
-    "heuristic": "the best found, with a bound",
+    "proven": "proven: none is better in both",
+    "hull": "hull: others may lie between",
+    "heuristic": "heuristic: best found so far",
 }
+"""Names of the kinds of point, short enough for a legend."""
 
 
 def draw_frontier(name: str, result: JsonObject) -> str:
     """The points of a frontier's result by utility and risk, each kind a series of its own."""
-    points = result["points"]
-    whole = _series("the least risk at a utility", points)
-    series = [Series(whole.name, whole.x, whole.y, "step")]
+    # From the greatest utility down: between two points the least risk is that of the one with more utility.
+    points = result["points"][::-1]
+    series = [_series("least risk at that utility or more", points, "step")]
     series += [
-        _series(f"{kind}: {meaning}", [point for point in points if point["kind"] == kind])
-        for kind, meaning in KINDS.items()
+        _series(name_of_kind, [point for point in points if point["kind"] == kind], "points")
+        for kind, name_of_kind in KINDS.items()
         if any(point["kind"] == kind for point in points)
     ]
     shown = f"{len(points)} of {result['n_points']} points" if len(points) < result["n_points"] else ""
@@ -35,6 +36,6 @@ def draw_frontier(name: str, result: JsonObject) -> str:
     )
 
 
-def _series(name: str, points: list[JsonObject]) -> Series:
+def _series(name: str, points: list[JsonObject], mark: Mark) -> Series:
     x = tuple(float(point["utility"]) for point in points)
-    return Series(name, x, tuple(float(point["risk"]) for point in points), "points")
+    return Series(name, x, tuple(float(point["risk"]) for point in points), mark)

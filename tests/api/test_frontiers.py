@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from app.api.frontier_map import draw_frontier
 from tests.api.fixture_f import client_with_fixture, post
 from tests.api.problem_documents import pointers, problem_of
 from tests.api.test_optimisation_options import all_scores, few_records
@@ -146,6 +147,21 @@ async def test_a_default_that_is_spelled_out_is_the_same_question_with_one_run(a
     await api.work_off(first["id"])
     known = await post(fixture, "frontiers", question(name="known-already"))
     assert known["state"] == "succeeded"
+
+
+def test_between_two_points_the_picture_shows_the_risk_of_the_more_useful_one():
+    """Whoever needs more than the first point's utility has to take the second's risk."""
+    points = [{"utility": u, "risk": r, "kind": "proven", "levels": None} for u, r in ((0, 1.0), (10, 2.0))]
+    result = {"points": points, "n_points": 2, "complete": True, "aggregate": "average"}
+    picture = ElementTree.fromstring(draw_frontier("two", result))
+    places = [
+        (float(e.attrib["cx"]), float(e.attrib["cy"]))
+        for e in picture.iter()
+        if e.tag.endswith("circle") and e.attrib.get("class") == "point"
+    ]
+    (left, low), (right, high) = sorted(set(places))
+    (curve,) = (e.attrib["d"] for e in picture.iter() if e.attrib.get("class") == "curve")
+    assert curve == f"M{right:.1f} {high:.1f}H{left:.1f}V{low:.1f}"
 
 
 async def test_the_picture_has_a_mark_for_every_point(api, fixture):
