@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from app.domain.condition_truth import TRUE, Column, ValueType, check_condition, truth_of
-from app.domain.conditions import Condition, attributes_of
+from app.domain.conditions import Condition, attributes_of, comparisons_of
 from app.domain.disclosed_values import (
     FAULTS_SHOWN,
     Ancestors,
@@ -28,6 +29,9 @@ from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
 from app.domain.rules import CellRule
 from app.domain.tables import Table
+
+MOST_JUDGEMENTS: Final = 500_000_000
+"""Most comparisons of a rule times records: judging so many takes about ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +114,25 @@ def check_statements(
             check_condition(statement.unless, types, f"{place}/unless")
         except InvalidInput as error:
             faults += error.faults
+    faults += _faults_of_size(table, statements, pointer)
     if faults:
         raise InvalidInput(faults[:FAULTS_SHOWN])
+
+
+def _faults_of_size(table: Table, statements: Sequence[Statement], pointer: str) -> list[Fault]:
+    comparisons = sum(1 for s in statements for _ in comparisons_of(s.unless))
+    if comparisons * table.n_records <= MOST_JUDGEMENTS:
+        return []
+    return [
+        Fault(
+            pointer,
+            "conditions-too-large",
+            f"The conditions make {comparisons} comparisons of each of {table.n_records} records; a rule of "
+            f"this table may make {MOST_JUDGEMENTS // table.n_records}.",
+            "Shorten the conditions; where they list values, name what is shown by a rule of the kind "
+            "generalisation or by rows.",
+        )
+    ]
 
 
 def conditional_rule(

@@ -17,7 +17,7 @@ from app.domain.conditional_rules import (
     ToRows,
     ToValue,
 )
-from app.domain.conditions import Condition, condition_of_json, condition_to_json
+from app.domain.conditions import Condition, comparisons_of, condition_of_json, condition_to_json
 from app.domain.errors import Fault, InvalidInput
 from app.services.resources import JsonObject
 
@@ -84,6 +84,9 @@ RuleDefinition = (
     | ConditionalDefinition
 )
 
+MOST_COMPARISONS: Final = 10_000
+"""Most comparisons of all conditions of a rule."""
+
 CONDITIONAL: Final = "conditional"
 GENERALISATION: Final = "generalisation"
 
@@ -121,18 +124,36 @@ def definition_of(document: JsonObject) -> GeneralisationDefinition | Conditiona
 def statements_of(documents: Sequence[JsonObject], pointer: str) -> tuple[Statement, ...]:
     """Statements from their plain form, conditions from text or syntax tree.
 
-    InvalidInput, with pointers below ``pointer``, for every condition that cannot be read.
+    InvalidInput, with pointers below ``pointer``, for every condition that cannot be read, and at ``pointer``
+    for more than :data:`MOST_COMPARISONS`; what comes after these is not read.
     """
     faults: list[Fault] = []
     statements = []
+    comparisons = 0
     for i, document in enumerate(documents):
         try:
-            statements.append(_statement_of(document, f"{pointer}/{i}/unless"))
+            statement = _statement_of(document, f"{pointer}/{i}/unless")
         except InvalidInput as error:
             faults += error.faults
+            continue
+        statements.append(statement)
+        comparisons += sum(1 for _ in comparisons_of(statement.unless))
+        if comparisons > MOST_COMPARISONS:
+            faults.append(_too_many_comparisons(pointer))
+            break
     if faults:
         raise InvalidInput(faults)
     return tuple(statements)
+
+
+def _too_many_comparisons(pointer: str) -> Fault:
+    return Fault(
+        pointer,
+        "conditions-too-large",
+        f"The conditions of a rule make at most {MOST_COMPARISONS} comparisons altogether.",
+        "Shorten the conditions; where they list values or records, name what is shown of each by a rule of "
+        "the kind generalisation, or by entities or rows.",
+    )
 
 
 def shown_definition(document: JsonObject) -> JsonObject | None:

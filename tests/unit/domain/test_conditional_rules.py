@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from app.domain import conditional_rules
 from app.domain.condition_text import parse_condition
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import (
@@ -162,6 +163,16 @@ def test_a_wrong_statement_is_refused_where_it_is_wrong(statements, pointer, cod
     (fault,) = refused.value.faults
     assert (fault.pointer, fault.code) == (pointer, code)
     assert fault.remedy
+
+
+def test_conditions_are_refused_before_they_are_judged_for_too_long(monkeypatch):
+    monkeypatch.setattr(conditional_rules, "MOST_JUDGEMENTS", 3 * T.n_records)
+    long = "id = 1 or id = 2"
+    assert conditional_rule(T, [hide(long), hide("id = 1")], columns_of(T)).affected == (2, 3)
+    with pytest.raises(InvalidInput, match=r"4 comparisons of each of 4 records.*may make 3") as refused:
+        conditional_rule(T, [hide(long), hide(long)], columns_of(T))
+    (fault,) = refused.value.faults
+    assert (fault.pointer, fault.code) == ("/statements", "conditions-too-large")
 
 
 @pytest.mark.spec("E-31")

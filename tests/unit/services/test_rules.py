@@ -18,6 +18,7 @@ from app.services.rule_definitions import (
     GeneralisationDefinition,
     definition_document,
     definition_of,
+    statements_of,
 )
 from app.services.rule_documents import require_rule_of, rule_document, rule_of, rule_sha256
 from app.services.rules import (
@@ -167,6 +168,17 @@ def test_a_definition_is_stated_anew_for_the_next_delivery() -> None:
     columns = {"city": Column("text", (None, *CITY.labels[1:]), after.codes[:, 0])}
     rule = apply_definition(again, after, columns)
     assert rule.codes.tolist() == rule_of(document, before).codes[::-1].tolist()
+
+
+def test_conditions_of_a_rule_are_read_up_to_a_number_of_comparisons() -> None:
+    thousand = {"kind": "hide", "attribute": "city", "unless": " or ".join(["1 = 2"] * 1000)}
+    assert len(statements_of([thousand] * 10, "")) == 10
+    unreadable = {**thousand, "unless": "("}
+    with pytest.raises(InvalidInput, match="at most 10000 comparisons altogether") as refused:
+        statements_of([*[thousand] * 11, unreadable], "/rule/statements")
+    assert [(f.pointer, f.code) for f in refused.value.faults] == [
+        ("/rule/statements", "conditions-too-large")
+    ]
 
 
 @pytest.mark.parametrize(
