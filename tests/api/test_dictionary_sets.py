@@ -76,5 +76,11 @@ async def test_an_empty_dictionary_is_named(journey):
 
 
 async def test_a_dictionary_of_a_set_cannot_be_deleted(journey):
-    problem = problem_of(await journey.delete("/v1/dictionaries/census"), 409, "conflict")
-    assert "dictionary_set 'attackers'" in problem["detail"]
+    made = await journey.post("/v1/dictionaries", json={"name": "lone", "from_dataset": "members"})
+    assert made.status_code == 201
+    body = {"name": "of-one", "dictionaries": [{"dictionary": "lone"}]}
+    assert (await journey.post("/v1/dictionary-sets", json=body)).status_code == 201
+    problem = problem_of(await journey.delete("/v1/dictionaries/lone"), 409, "conflict")
+    assert "dictionary_set 'of-one'" in problem["detail"]
+    assert (await journey.delete("/v1/dictionary-sets/of-one")).status_code == 204
+    assert (await journey.delete("/v1/dictionaries/lone")).status_code == 204
