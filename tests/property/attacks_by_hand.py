@@ -23,9 +23,9 @@ PRIORS = [(0.5, 0.5), (0.25, 0.75), (1.0, 0.0)]
 
 
 @st.composite
-def instances(draw, set_of_two=None, models=MODELS, max_records=4):
+def instances(draw, set_of_two=None, models=MODELS, max_records=4, shapes=None):
     """A context with a model, and perhaps Ψ, interactions, record weights and two dictionaries."""
-    context = draw(contexts())
+    context = draw(contexts(shapes))
     table = context.table
     if table.n_records > max_records:
         kept = slice(0, max_records)

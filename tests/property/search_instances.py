@@ -33,10 +33,10 @@ def hierarchies(draw):
 
 
 @st.composite
-def contexts(draw):
+def contexts(draw, shapes=None):
     """Missing, inner and leaf values on both sides; links missing; personal, zero and infinite weights."""
     m = draw(st.integers(1, 3))
-    trees = [draw(hierarchies()) for _ in range(m)]
+    trees = [draw(hierarchies() if shapes is None else shapes) for _ in range(m)]
     n, entities = draw(st.integers(1, 6)), draw(st.integers(0, 8))
     codes = np.array(
         [[draw(st.integers(0, tree.n_nodes - 1)) for tree in trees] for _ in range(n)], dtype=np.int32

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
+from app.domain.rules import apply
 from app.domain.search import compromises, knapsack, plans
 from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
-from tests.property.attacks_by_hand import MODELS, ByHand, instances, optimum
+from tests.property.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
 from tests.property.search_instances import solve
 
 THOROUGH = settings(
@@ -173,6 +174,32 @@ def test_minimax_over_single_records(monkeypatch, context, policy, question, con
         assert found <= outcome.bounds.lower + outcome.bounds.gap + 1e-9
         if outcome.status == "optimal":
             assert found == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+@THOROUGH
+@given(st.data(), instances(models=PROPER_MODELS, max_records=3, shapes=dags()), QUESTIONS)
+def test_single_records_of_hierarchies_that_are_no_trees(data, context, question):
+    objective, threshold = question
+    view = data.draw(views(context))
+    constraint = data.draw(st.sampled_from(["per_record", "average"]))
+    by_hand = ByHand(context, "zero")
+    assume(math.prod(len(by_hand.nodes(row)) for row in range(context.table.n_records)) <= 2000)
+    assume(objective != "max_utility" or constraint == "average")
+    rules = list(by_hand.record_rules())
+    each = objective == "min_risk" and constraint == "per_record"
+    if each:
+        rules = [rule for rule in rules if all(by_hand.utility(codes) >= threshold - 1e-9 for codes in rule)]
+    rated = [by_hand.score(view, "average", rule) for rule in rules]
+    status, value = optimum(rated, objective, -1.0 if each else threshold)
+    outcome = answer(context, Problem(*question, "record_level", "zero", view, constraint))
+    if not (each and context.table.weights is not None):
+        # A record of weight 0 that has no risk but ∞ counts as prohibited, though no mean depends on it.
+        assert outcome.status == status
+    if outcome.status == "optimal":
+        assert sign(objective) * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
+        disclosed = apply(outcome.rule, context.table)
+        for row, codes in enumerate(disclosed.tolist()):
+            assert tuple(codes) in by_hand.nodes(row)
 
 
 def front_by_hand(rated):

@@ -25,7 +25,7 @@ from app.domain.search.record_instance import RecordInstance
 from app.domain.search.relaxation import Goal, chosen_by, relax
 
 CELLS_PER_BLOCK = 1.5e7
-SECONDS_PER_CELL = 6e-8
+SECONDS_PER_CELL = 2e-8
 SECONDS_PER_RECORD = 5e-5
 BYTES_PER_RECORD = 2_000
 

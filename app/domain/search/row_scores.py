@@ -30,8 +30,8 @@ Floats = npt.NDArray[np.float64]
 Tick = Callable[[int], None]
 
 SECONDS_PER_RULE = 1e-4
-SECONDS_PER_ROW = 3e-8
-SECONDS_PER_COUNTED_ROW = 5e-8
+SECONDS_PER_ROW = 1.2e-8
+SECONDS_PER_COUNTED_ROW = 2e-8
 
 
 @dataclass(frozen=True, eq=False)
