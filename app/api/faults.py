@@ -18,7 +18,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "finite_number": "Send a finite number.",
     "union_tag_invalid": "Take one of the kinds listed.",
     "union_tag_not_found": "Name the kind in the field that the message names.",
-    "model_attributes_type": "Send a JSON object with Content-Type: application/json.",
 }
 _DEFAULT_REMEDY: Final = "Compare with the operation's schema and example at /docs."
 
@@ -41,7 +40,12 @@ def _fault(error: Mapping[str, Any], body: Any) -> Fault:  # noqa: ANN401
         message = f"Input should be one of {context['expected_tags']}."
     else:
         where = _pointer(error["loc"], body, kind)
-    return Fault(where, kind.replace("_", "-"), message, _REMEDIES.get(kind, _DEFAULT_REMEDY))
+    remedy = _REMEDIES.get(kind, _DEFAULT_REMEDY)
+    if kind == "model_attributes_type":
+        # The framework's words are about Python.
+        message = "Input should be a JSON object."
+        remedy = "Send an object." if where else "Send a JSON object with Content-Type: application/json."
+    return Fault(where, kind.replace("_", "-"), message, remedy)
 
 
 def _pointer(location: Sequence[str | int], body: Any, kind: str) -> str:  # noqa: ANN401

@@ -359,7 +359,9 @@ REFUSALS = [
     ({"consistency": {"default": {"threshold": 1.1}}}, "/consistency/default/threshold", None),
     ({"risk_model": {"kind": "custom", "formula": "phi * count"}}, "/risk_model/formula", None),
     ({"risk_model": {"kind": "custom", "formula": "__import__('os')"}}, "/risk_model/formula", None),
-    ({"risk_model": "IV"}, "/risk_model", None),
+    ({"risk_model": "IV"}, "/risk_model", "literal-error"),
+    ({"risk_model": {"kind": "custom"}}, "/risk_model/formula", "missing"),
+    ({"risk_model": {"kind": "custom", "formula": "1" * 201}}, "/risk_model/formula", "string-too-long"),
     ({"utility": "usefulness"}, "/utility", None),
 ]
 

@@ -100,6 +100,14 @@ async def test_a_pointer_leaves_out_the_kind_that_was_tried(client: httpx.AsyncC
     assert pointers(problem) == ["/definition/parents/a~1b/1"]
 
 
+@pytest.mark.parametrize(("place", "remedy"), [("", "Content-Type"), ("/definition", "Send an object.")])
+async def test_what_is_no_object_is_told_so_in_words_of_json(client: httpx.AsyncClient, place, remedy):
+    body = {"name": "city", "definition": 3} if place else []
+    (error,) = problem_of(await client.post("/v1/hierarchies", json=body), 422, "invalid-input")["errors"]
+    assert (error["pointer"], error["message"]) == (place, "Input should be a JSON object.")
+    assert remedy in error["remedy"]
+
+
 async def test_a_fault_of_a_parameter_names_where_it_stood(client: httpx.AsyncClient):
     body = problem_of(await client.get("/v1/rules", params={"limit": 1000}), 422, "invalid-input")
     assert pointers(body) == ["query/limit"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Answer, Ref, Request, Text
 from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
@@ -96,8 +96,14 @@ NamedRiskModel = Literal["I", "II", "III", "III_raw"]
 if set(get_args(NamedRiskModel)) | {"custom"} != set(get_args(ModelName)):
     raise AssertionError("a risk model of the domain is not offered")
 
+
+def _form(value: Any) -> str:  # noqa: ANN401 - whatever was sent
+    return "custom" if isinstance(value, dict | CustomRiskModel) else "name"
+
+
 RiskModelChoice = Annotated[
-    NamedRiskModel | CustomRiskModel,
+    Annotated[NamedRiskModel, Tag("name")] | Annotated[CustomRiskModel, Tag("custom")],
+    Discriminator(_form),
     Field(
         description="How harm and consistent entities become a record's risk. `I`: harm / entities. `II`: "
         "1 / entities. `III`: harm · ln(all entities / entities). `III_raw`: harm · ln(1 / entities), not "

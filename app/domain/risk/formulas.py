@@ -44,11 +44,12 @@ def parsed(formula: str) -> ast.expr:
     """The syntax tree of a formula; InvalidInput names what it may not contain."""
     if len(formula) > MAX_LENGTH:
         raise _fault("formula-too-long", f"The formula has more than {MAX_LENGTH} characters.")
+    written = formula.strip()
     try:
-        tree = ast.parse(formula.strip(), mode="eval").body
+        tree = ast.parse(written, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _fault("formula-syntax", "The formula is not an arithmetic expression.") from None
-    _check(tree)
+    _check(tree, written)
     return tree
 
 
@@ -112,18 +113,18 @@ def _value(node: ast.expr, names: Mapping[str, Floats]) -> Value:
     return _UNARY[function](arguments[0]) if function in _UNARY else reduce(_VARIADIC[function], arguments)
 
 
-def _check(node: ast.expr) -> None:
-    """Raise InvalidInput unless the expression consists of what a formula may contain."""
+def _check(node: ast.expr, written: str) -> None:
+    """Raise InvalidInput, with the part at fault, unless the expression is one that formulas may have."""
     if isinstance(node, ast.Constant) and _is_number(node.value):
         return
     if isinstance(node, ast.Name) and node.id in NAMES:
         return
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
-        _check(node.operand)
+        _check(node.operand, written)
         return
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        _check(node.left)
-        _check(node.right)
+        _check(node.left, written)
+        _check(node.right, written)
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         wanted = (
@@ -131,9 +132,10 @@ def _check(node: ast.expr) -> None:
         )
         if wanted[0] <= len(node.args) <= wanted[1]:
             for argument in node.args:
-                _check(argument)
+                _check(argument, written)
             return
-    raise _fault("formula-syntax", "The formula contains something that a risk formula may not.")
+    part = ast.get_source_segment(written, node)
+    raise _fault("formula-syntax", f"A risk formula may not contain {part}.")
 
 
 def _is_number(value: object) -> bool:
@@ -145,6 +147,7 @@ def _fault(code: str, message: str) -> InvalidInput:
         POINTER,
         code,
         message,
-        "Write f(phi, count, n) with numbers, + - * / **, log, sqrt, exp, min and max; it must be at least "
-        "0, not fall as phi grows and not rise as count grows, for phi >= 0 and 1 <= count <= n.",
+        "Write f(phi, count, n) with numbers up to 1e300, + - * / **, log, sqrt and exp of one and min and "
+        "max of several arguments; it must be at least 0, not fall as phi grows and not rise as count grows, "
+        "for phi >= 0 and 1 <= count <= n.",
     )

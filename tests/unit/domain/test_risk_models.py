@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -213,6 +214,16 @@ def test_a_formula_that_is_no_risk_or_no_formula_is_refused(formula, code):
     with pytest.raises(InvalidInput) as caught:
         RiskModel("custom", formula)
     assert (caught.value.faults[0].pointer, caught.value.faults[0].code) == ("/risk_model/formula", code)
+
+
+@pytest.mark.parametrize(
+    ("formula", "part"),
+    [(" phi / count + abs(phi) ", "abs(phi)"), ("phi / counts", "counts"), ("max(phi) / count", "max(phi)"),
+     ("phi // count", "phi // count"), ("1e301 * phi", "1e301")],
+)  # fmt: skip
+def test_what_a_formula_may_not_contain_is_named(formula, part):
+    with pytest.raises(InvalidInput, match=re.escape(f"may not contain {part}.")):
+        RiskModel("custom", formula)
 
 
 def test_a_formula_that_breaks_down_between_the_samples_is_refused_when_it_does():
