@@ -164,7 +164,11 @@ def _first_breach(
     column, code_of, text_of = codes_with_texts(theirs)
     wanted = column[row]
     if ours is None:
-        bad = np.flatnonzero(~theirs.everything[code_of][wanted])
+        # ⊥ in every row, as if it were carried: a set of all leaves says no more.
+        all_leaves = np.diff(theirs.starts) == theirs.hierarchy.n_leaves
+        nodes = _nodes(theirs)
+        passed = (nodes == TOP) | ((nodes == UNKNOWN) & all_leaves)
+        bad = np.flatnonzero(~passed[code_of][wanted])
         return int(bad[0]) if len(bad) else limit
     own_column, own_code, own_text = codes_with_texts(ours)
     pairs, inverse = np.unique(

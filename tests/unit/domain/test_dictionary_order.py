@@ -209,3 +209,15 @@ def test_sets_of_leaves_are_ordered_by_inclusion():
     assert dictionary_order(unheard_of, unheard_of, table).holds
     assert not dictionary_order(unheard_of, at_34, table).holds
     assert not dictionary_order(at_34, unheard_of, table).holds
+
+
+def test_a_set_of_all_leaves_says_no_more_than_an_attribute_that_is_not_carried():
+    births = dates(leaf_range("1975-01-01", "1975-12-31"), ["day", "year"])
+    table = Table(("birth",), (births,), births.encode(["1975-05-10"])[0][:, None])
+    ids = np.array(["1"], object)
+    missing, absent = Dictionary(1, (link_identity("birth", births, [None]),), ids), Dictionary(1, (), ids)
+    for reference, holds in ((date(2009, 12, 31), True), (date(2009, 6, 30), False)):
+        aged = Dictionary(1, (link_age("birth", births, ["34"], reference),), ids)
+        assert [dictionary_order(unknown, aged, table).holds for unknown in (missing, absent)] == [holds] * 2
+    year = Dictionary(1, (link_identity("birth", births, ["1975"]),), ids)
+    assert not any(dictionary_order(unknown, year, table).holds for unknown in (missing, absent))
