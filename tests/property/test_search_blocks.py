@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.search import record_instance, record_level, table_level
-from app.domain.search.plans import plan
-from app.domain.search.problem import Problem
+from app.domain.search import plans, record_instance, record_level, record_means, table_level
+from app.domain.search.plans import plan, plan_frontier
+from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.scores import TableScores
+from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.search_instances import contexts
 
 SCOPES = st.sampled_from(["table_level", "record_level"])
@@ -21,6 +22,8 @@ def tiny_blocks(monkeypatch):
     """Cut even the smallest instance into many blocks."""
     monkeypatch.setattr(table_level, "SECONDS_PER_BLOCK", 1e-9)
     monkeypatch.setattr(record_level, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(record_means, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(plans, "COMBINATIONS_LIMIT", 10)
     monkeypatch.setattr(record_instance, "CELLS_AT_ONCE", 1)
 
 
@@ -81,3 +84,31 @@ def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, sc
     assert total <= chosen.units
     if solver == "enumeration":
         assert total == chosen.units
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    context=instances(models=[model for model in MODELS if model[0] != "III_raw"], max_records=3),
+    scope=SCOPES,
+    constraint=st.sampled_from(["per_record", "average"]),
+    aggregate=st.sampled_from(["average", "max"]),
+    data=st.data(),
+)
+def test_blocks_of_every_search_may_run_in_any_order_and_process(context, scope, constraint, aggregate, data):
+    views = ["bayes", "worst_case", "worst_case_per_record"] if context.dictionaries else ["known"]
+    view = data.draw(st.sampled_from(views))
+    problem = Problem("min_risk", 1.0, scope, "zero", view, constraint, aggregate)
+    whole, apart = plan(context, problem), plan(context, problem)
+    blocks = [whole.run_block(i, lambda _: None) for i in range(whole.n_blocks)]
+    order = data.draw(st.permutations(range(apart.n_blocks)))
+    again = {i: apart.run_block(i, lambda _: None) for i in order}
+    assert [again[i] for i in range(apart.n_blocks)] == blocks
+    outcome, resumed = whole.combine(blocks), plan(context, problem).combine(blocks)
+    assert resumed.to_document() == outcome.to_document()
+    if scope == "record_level" and view == "worst_case" and aggregate == "average":
+        return
+    drawing = FrontierProblem(scope, "zero", view, aggregate)
+    first, second = plan_frontier(context, drawing), plan_frontier(context, drawing)
+    blocks = [first.run_block(i, lambda _: None) for i in range(first.n_blocks)]
+    assert [second.run_block(i, lambda _: None) for i in reversed(range(second.n_blocks))] == blocks[::-1]
+    assert second.combine(blocks).to_document() == first.combine(blocks).to_document()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -264,3 +265,26 @@ def test_the_optimum_at_a_price_lies_on_the_hull(context, price):
     assume(priced.status == "optimal")
     points = drawn_frontier(context, FrontierProblem("record_level", view=view)).points
     assert min(p.risk - price * p.utility for p in points) == pytest.approx(priced.objective, abs=1e-9)
+
+
+@pytest.mark.spec("INV-7", "INV-8")
+@THOROUGH
+@given(st.data(), instances(models=PROPER_MODELS, max_records=3), POLICIES, AGGREGATES)
+def test_more_utility_never_costs_less_and_the_mean_never_more_than_each(data, context, policy, aggregate):
+    views_of_records = ("bayes", "worst_case_per_record") if context.dictionaries else ("known",)
+    view = data.draw(st.sampled_from(views_of_records))
+    scope = data.draw(st.sampled_from(["table_level", "record_level"]))
+    last = 0.0
+    for floor in (0.0, 1.0, 2.0, 3.0):
+        problem = Problem("min_risk", floor, scope, policy, view, "average", aggregate)
+        outcome = answer(context, problem)
+        if outcome.status != "optimal":
+            break
+        assert outcome.risk >= last - 1e-12
+        last = outcome.risk
+        if aggregate == "average" or scope == "table_level":
+            back = answer(context, replace(problem, objective="max_utility", threshold=outcome.risk))
+            assert back.utility >= floor - 1e-9
+        each = answer(context, replace(problem, constraint="per_record"))
+        if each.status == "optimal":
+            assert outcome.risk <= each.risk + 1e-9

@@ -85,7 +85,8 @@ def _curves_of_kind(risk: Floats, utility: Floats) -> list[npt.NDArray[np.void]]
     """The curves of columns that share their utilities (nodes,)."""
     order = np.argsort(utility, kind="stable")
     values = utility[order]
-    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    # Sums that were taken in another order differ by rounding: they are one utility.
+    first = np.flatnonzero(np.concatenate([[True], values[1:] - values[:-1] > tie_margins(values[:-1])]))
     ordered = risk[order]
     least = np.minimum.reduceat(ordered, first, axis=0)
     sizes = np.diff(np.append(first, len(order)))

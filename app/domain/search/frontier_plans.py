@@ -113,7 +113,9 @@ class RecordFrontier(CurveBlocks):
     def _front(self, choices: Choices) -> _Front:
         total = self.instance.context.total_weight
         if self._problem.aggregate == "max":
-            return _Front.whole(self.solver, *greatest_risks(choices, total))
+            risk, utility = greatest_risks(choices, total)
+            kept = proper_frontier(risk, utility)
+            return _Front.whole(self.solver, risk[kept], utility[kept])
         unit = unit_of(choices.gain)
         if unit is None or front_steps(choices, unit) > MAX_STEPS:
             risk, utility, gap = (part / total for part in near_hull(choices, self._problem.max_points))
