@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
+from app.api import example_files, examples
 from app.services.plans import DirectBudget
 from tests.api.problem_documents import pointers, problem_of
 from tests.api.tables import rows_of_tables
@@ -389,7 +389,9 @@ async def test_an_infeasible_threshold_is_a_result_that_says_by_how_much(api, jo
 
 async def test_a_dataset_with_unknown_values_is_kept_but_not_scored(journey):
     await journey.post(
-        "/v1/uploads", params={"name": "odd"}, content=examples.MEMBERS_CSV.replace("Gary", "Gaary").encode()
+        "/v1/uploads",
+        params={"name": "odd"},
+        content=example_files.MEMBERS_CSV.replace("Gary", "Gaary").encode(),
     )
     body = example(examples.DATASETS, "members", name="odd", upload="odd")
     created = await journey.post("/v1/datasets", json=body)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
+from app.api import example_files, examples
 from tests.api.journey import DOCUMENT, walk
 
 pytestmark = pytest.mark.anyio
@@ -80,11 +80,11 @@ async def test_the_examples_say_what_a_reader_of_the_code_would_compute(api, cli
 
 def _consistent_entities() -> list[int]:
     """Members and census entities that agree on county, race and (roughly: half a year) on the year."""
-    county = {line.split(";")[0]: line.split(";")[1] for line in examples.CITY_CSV.splitlines()}
+    county = {line.split(";")[0]: line.split(";")[1] for line in example_files.CITY_CSV.splitlines()}
     links = examples.DICTIONARIES["census"]["value"]["links"]
     city_of = next(link for link in links if link["attribute"] == "city")["transform"]["table"]
-    members = list(csv.DictReader(io.StringIO(examples.MEMBERS_CSV)))
-    people = list(csv.DictReader(io.StringIO(examples.CENSUS_CSV)))
+    members = list(csv.DictReader(io.StringIO(example_files.MEMBERS_CSV)))
+    people = list(csv.DictReader(io.StringIO(example_files.CENSUS_CSV)))
     return [
         sum(
             county[city_of[person["zip"]]] == county[member["city"]]

@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
+from app.api import example_files, examples
 from app.api.measurement_examples import BY_MEASURE
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
 
-MEMBERS: list[dict[str, str]] = list(csv.DictReader(io.StringIO(examples.MEMBERS_CSV)))
+MEMBERS: list[dict[str, str]] = list(csv.DictReader(io.StringIO(example_files.MEMBERS_CSV)))
 
 
 async def ledger(client: httpx.AsyncClient, dataset: str, **params: Any) -> dict[str, Any]:

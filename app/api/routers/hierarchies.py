@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
-from app.api import examples
+from app.api import example_files, examples
 from app.api.authentication import AnyKey, DataWriter
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
@@ -46,7 +46,7 @@ async def create_hierarchy(
     return made(Hierarchy, "/hierarchies", await services.hierarchies.create(actor, body.request()), response)
 
 
-@router.post("/csv", status_code=201, responses=MADE, openapi_extra=examples.CSV_HIERARCHY_BODY)
+@router.post("/csv", status_code=201, responses=MADE, openapi_extra=example_files.CSV_HIERARCHY_BODY)
 async def create_hierarchy_from_csv(
     actor: DataWriter,
     services: UseCases,

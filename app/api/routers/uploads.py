@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.api import examples
+from app.api import example_files, examples
 from app.api.authentication import DataReader, DataWriter
 from app.api.idempotency import Once, key_of
 from app.api.multipart import form_file
@@ -47,7 +47,9 @@ streams = APIRouter(prefix=f"{PREFIX}{COLLECTION.path}", tags=[COLLECTION.plural
 router = COLLECTION.router()
 
 
-@streams.post("", status_code=201, response_model=Upload, responses=MADE, openapi_extra=examples.UPLOAD_BODY)
+@streams.post(
+    "", status_code=201, response_model=Upload, responses=MADE, openapi_extra=example_files.UPLOAD_BODY
+)
 async def create_upload(
     actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
 ) -> Response:
@@ -64,7 +66,7 @@ async def create_upload(
 
 
 @streams.post(
-    "/form", status_code=201, response_model=Upload, responses=MADE, openapi_extra=examples.FORM_BODY
+    "/form", status_code=201, response_model=Upload, responses=MADE, openapi_extra=example_files.FORM_BODY
 )
 async def create_upload_from_form(
     actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
@@ -113,7 +115,7 @@ async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) 
 proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plural], route_class=Route)
 
 
-@proposals.post("", openapi_extra=examples.SAMPLE_BODY, responses=COMMON | problems("too-large"))
+@proposals.post("", openapi_extra=example_files.SAMPLE_BODY, responses=COMMON | problems("too-large"))
 async def propose_dialect(actor: DataWriter, services: UseCases, request: Request) -> DialectProposalAnswer:
     """Propose a dialect.
 
