@@ -18,7 +18,7 @@ from app.domain.measures.entry import MeasureContext
 from app.domain.measures.partial_disclosure import PartialDisclosure
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION, AttributionParameters, shapley
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.rules import identity
+from app.domain.rules import CellRule, identity
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
@@ -104,6 +104,23 @@ def test_more_than_twelve_attributes_get_no_shapley_values_but_are_withheld_one_
     assert "13 attributes" in found.left_out
     # Only the last attribute tells the first record from the third.
     assert [share.decrease for share in found.attributes] == pytest.approx([0.0] * 12 + [1 / 3])
+
+
+@pytest.mark.parametrize("by_cells", [False, True])
+def test_the_cost_counts_the_attributes_that_are_disclosed_of_some_record(by_cells):
+    bit = Hierarchy.from_parents({"0": [None], "1": [None]})
+    names = tuple(f"a{j}" for j in range(14))
+    codes = np.array([[1] * 3 + [0] * 11, [2] * 3 + [0] * 11], dtype=np.int32)
+    table = Table(names, (bit,) * 14, codes)
+    rule = CellRule(codes) if by_cells else identity(14)
+    context = MeasureContext(
+        table, rule, dictionary_of(table), constant_sensitivity(table), None, build_utility(table), MODEL_I,
+        "zero",
+    )  # fmt: skip
+    done = []
+    RISK_ATTRIBUTION.compute(context, AttributionParameters(), done.append)
+    assert done == sorted(done)
+    assert done[-1] == RISK_ATTRIBUTION.cost(context, AttributionParameters()).units == 8
 
 
 def test_a_risk_that_may_be_negative_is_not_divided():

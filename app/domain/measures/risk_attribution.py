@@ -20,6 +20,7 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.assessment import Assessment
+from app.domain.hierarchies import TOP
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.partial_disclosure import PartialDisclosure
 from app.domain.measures.scoring import (
@@ -30,7 +31,7 @@ from app.domain.measures.scoring import (
     score_of,
 )
 from app.domain.numbers import tie_margin
-from app.domain.rules import TableRule
+from app.domain.rules import TableRule, apply
 from app.domain.weights import Floats
 
 MOST_ATTRIBUTES: Final = 12
@@ -206,11 +207,13 @@ def _losses(partial: PartialDisclosure, shown: list[int]) -> Floats:
 
 
 def _sets(context: MeasureContext) -> int:
-    """A bound on the sets of attributes to be valued."""
+    """How many sets of attributes are valued."""
     table, rule = context.table, given(context.rule)
-    n = table.n_attributes
     if isinstance(rule, TableRule):
-        n = sum(level < height for level, height in zip(rule.levels, table.heights, strict=True))
+        columns = zip(table.hierarchies, rule.levels, table.used_nodes, strict=True)
+        n = sum(bool((h.ancestors_at(level)[used] != TOP).any()) for h, level, used in columns)
+    else:
+        n = int((apply(rule, table) != TOP).any(axis=0).sum())
     return 1 << n if n <= MOST_ATTRIBUTES else n + 1
 
 
