@@ -178,6 +178,19 @@ class MapPoint(Answer):
     levels: Annotated[dict[str, Count], Field(description="Attribute → level.", examples=[{"city": 1}])]
 
 
+class FoundRule(Answer):
+    """The rule that a search found; the levels of single records are in the stored rule of the same name."""
+
+    kind: Annotated[str, Field(max_length=20, description="Kind of rule.", examples=["table_level"])]
+    levels: Annotated[
+        dict[str, Count] | None,
+        Field(description="Attribute → level, of a table-level rule.", examples=[{"city": 1}]),
+    ] = None
+    records: Annotated[
+        Count | None, Field(description="Records with levels of their own, of a record-level rule.")
+    ] = None
+
+
 class SearchResult(Answer):
     """What a search found."""
 
@@ -202,7 +215,7 @@ class SearchResult(Answer):
         bool, Field(description="The mean utility was rounded before it was compared.", examples=[False])
     ] = False
     solver: Annotated[str, Field(max_length=40, description="What searched.", examples=["enumeration"])]
-    rule: Annotated[dict[str, Any] | None, Field(description="The rule; null if there is none.")]
+    rule: Annotated[FoundRule | None, Field(description="The rule; null if there is none.")]
     objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
     risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
     utility: Annotated[Number | None, Field(description="Its mean utility.", examples=[6.5])]
