@@ -155,8 +155,8 @@ def _refuse_budget(solver: Solver, max_nodes: int | None) -> None:
 def _is_separable(problem: Problem) -> bool:
     """Whether every record can be solved on its own."""
     if problem.aggregate == "max":
-        # A cap on the greatest risk is one on that of every record.
-        return problem.objective == "max_utility"
+        # A cap on every record's risk is one on the greatest, that of records of weight 0 included.
+        return problem.objective == "max_utility" and problem.constraint == "per_record"
     return problem.constraint == "per_record" or problem.objective == "lagrangian"
 
 

@@ -195,9 +195,10 @@ class RecordInstance:
         steps = np.unravel_index(nodes, self.shape)
         if self.is_chains:
             return RecordRule(np.asfortranarray(np.stack(steps, axis=1), dtype=np.int16))
+        table = self.context.table
         columns = [
-            ladder[step, place[self.of_record]]
-            for ladder, step, place in zip(self._ladders, steps, self._place, strict=True)
+            ladder[step, np.searchsorted(used, table.codes[:, j])]
+            for j, (ladder, step, used) in enumerate(zip(self._ladders, steps, table.used_nodes, strict=True))
         ]
         return CellRule(np.asfortranarray(np.stack(columns, axis=1), dtype=np.int32))
 

@@ -205,7 +205,11 @@ def choose_by_greatest(choices: Choices, problem: Problem, total_weight: float) 
     Every record takes its choice of most utility within that risk.
     """
     risks, utilities = greatest_risks(choices, total_weight)
-    if problem.objective == "lagrangian":
+    if problem.objective == "max_utility":
+        if risks[0] > highest_accepted(problem.threshold):
+            return Answer("enumeration", None, reach=float(risks[0]))
+        at = int(np.flatnonzero(risks <= highest_accepted(problem.threshold))[-1])
+    elif problem.objective == "lagrangian":
         values = risks - problem.threshold * utilities
         best = float(values.min())
         at = int(np.flatnonzero(values <= best + tie_margin(best))[-1])
@@ -216,8 +220,10 @@ def choose_by_greatest(choices: Choices, problem: Problem, total_weight: float) 
         if not enough.any():
             return Answer("enumeration", None, reach=float(utilities[-1]))
         at = int(enough.argmax())
-    most = risks[at] + tie_margin(float(risks[at]))
-    within = np.add.reduceat(choices.risk <= most, choices.starts[:-1])
+    most = float(risks[at])
+    if problem.objective != "max_utility":
+        most += tie_margin(most)
+    within = np.add.reduceat((choices.risk <= most).astype(np.int64), choices.starts[:-1])
     last = choices.starts[:-1] + within - 1
     return Answer(
         "enumeration", [np.full(n, k) for n, k in zip(choices.copies.tolist(), last.tolist(), strict=True)]
