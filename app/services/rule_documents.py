@@ -80,6 +80,12 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
     }
 
 
+def with_rule_in_short(result: JsonObject) -> JsonObject:
+    """A result as it is shown: its rule, if it has one, without the packed levels of single records."""
+    rule = result.get("rule")
+    return result if rule is None else {**result, "rule": rule_in_short(rule)}
+
+
 def new_rule(
     name: str,
     document: JsonObject,

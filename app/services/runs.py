@@ -12,6 +12,7 @@ from app.domain.errors import Conflict, NotFound
 from app.services.access import require
 from app.services.ports import RunSignals, Store
 from app.services.resources import Actor, JsonObject, Kind, Run, RunEvent, RunState, Scope
+from app.services.rule_documents import with_rule_in_short
 
 SIGNAL_SECONDS: Final = 2.0
 """A waiter looks for itself this often, so that a lost signal delays news but never hides it."""
@@ -115,7 +116,7 @@ class RunService:
             run = await work.runs.get(run_id)
             if run.state is not RunState.SUCCEEDED:
                 raise _no_result(run)
-            return await work.runs.result(run_id)
+            return with_rule_in_short(await work.runs.result(run_id))
 
     async def risk_map(self, actor: Actor, run_id: str) -> RiskMap:
         """The risk–utility map of the rules that an optimisation looked at; Conflict while there is none."""
