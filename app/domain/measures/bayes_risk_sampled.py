@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -60,22 +61,21 @@ def mean_and_standard_error(risks: list[float]) -> tuple[float, float | None]:
 
 
 def _compute(context: MeasureContext, parameters: SampledBayesParameters, tick: Tick) -> SampledBayesRisk:
-    scores: list[Assessment] = []
-    for ref in parameters.dictionaries:
-        scores.append(
-            assess(
-                context.table,
-                given(context.rule),
-                context.dictionaries[ref],
-                given(context.sensitivity),
-                context.utility,
-                context.absent_policy,
-                failure=context.failure,
-                model=context.model,
-                counter=_counter(context, ref),
-            )
+    found: dict[str, Assessment] = {}
+    for ref, counter in _counters(context, parameters):
+        found[ref] = assess(
+            context.table,
+            given(context.rule),
+            counter.dictionary,
+            given(context.sensitivity),
+            context.utility,
+            context.absent_policy,
+            failure=context.failure,
+            model=context.model,
+            counter=counter,
         )
-        tick(len(scores))
+        tick(len(found))
+    scores = [found[ref] for ref in parameters.dictionaries]
     risks = [score.risk_average for score in scores]
     risk, error = mean_and_standard_error(risks)
     return SampledBayesRisk(
@@ -91,8 +91,15 @@ def _compute(context: MeasureContext, parameters: SampledBayesParameters, tick: 
     )
 
 
-def _counter(context: MeasureContext, ref: str) -> Counter:
-    return Counter(context.table, context.dictionaries[ref], context.memory_ceiling)
+def _counters(context: MeasureContext, parameters: SampledBayesParameters) -> Iterator[tuple[str, Counter]]:
+    """A counter for each sample that is named, once; all share the one of the table against itself."""
+    itself: Counter | None = None
+    for ref in dict.fromkeys(parameters.dictionaries):
+        counter = Counter(context.table, context.dictionaries[ref], context.memory_ceiling)
+        if itself is None:
+            itself = counter.of_table_itself
+        counter.of_table_itself = itself
+        yield ref, counter
 
 
 def _supports(context: MeasureContext, parameters: SampledBayesParameters) -> str | None:
@@ -108,8 +115,8 @@ def _supports(context: MeasureContext, parameters: SampledBayesParameters) -> st
 
 def _cost(context: MeasureContext, parameters: SampledBayesParameters) -> Cost:
     costs = [
-        estimate_cost(_counter(context, ref), given(context.rule), given(context.sensitivity))
-        for ref in parameters.dictionaries
+        estimate_cost(counter, given(context.rule), given(context.sensitivity))
+        for _, counter in _counters(context, parameters)
     ]
     greatest = max(costs, key=lambda cost: cost.seconds)
     return Cost(

@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.assessment import assess
 from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.hierarchy_builders import flat
+from app.domain.measures import bayes_risk_sampled
 from app.domain.measures.bayes_risk_sampled import (
     BAYES_RISK_SAMPLED,
     SampledBayesParameters,
@@ -37,7 +39,7 @@ def sampled(*names: str, **more):
     parameters = SampledBayesParameters(names)
     context = context_of(**more)
     assert BAYES_RISK_SAMPLED.supports(context, parameters) is None
-    assert BAYES_RISK_SAMPLED.cost(context, parameters).units == len(names)
+    assert BAYES_RISK_SAMPLED.cost(context, parameters).units == len(set(names))
     return BAYES_RISK_SAMPLED.compute(context, parameters, lambda done: None)
 
 
@@ -54,6 +56,16 @@ def test_the_mean_and_its_standard_error_are_those_of_the_risks_of_the_samples()
 def test_a_sample_drawn_twice_counts_twice():
     once, twice = sampled("T", "D1"), sampled("T", "D1", "D1")
     assert twice.risk == pytest.approx((once.samples[0].risk + 2 * once.samples[1].risk) / 3)
+
+
+def test_what_all_samples_share_is_worked_out_once(monkeypatch):
+    scored = []
+    monkeypatch.setattr(
+        bayes_risk_sampled, "assess", lambda *a, counter, **k: scored.append(counter) or assess(*a, **k)
+    )
+    sampled("T", "D1", "D1", "D2", "T")
+    assert [counter.dictionary for counter in scored] == [DICTIONARIES[name] for name in ("T", "D1", "D2")]
+    assert len({id(counter.of_table_itself) for counter in scored}) == 1
 
 
 def test_the_expectation_is_of_one_over_the_count_not_one_over_its_expectation():
