@@ -10,14 +10,19 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.attackers import DictionarySet, assess_set
+from app.domain.dictionaries import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.rules import TableRule, apply
 from app.domain.search import compromises, frontier_plans, knapsack
+from app.domain.search.context import SearchContext
 from app.domain.search.plans import estimate_frontier, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.tables import Table
 from app.domain.utility import build_utility
+from app.domain.weights import ConstantWeight
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of
 from tests.unit.search.test_table_optima import D1, answer, dag_context, first_records
 
@@ -355,3 +360,38 @@ def test_single_records_of_hierarchies_that_are_no_trees_have_means_and_frontier
     assert drawn(context, FrontierProblem("record_level")).complete
     with pytest.raises(NotSupported, match="tree"):
         plan_frontier(context, FrontierProblem())
+
+
+def test_records_that_nothing_tells_apart_disclose_their_own_values():
+    dag = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"], "b": ["p"], "c": ["p"]})
+    codes = dag.encode(["b", "c", "b"])[0]
+    table = Table(("x",), (dag,), codes[:, None])
+    weights = build_sensitivity(table, "linear", {"x": ConstantWeight(1.0)})
+    context = SearchContext(table, Dictionary(0, ()), weights, build_utility(table))
+    for constraint in ("per_record", "average"):
+        outcome = answer(context, Problem("min_risk", 0, "record_level", constraint=constraint))
+        assert outcome.rule.codes[:, 0].tolist() == codes.tolist()
+
+
+def test_a_cap_on_the_greatest_risk_leaves_records_of_no_weight_out_of_a_mean():
+    pure = replace(D1, model=RiskModel("II"), table=replace(T, weights=np.array([1.0, 1, 1, 0, 0, 1])))
+    alone = assess(T, TableRule((0, 0, 0)), pure.dictionary, pure.sensitivity, pure.utility, model=pure.model)
+    assert alone.records.loss[3] == alone.records.loss[4] == 1
+    cap = Problem("max_utility", 0.5, "record_level", constraint="average", aggregate="max")
+    outcome = answer(pure, cap)
+    assert outcome.risk == outcome.assessment.risk_max <= 0.5
+    least = float(answer(pure, replace(cap, objective="min_risk", threshold=0.0)).risk)
+    missed = answer(pure, replace(cap, threshold=least / 2))
+    assert (missed.status, missed.shortfall.best) == ("infeasible", pytest.approx(least))
+
+
+@pytest.mark.parametrize("objective", ["min_risk", "max_utility", "lagrangian"])
+def test_every_record_has_the_most_utility_within_the_greatest_risk(objective):
+    problem = Problem(objective, 0.4, "record_level", constraint="average", aggregate="max")
+    outcome = answer(D1, problem)
+    assert (outcome.status, outcome.solver) == ("optimal", "enumeration")
+    losses, utility = outcome.assessment.records.loss, outcome.assessment.records.utility
+    # No record could have more utility within the greatest risk of all.
+    context = first_records(1)
+    points = drawn(context, FrontierProblem("record_level")).points
+    assert utility[0] == max(p.utility for p in points if p.risk <= losses.max() + 1e-12)
