@@ -13,7 +13,8 @@ ASSESSOR = Actor(TENANT, "key", frozenset({Scope.ASSESS}))
 READER = Actor(TENANT, "key", frozenset())
 
 
-RESULT = {"status": "optimal", "rules": 9, "points": [{"risk": 1.0}]}
+POINT = {"risk": 1.0, "levels": {"city": 1}}
+RESULT = {"status": "optimal", "rules": 9, "points": [POINT, {"risk": 0.5, "levels": None}]}
 
 
 class Signals:
@@ -107,7 +108,7 @@ def test_a_map_says_how_many_rules_it_was_drawn_from(store):
     with pytest.raises(Conflict, match="no result yet"):
         asyncio.run(service.risk_map(READER, "run-1"))
     asyncio.run(ends(store)())
-    assert asyncio.run(service.risk_map(READER, "run-1")) == RiskMap(9, ({"risk": 1.0},))
+    assert asyncio.run(service.risk_map(READER, "run-1")) == RiskMap(9, (POINT,))
 
 
 def test_a_run_is_found_by_its_id_and_by_the_name_of_what_it_works_on(store):
