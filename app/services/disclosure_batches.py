@@ -89,7 +89,7 @@ def table_of_records(
             Fault(
                 f"/records/{i}/values/{attribute}",
                 "unknown-value",
-                f"The hierarchy of {attribute!r} has no value {texts[i]!r}.",
+                f"The hierarchy of {attribute!r} has no such value.",
                 "Give one of its values, or null where it is missing.",
             )
             for i in np.flatnonzero(codes[:, j] == UNKNOWN)[:FAULTS_SHOWN].tolist()

@@ -251,7 +251,14 @@ async def _latest(work: UnitOfWork, disclosure: Stored) -> Stored | None:
 
 
 def _check(scoring: Scoring) -> None:
-    """Raise InvalidInput if a harm is known for the dataset's own records only."""
+    """Raise InvalidInput if a harm is known for the dataset's own records only, or losses are below 0."""
+    if scoring.options.risk_model.name == "III_raw":
+        raise InvalidInput.of(
+            "/risk_model",
+            "never-positive",
+            "The risk model III_raw is never positive and for evaluation of whole tables only.",
+            "Choose I, II, III or a formula.",
+        )
     for role, harm in (("sensitivity", scoring.sensitivity), ("failure", scoring.failure)):
         if harm is not None and harm.is_personal:
             raise InvalidInput.of(

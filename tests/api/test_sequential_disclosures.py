@@ -159,7 +159,15 @@ async def test_every_wrong_value_is_named_and_nothing_is_appended(journey):
         "/records/1/values/race",
         "/records/1/entity",
     }
+    # Values of records are personal, even those that were just sent.
+    assert not any(value in response.text for value in ("Atlantis", "Elf", '"red'))
     assert (await journey.get(address)).json()["running"]["records"] == 0
+
+
+async def test_a_model_that_is_never_positive_is_refused_at_once(journey):
+    body = {"name": "no", **QUESTION, "risk_model": "III_raw"}
+    problem = problem_of(await journey.post(PATH, json=body), 422, "invalid-input")
+    assert pointers(problem) == ["/risk_model"]
 
 
 async def test_add_self_needs_entities(journey):
