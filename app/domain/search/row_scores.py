@@ -149,13 +149,14 @@ class RowScores:
     def _descend(self, path: _Path, found: Floats, tick: Tick) -> None:
         n_levels = self.shape[len(path.levels)]
         inner = len(found) // n_levels
+        is_last = len(path.levels) + 1 == len(self.shape)
         for level in range(n_levels):
             after = self._advance(path, level)
-            if inner == 1:
+            if is_last:
                 found[level] = self._risk(self._losses(after)[1])
             else:
                 self._descend(after, found[level * inner : (level + 1) * inner], tick)
-        if inner == 1:
+        if is_last:
             tick(n_levels)
 
     def risks_at(self, levels: Sequence[int]) -> tuple[float, float]:

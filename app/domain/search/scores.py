@@ -215,16 +215,17 @@ class TableScores:
     def _descend(self, state: State, levels: list[int], found: Floats, tick: Tick) -> None:
         depth = len(levels)
         inner = len(found) // self.shape[depth]
+        is_last = depth + 1 == len(self.shape)
         for level in range(self.shape[depth]):
             levels.append(level)
             state = thin(state, self._coarser[depth][level])
-            if inner == 1:
+            if is_last:
                 found[level] = self._risks(state, levels)[0]
             else:
                 part = found[level * inner : (level + 1) * inner]
                 self._descend(self._advance(state, depth, level), levels, part, tick)
             levels.pop()
-        if inner == 1:
+        if is_last:
             tick(self.shape[depth])
 
     def _advance(self, state: State, depth: int, level: int) -> State:

@@ -10,10 +10,11 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import dictionary_of
-from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.dictionaries import Dictionary, link_identity, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.numbers import highest_accepted, lowest_accepted
+from app.domain.risk.models import RiskModel
 from app.domain.rules import TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import estimate, plan
@@ -21,7 +22,7 @@ from app.domain.search.problem import Problem
 from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
+from app.domain.weights import ConstantWeight, NodeWeights
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
 
 D1 = SearchContext(T, DICTIONARIES["D1"], personal(), build_utility(T))
@@ -198,6 +199,24 @@ def test_add_self_needs_comparable_identifiers():
     context = SearchContext(T, anonymous, personal(), build_utility(T))
     with pytest.raises((InvalidInput, NotSupported), match=r"add_self|identifiers"):
         plan(context, Problem("min_risk", 1, absent_policy="add_self"))
+
+
+@pytest.mark.parametrize("policy", ["zero", "add_self"])
+@pytest.mark.parametrize("model", ["I", "II"])
+def test_a_table_without_any_value_has_one_rule_with_the_weights_of_what_is_withheld(policy, model):
+    empty, ids = Hierarchy.from_parents({}), np.array(["x", "y", "z"], dtype=object)
+    table = Table(("a", "b"), (empty, empty), np.zeros((3, 2), dtype=np.int32), ids)
+    links = (link_identity("a", empty, ["u", None]), link_identity("b", empty, [None, "v"]))
+    dictionary = Dictionary(2, links, ids[:2], comparable_ids=True)
+    weights = {"a": NodeWeights({"*": 1.0}), "b": NodeWeights({"*": 0.5})}
+    phi = build_sensitivity(table, "linear", weights, allow_positive_top=True)
+    context = SearchContext(table, dictionary, phi, build_utility(table), model=RiskModel(model))
+    outcome = answer(context, Problem("min_risk", 0, absent_policy=policy))
+    assert outcome.rule == TableRule((0, 0))
+    (point,) = outcome.risk_map.points
+    counts = [2, 2, 2] if policy == "zero" else [2, 2, 3]
+    harm = 1.5 if model == "I" else 1.0
+    assert point.risk == pytest.approx(sum(harm / count for count in counts) / 3, rel=1e-12)
 
 
 def dag_context(code=3):
