@@ -75,8 +75,7 @@ async def _read_lookup(work: UnitOfWork, transform: JsonObject, pointer: str) ->
 def build_dictionary(
     document: JsonObject, content: DictionaryContent, dataset: Stored, table: Table
 ) -> Dictionary:
-    """The dictionary for one dataset; InvalidInput where a link does not fit the dataset's hierarchy."""
-    _check_links_fit(document["links"], dataset, table)
+    """The dictionary for one dataset, whose links must fit it."""
     links = tuple(
         build_link(
             link,
@@ -129,33 +128,59 @@ def entity_ids(ids: TextColumn) -> np.ndarray[Any, np.dtype[np.object_]]:
     return np.array(ids.cells(), dtype=object)
 
 
-def _check_links_fit(links: Sequence[JsonObject], dataset: Stored, table: Table) -> None:
+def check_links_fit(dictionary: Stored, dataset: Stored, table: Table, pointer: str) -> None:
+    """Raise InvalidInput at ``pointer`` for links to what the dataset lacks or generalises otherwise."""
     declared = {attribute["name"]: attribute for attribute in document_of(dataset)["attributes"]}
     faults = []
-    for index, link in enumerate(links):
+    for link in document_of(dictionary)["links"]:
         attribute = link["attribute"]
         if attribute not in table.attributes:
-            faults.append(
-                Fault(
-                    f"/links/{index}/attribute",
-                    "unknown-attribute",
-                    f"The dictionary links {attribute!r}, which the dataset {dataset.name!r} "
-                    "does not disclose.",
-                    "The dataset discloses: " + ", ".join(table.attributes) + ".",
-                )
-            )
+            faults.append(_not_disclosed(dictionary, attribute, dataset, table, pointer))
             continue
         own = declared[attribute]["hierarchy"]
         if link["hierarchy"] is not None and (own is None or own["sha256"] != link["hierarchy"]["sha256"]):
+            theirs = f"the hierarchy {link['hierarchy']['name']!r}"
+            ours = "a flat one" if own is None else f"{own['name']!r}"
+            faults.append(_other_hierarchy(dictionary, attribute, theirs, dataset, ours, pointer))
+    if faults:
+        raise InvalidInput(faults)
+
+
+def check_dataset_fits(
+    dictionary: Stored, made: Dictionary, dataset: Stored, table: Table, pointer: str
+) -> None:
+    """The same for a dictionary that was ``made`` of a dataset."""
+    faults = []
+    for link in made.links:
+        if link.attribute not in table.attributes:
+            faults.append(_not_disclosed(dictionary, link.attribute, dataset, table, pointer))
+            continue
+        own = table.hierarchies[table.position(link.attribute)]
+        if (own.labels, own.parents) != (link.hierarchy.labels, link.hierarchy.parents):
             faults.append(
-                Fault(
-                    f"/links/{index}/hierarchy",
-                    "other-hierarchy",
-                    f"The dictionary links {attribute!r} through the hierarchy "
-                    f"{link['hierarchy']['name']!r}, the dataset {dataset.name!r} uses "
-                    + ("a flat one." if own is None else f"{own['name']!r}."),
-                    "Use a dictionary that is linked to this dataset's hierarchy.",
-                )
+                _other_hierarchy(dictionary, link.attribute, "one hierarchy", dataset, "another", pointer)
             )
     if faults:
         raise InvalidInput(faults)
+
+
+def _not_disclosed(dictionary: Stored, attribute: str, dataset: Stored, table: Table, pointer: str) -> Fault:
+    return Fault(
+        pointer,
+        "unknown-attribute",
+        f"The dictionary {dictionary.name!r} links {attribute!r}, which the dataset {dataset.name!r} does "
+        "not disclose.",
+        "Use a dictionary of what the dataset discloses: " + ", ".join(table.attributes) + ".",
+    )
+
+
+def _other_hierarchy(
+    dictionary: Stored, attribute: str, theirs: str, dataset: Stored, ours: str, pointer: str
+) -> Fault:
+    return Fault(
+        pointer,
+        "other-hierarchy",
+        f"The dictionary {dictionary.name!r} links {attribute!r} through {theirs}, the dataset "
+        f"{dataset.name!r} uses {ours}.",
+        "Use a dictionary that is linked to this dataset's hierarchy.",
+    )

@@ -70,7 +70,10 @@ class DictionaryOrderService:
                 await work.resources.get(Kind.DICTIONARY, ref) for ref in (request.smaller, request.larger)
             ]
         table = await self._loader.table(actor.tenant, dataset)
-        smaller, larger = [await self._loader.dictionary(actor.tenant, d, dataset) for d in stored]
+        smaller, larger = [
+            await self._loader.dictionary(actor.tenant, own, dataset, f"/{role}")
+            for role, own in zip(("smaller", "larger"), stored, strict=True)
+        ]
         _require_identifiers(smaller, larger)
         shows_values = Scope.DATA_READ in actor.scopes
         return await asyncio.to_thread(_compare, table, smaller, larger, shows_values)

@@ -229,7 +229,7 @@ class MeasurementPreparation:
     async def _dictionaries(self, tenant: TenantId, question: Question) -> Mapping[str, Dictionary]:
         dataset = question.sources.dataset
         return {
-            name: await self._loader.dictionary(tenant, stored, dataset)
+            name: await self._loader.dictionary(tenant, stored, dataset, "/measure")
             for (kind, name), stored in question.referred.items()
             if kind is Kind.DICTIONARY
         }

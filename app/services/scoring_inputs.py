@@ -258,7 +258,9 @@ async def load_scoring(
     linked = [await loader.dictionary(tenant, member, sources.dataset) for member in sources.members]
     sensitivity = failure = true = None
     if sources.true_dictionary is not None:
-        true = await loader.dictionary(tenant, sources.true_dictionary, sources.dataset)
+        true = await loader.dictionary(
+            tenant, sources.true_dictionary, sources.dataset, "/bounds/true_dictionary"
+        )
     if sources.sensitivity is not None:
         sensitivity = await loader.sensitivity(tenant, sources.sensitivity, sources.dataset)
     if sources.failure is not None:

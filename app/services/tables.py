@@ -12,7 +12,13 @@ from app.domain.tables import Table
 from app.services.bounded_cache import BoundedCache
 from app.services.dataset_encoding import encode, table_of
 from app.services.dataset_schema import DatasetStatus, Role, declarations_of
-from app.services.dictionary_links import as_dictionary, build_dictionary, read_dictionary
+from app.services.dictionary_links import (
+    as_dictionary,
+    build_dictionary,
+    check_dataset_fits,
+    check_links_fit,
+    read_dictionary,
+)
 from app.services.ports import Store
 from app.services.references import document_of
 from app.services.resources import Kind, Stored, TenantId
@@ -53,12 +59,14 @@ class TableLoader:
         """Hold a table that was encoded just now, so that it need not be read again."""
         self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
 
-    async def dictionary(self, tenant: TenantId, dictionary: Stored, dataset: Stored) -> Dictionary:
-        """The dictionary as it is linked to this dataset; InvalidInput where links and hierarchies differ."""
+    async def dictionary(
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored, pointer: str = "/dictionary"
+    ) -> Dictionary:
+        """The dictionary as it is linked to this dataset; InvalidInput at ``pointer`` where they differ."""
         table = await self.table(tenant, dataset)
 
         async def load() -> tuple[Dictionary, int]:
-            linked = await self._load_dictionary(tenant, dictionary, dataset, table)
+            linked = await self._load_dictionary(tenant, dictionary, dataset, table, pointer)
             return linked, _bytes_of_dictionary(linked)
 
         key = ("dictionary", tenant, dictionary.sha256, dataset.sha256)
@@ -107,14 +115,19 @@ class TableLoader:
         return await asyncio.to_thread(build)
 
     async def _load_dictionary(
-        self, tenant: TenantId, dictionary: Stored, dataset: Stored, table: Table
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored, table: Table, pointer: str
     ) -> Dictionary:
         document = document_of(dictionary)
         if document["from_dataset"] is not None:
             async with self._store.work(tenant) as work:
                 source = await work.resources.get(Kind.DATASET, document["from_dataset"]["id"])
             own = await self.table(tenant, source)
-            return await asyncio.to_thread(as_dictionary, own, table, same=source.sha256 == dataset.sha256)
+            same = source.sha256 == dataset.sha256
+            made = await asyncio.to_thread(as_dictionary, own, table, same=same)
+            if not same:
+                check_dataset_fits(dictionary, made, dataset, table, pointer)
+            return made
+        check_links_fit(dictionary, dataset, table, pointer)
         async with self._store.work(tenant) as work:
             content = await read_dictionary(work, document)
         return await asyncio.to_thread(build_dictionary, document, content, dataset, table)

@@ -77,6 +77,21 @@ async def test_dictionaries_without_identifiers_are_refused(fixture):
     assert problem["errors"][0]["code"] == "no-identifier"
 
 
+async def test_a_dictionary_that_fits_another_dataset_is_named_with_its_field(journey):
+    schema = [
+        {"name": "member_id", "type": "text", "role": "identifier"},
+        {"name": "city", "type": "categorical", "role": "quasi_identifier"},
+    ]
+    body = {"name": "flat", "upload": "members", "attributes": schema}
+    assert (await journey.post("/v1/datasets", json=body)).status_code == 201
+    for smaller in ("members-themselves", "register"):
+        body = {"dataset": "flat", "smaller": smaller, "larger": "members-themselves"}
+        problem = problem_of(await journey.post("/v1/dictionary-orders", json=body), 422, "invalid-input")
+        assert set(pointers(problem)) == {"/smaller"}
+        assert {error["code"] for error in problem["errors"]} == {"other-hierarchy", "unknown-attribute"}
+        assert all(f"The dictionary {smaller!r} links" in error["message"] for error in problem["errors"])
+
+
 async def test_the_register_of_the_examples_holds_all_members(journey):
     answer = await compared(journey, "members-themselves", "register", "members")
     assert answer == {"holds": True, "first_breach": None, "own_rows_consistent": True}

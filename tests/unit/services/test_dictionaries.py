@@ -147,7 +147,9 @@ async def test_links_must_fit_the_dataset_that_the_dictionary_is_used_with(world
     unknown = (await world.dictionary("unknown", "census", links=(Link("town", "zip"),))).resource
     with pytest.raises(InvalidInput) as caught:
         await linked(world, unknown, dataset)
-    assert caught.value.faults[0].code == "unknown-attribute"
+    (fault,) = caught.value.faults
+    assert (fault.pointer, fault.code) == ("/dictionary", "unknown-attribute")
+    assert "The dictionary 'unknown' links 'town'" in fault.message
     other = (await world.dictionary("other", "census", links=(Link("income", "age", "city"),))).resource
     with pytest.raises(InvalidInput) as caught:
         await linked(world, other, dataset)
