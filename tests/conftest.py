@@ -92,11 +92,12 @@ class PostgresServer:
         with psycopg.connect(libpq_url(self.admin_url), autocommit=True) as connection:
             connection.execute(composed)
 
-    def clone(self) -> str:
+    def clone(self, template: str | None = None) -> str:
+        """A new database as the template, or another that nobody is connected to."""
         name = f"test_{secrets.token_hex(6)}"
         self.execute(
             "CREATE DATABASE {name} TEMPLATE {template} OWNER {owner}",
-            name=name, template=self.template, owner=OWNER_ROLE,
+            name=name, template=template or self.template, owner=OWNER_ROLE,
         )  # fmt: skip
         close_to_public(self.admin_url, name)
         return name
