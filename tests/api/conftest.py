@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
 
-from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
+from tests.api.fixture_f import make_fixture_f
 from tests.api.journey import walk
+from tests.api.prepared import Prepared, prepared
 from tests.api.service import Api, build_api
 from tests.api.tables import rows_of_tables
-from tests.conftest import DatabaseUrls, FixedClock, PostgresServer
+from tests.conftest import DatabaseUrls, PostgresServer
 
-
-@dataclass(frozen=True)
-class JourneysEnd:
-    """A database in which one tenant has gone through the examples, and that tenant's key."""
-
-    database: str
-    token: str
+PREPARED = ("journeys_end", "fixture_f_made")
+"""The fixtures that a test's database may be a copy of."""
 
 
 @pytest.fixture(scope="session")
@@ -34,30 +28,20 @@ def master_key() -> MasterKey:
 
 
 @pytest.fixture(scope="session")
-def journeys_end(postgres: PostgresServer, master_key: MasterKey) -> Iterator[JourneysEnd]:
-    """The examples, gone through once; tests get copies of what they leave."""
-    database = postgres.clone()
-    token = asyncio.run(_go(postgres.urls(database), master_key))
-    yield JourneysEnd(database, token)
-    postgres.drop(database)
+def journeys_end(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
+    """The examples, gone through up to the releases."""
+
+    async def go(api: Api, client: httpx.AsyncClient) -> None:
+        async for step, response in walk(api, client, before="access"):
+            assert response.status_code < 400 or step.operation_id == "cancel_run", response.text
+
+    yield from prepared(postgres, master_key, go)
 
 
-async def _go(urls: DatabaseUrls, master_key: MasterKey) -> str:
-    """Go through the examples up to the releases, as a new tenant; its key."""
-    engine, clock = create_engine(urls.runtime), FixedClock()
-    try:
-        store, registry = (
-            PostgresStore(engine, master_key, clock),
-            PostgresRegistry(engine, master_key, clock),
-        )
-        api = build_api(store, registry, clock)
-        _, token = await api.tenant_with_key()
-        async with api.client(token) as client:
-            async for step, response in walk(api, client, before="access"):
-                assert response.status_code < 400 or step.operation_id == "cancel_run", response.text
-        return token
-    finally:
-        await engine.dispose()
+@pytest.fixture(scope="session")
+def fixture_f_made(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
+    """Fixture F of the specification."""
+    yield from prepared(postgres, master_key, lambda api, client: make_fixture_f(client))
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +54,13 @@ def file_database(postgres: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def database_urls(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[DatabaseUrls]:
-    """The addresses of the file's database, or of a copy of the journey's end if the test begins there."""
-    if "journeys_end" not in request.fixturenames:
+    """The addresses of the file's database, or of a copy of what was prepared for such tests."""
+    begins_with = [name for name in PREPARED if name in request.fixturenames]
+    if not begins_with:
         yield postgres.urls(request.getfixturevalue("file_database"))
         return
-    end: JourneysEnd = request.getfixturevalue("journeys_end")
-    name = postgres.clone(end.database)
+    (chosen,) = begins_with
+    name = postgres.clone(request.getfixturevalue(chosen).database)
     yield postgres.urls(name)
     postgres.drop(name)
 
@@ -117,10 +102,14 @@ async def unchanged(anyio_backend: str, database_urls: Any) -> AsyncIterator[Non
 
 
 @pytest.fixture
-async def journey(api: Api, journeys_end: JourneysEnd) -> AsyncIterator[httpx.AsyncClient]:
-    """A client whose tenant has gone through the examples up to the releases.
-
-    In a database of the test's own, see :func:`database_urls`.
-    """
+async def journey(api: Api, journeys_end: Prepared) -> AsyncIterator[httpx.AsyncClient]:
+    """A client whose tenant has gone through the examples up to the releases."""
     async with api.client(journeys_end.token) as client:
+        yield client
+
+
+@pytest.fixture
+async def fixture(api: Api, fixture_f_made: Prepared) -> AsyncIterator[httpx.AsyncClient]:
+    """A client whose tenant has fixture F, see :func:`make_fixture_f`."""
+    async with api.client(fixture_f_made.token) as client:
         yield client

@@ -54,8 +54,8 @@ async def post(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> di
     return answer
 
 
-async def client_with_fixture(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """The client, its tenant with the dataset T, the dictionaries, the weights and the sets of fixture F.
+async def make_fixture_f(client: httpx.AsyncClient) -> None:
+    """Make the dataset T, the dictionaries, the weights and the sets of fixture F.
 
     Profiles: ``personal`` is Φ2, ``multiplicative`` Φ4. Sets: ``theta`` {T, D1, D2} with the prior and
     ``theta-without-prior``.
@@ -75,7 +75,6 @@ async def client_with_fixture(client: httpx.AsyncClient) -> httpx.AsyncClient:
     await post(client, "dictionary-sets", {"name": "theta", "dictionaries": members})
     members = [{"dictionary": name} for name in PRIOR]
     await post(client, "dictionary-sets", {"name": "theta-without-prior", "dictionaries": members})
-    return client
 
 
 async def upload(client: httpx.AsyncClient, name: str, header: tuple[str, ...], rows: list[tuple]) -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests.api.fixture_f import (
     ATTRIBUTES,
     WEIGHTS,
-    client_with_fixture,
     dictionary,
     post,
     profile,
@@ -25,12 +24,11 @@ REGISTER = [("1", "Lafayette", None, "20-39"), ("6", "Lafayette", None, "40-59")
 
 
 @pytest.fixture
-async def fixture_f(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    await client_with_fixture(client)
-    await upload(client, "register", ("id", *ATTRIBUTES), REGISTER)
-    await dictionary(client, "register", ATTRIBUTES)
-    await profile(client, "linear", "linear")
-    return client
+async def fixture_f(fixture: httpx.AsyncClient) -> httpx.AsyncClient:
+    await upload(fixture, "register", ("id", *ATTRIBUTES), REGISTER)
+    await dictionary(fixture, "register", ATTRIBUTES)
+    await profile(fixture, "linear", "linear")
+    return fixture
 
 
 def body(measure: dict[str, Any], **more: Any) -> dict[str, Any]:

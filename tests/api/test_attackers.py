@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import httpx
 import pytest
 
 from tests.api.fixture_f import (
@@ -12,7 +11,6 @@ from tests.api.fixture_f import (
     DICTIONARIES,
     PRIOR,
     ROWS,
-    client_with_fixture,
     dataset,
     post,
     profile,
@@ -25,11 +23,6 @@ pytestmark = pytest.mark.anyio
 
 APPROX = {"abs": 6e-7}
 """The vectors are rounded to six digits."""
-
-
-@pytest.fixture
-async def fixture(client) -> httpx.AsyncClient:
-    return await client_with_fixture(client)
 
 
 def question(dictionary: str, of: str = "identity", **more) -> dict:

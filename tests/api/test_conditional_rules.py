@@ -334,10 +334,14 @@ async def test_conditions_are_for_those_who_may_read_the_data(api, patients):
         assert (await blind.get("/v1/rules/r")).json()["definition"] is None
         refused = await blind.post("/v1/rules", json=conditional(hide("nr = 1"), name="s"))
         assert problem_of(refused, 403, "forbidden")["scope"] == "data:read"
+        # Whether a value is refused for a record would tell what its cell holds.
+        guessed = {"kind": "record_level", "records": [{"row": 1, "values": {"city": "Indiana"}}]}
+        body = {"name": "s", "dataset": "patients", "rule": guessed}
+        assert problem_of(await blind.post("/v1/rules", json=body), 403, "forbidden")["scope"] == "data:read"
         question = {"dataset": "patients", "dictionary": "themselves", "sensitivity": "harm"}
-        rule = conditional(hide("nr = 1"))["rule"]
-        asked = await blind.post("/v1/assessments", json=question | {"rule": rule})
-        assert problem_of(asked, 403, "forbidden")["scope"] == "data:read"
+        for rule in (conditional(hide("nr = 1"))["rule"], guessed):
+            asked = await blind.post("/v1/assessments", json=question | {"rule": rule})
+            assert problem_of(asked, 403, "forbidden")["scope"] == "data:read"
         scored = await blind.post("/v1/assessments", json=question | {"rule": "r"})
         assert scored.status_code == 201
 

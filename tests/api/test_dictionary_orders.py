@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from app.services.resources import Scope
-from tests.api.fixture_f import DICTIONARIES, client_with_fixture
+from tests.api.fixture_f import DICTIONARIES
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def fixture(client):
-    return await client_with_fixture(client)
 
 
 async def compared(client, smaller: str, larger: str, dataset: str = "T") -> dict:

@@ -6,20 +6,14 @@ import itertools
 from typing import Any
 from xml.etree import ElementTree
 
-import httpx
 import pytest
 
 from app.api.frontier_map import draw_frontier
-from tests.api.fixture_f import client_with_fixture, post
+from tests.api.fixture_f import post
 from tests.api.problem_documents import pointers, problem_of
 from tests.api.test_optimisation_options import all_scores, few_records
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def fixture(client) -> httpx.AsyncClient:
-    return await client_with_fixture(client)
 
 
 def question(dictionary: str = "D1", **more: Any) -> dict[str, Any]:

@@ -6,21 +6,15 @@ import itertools
 import math
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.api.fixture_f import ATTRIBUTES, ROWS, client_with_fixture, dataset, post, profile, upload
+from tests.api.fixture_f import ATTRIBUTES, ROWS, dataset, post, profile, upload
 from tests.api.problem_documents import pointers, problem_of
 from tests.unit.domain.fixture_f import levels_of
 
 pytestmark = pytest.mark.anyio
 
 APPROX = {"abs": 6e-7}
-
-
-@pytest.fixture
-async def fixture(client) -> httpx.AsyncClient:
-    return await client_with_fixture(client)
 
 
 def question(dictionary: str, objective: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -1,0 +1,46 @@
+"""Databases that tests begin with: what takes many calls to make is made once and copied."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+
+import httpx
+
+from app.persistence.addresses import create_engine
+from app.persistence.encryption import MasterKey
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
+from tests.api.service import Api, build_api
+from tests.conftest import DatabaseUrls, FixedClock, PostgresServer
+
+Go = Callable[[Api, httpx.AsyncClient], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A database that nobody is connected to, and the key of the one tenant in it."""
+
+    database: str
+    token: str
+
+
+def prepared(postgres: PostgresServer, master_key: MasterKey, go: Go) -> Iterator[Prepared]:
+    """A database in which a new tenant has gone through ``go``, until it is not needed any more."""
+    database = postgres.clone()
+    yield Prepared(database, asyncio.run(_token_after(go, postgres.urls(database), master_key)))
+    postgres.drop(database)
+
+
+async def _token_after(go: Go, urls: DatabaseUrls, master_key: MasterKey) -> str:
+    engine, clock = create_engine(urls.runtime), FixedClock()
+    try:
+        store, registry = (kind(engine, master_key, clock) for kind in (PostgresStore, PostgresRegistry))
+        api = build_api(store, registry, clock)
+        _, token = await api.tenant_with_key()
+        async with api.client(token) as client:
+            await go(api, client)
+        return token
+    finally:
+        await engine.dispose()
