@@ -16,7 +16,7 @@ import numpy.typing as npt
 from app.domain.numbers import tie_margins
 from app.domain.search.choices import Choices, Floats, items_of, steps_of
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, PointKind
-from app.domain.search.knapsack import MAX_STEPS, front_steps, unit_of, whole_front
+from app.domain.search.knapsack import MAX_BYTES, MAX_STEPS, front_bytes, front_steps, unit_of, whole_front
 from app.domain.search.outcome import Counters
 from app.domain.search.problem import FrontierProblem
 from app.domain.search.record_instance import RecordInstance
@@ -117,7 +117,7 @@ class RecordFrontier(CurveBlocks):
             kept = proper_frontier(risk, utility)
             return _Front.whole(self.solver, risk[kept], utility[kept])
         unit = unit_of(choices.gain)
-        if unit is None or front_steps(choices, unit) > MAX_STEPS:
+        if unit is None or front_steps(choices, unit) > MAX_STEPS or front_bytes(choices, unit) > MAX_BYTES:
             risk, utility, gap = (part / total for part in near_hull(choices, self._problem.max_points))
             kept = proper_frontier(risk, utility)
             gap = np.where(gap > tie_margins(risk), gap, 0.0)

@@ -214,6 +214,12 @@ def front_steps(choices: Choices, unit: float) -> float:
     return float((own * copies * (1 + before + spans * (copies - 1) / 2)).sum())
 
 
+def front_bytes(choices: Choices, unit: float) -> float:
+    """Bytes that :func:`whole_front` takes at most: five arrays over all totals."""
+    spans = np.rint((choices.gain[choices.most] - choices.gain[choices.least]) / unit)
+    return 40.0 * (1.0 + float((choices.copies * spans).sum()))
+
+
 def whole_front(choices: Choices, unit: float) -> tuple[Floats, Floats]:
     """All total utilities that copies reach together, ascending, with the least total risk of each."""
     units = np.rint(choices.gain / unit).astype(np.int64)

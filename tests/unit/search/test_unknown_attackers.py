@@ -230,6 +230,18 @@ def test_a_table_too_large_for_its_frontier_gives_the_hull_and_rules_near_it(mon
         assert least - 1e-9 <= point.risk <= least + point.gap + 1e-9
 
 
+@pytest.mark.parametrize("great", [1e8, 1e11])
+def test_records_of_very_different_weight_have_a_frontier_that_fits_in_memory(great):
+    context = first_records(2)
+    context = replace(context, table=replace(context.table, weights=np.array([1.0, great])))
+    outcome = drawn(context, FrontierProblem("record_level", max_points=50))
+    assert not outcome.complete
+    assert {p.kind for p in outcome.points} <= {"hull", "heuristic"}
+    for point in outcome.points:
+        floor = Problem("min_risk", point.utility, "record_level", constraint="average")
+        assert point.risk <= answer(context, floor).bounds.lower + point.gap + 1e-9
+
+
 def test_the_greatest_risk_of_any_record_is_kept_low():
     for scope in ("table_level", "record_level"):
         outcome = answer(D1, Problem("min_risk", 5, scope, aggregate="max"))
