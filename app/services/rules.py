@@ -82,8 +82,11 @@ async def defined_rule(
 ) -> JsonObject:
     """The document of the rule for the dataset; InvalidInput with every offender, pointers into /rule.
 
-    A condition asks the data a question, even of columns that are never disclosed: it needs data:read.
+    A condition asks the data a question, even of columns that are never disclosed, and a value that is named
+    for a record is refused unless it lies above the cell: both need data:read.
     """
+    if isinstance(definition, RecordLevelDefinition) and any(record.values for record in definition.records):
+        require(actor, Scope.DATA_READ)
     if not isinstance(definition, ConditionalDefinition):
         return await asyncio.to_thread(define_rule, definition, table)
     require(actor, Scope.DATA_READ)

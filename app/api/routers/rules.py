@@ -44,8 +44,8 @@ async def create_rule(
     """Create a disclosure rule.
 
     What is shown of whom: the same level of all records, other values in the whole table, levels or values
-    record by record, or what conditions say. Needs the scope `data:write`; conditions ask the data a
-    question and need `data:read`, too.
+    record by record, or what conditions say. Needs the scope `data:write`; conditions and
+    values of single records ask the data a question and need `data:read`, too.
     """
     created = await services.rules.create(actor, body.request())
     response.status_code = 201 if created.created else 200
