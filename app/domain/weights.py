@@ -138,7 +138,7 @@ def faults_of_specification(attribute: str, hierarchy: Hierarchy, given: Attribu
                 f"{pointer}/{label}",
                 "missing-weight",
                 f"The value {label!r} of {attribute!r} has no weight.",
-                "Give every value a weight, or a default.",
+                "Give every value a weight, or one number for all.",
             )
             for label in missing
         ]

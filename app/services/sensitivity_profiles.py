@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from app.domain.errors import Fault, InvalidInput
 from app.domain.interactions import GivenInteractions
@@ -21,6 +22,9 @@ from app.services.references import reference, without_names
 from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
 from app.services.sensitivity_building import build_profile, read_overrides
 from app.services.tables import TableLoader
+
+GREATEST_EXPONENT: Final = 709
+"""Of greater whole numbers exp is no double any more."""
 
 Viewpoint = Literal["data_subject", "organisation"]
 
@@ -319,6 +323,12 @@ def _warnings(request: CreateSensitivityProfile) -> tuple[str, ...]:
     found = []
     if request.family == "multiplicative":
         found.append("A fully withheld record has the sensitivity 1; multiplicative_centered makes it 0.")
+    greatest = [_range(given)["max"] for given in request.attributes.values()]
+    finite = sum(weight for weight in greatest if weight < math.inf)
+    if request.family.startswith("multiplicative") and finite > GREATEST_EXPONENT:
+        found.append(
+            f"Weights that sum to more than {GREATEST_EXPONENT} count as infinite: their exp is no number."
+        )
     if request.allow_positive_top:
         found.append("A withheld value may have a weight above 0, and does harm then.")
     return tuple(found)

@@ -219,7 +219,7 @@ def _supports(context: MeasureContext, parameters: ParametricParameters) -> str 
     if any(harm is not None and harm.is_personal for harm in (context.sensitivity, context.failure)):
         return (
             "Records that are drawn belong to nobody, so weights per person or group cannot be theirs; use a "
-            "profile without overrides."
+            "profile without overrides that rescales nobody's weights."
         )
     if context.absent_policy == "error":
         return "Records are drawn at random; choose the absent policy zero or add_self."

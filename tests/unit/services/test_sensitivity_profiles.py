@@ -185,7 +185,19 @@ async def test_constant_and_multiplicative_families(world: World) -> None:
     assert await phi(world, constant, dataset) == [3.0] * 4
     product = (await world.profile("m", family="multiplicative", attributes=WEIGHTS)).resource
     np.testing.assert_allclose(await phi(world, product, dataset), np.exp([7.0, 7.0, 5.0, 6.0]))
-    assert product.summary["warnings"]
+    assert len(product.summary["warnings"]) == 1
+
+
+async def test_weights_whose_exp_is_infinite_are_warned_of(world: World) -> None:
+    dataset = await world.members()
+    for city, sums in ((ConstantWeight(703.0), 0), (ConstantWeight(800.0), 1), (ConstantWeight(math.inf), 0)):
+        attributes = {**WEIGHTS, "city": city}
+        profile = (
+            await world.profile(f"p{city.weight}", family="multiplicative_centered", attributes=attributes)
+        ).resource
+        assert sum("709" in warning for warning in profile.summary["warnings"]) == sums
+        if sums:
+            assert math.isinf((await phi(world, profile, dataset))[0])
 
 
 async def test_weights_of_entities_come_before_those_of_their_groups(world: World) -> None:
