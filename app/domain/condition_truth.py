@@ -10,7 +10,7 @@ Every distinct value is put in its place once; records are then compared by plac
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -101,14 +101,20 @@ def check_condition(condition: Condition, types: Mapping[str, ValueType], pointe
         raise InvalidInput(faults[:FAULTS_SHOWN])
 
 
-def truth_of(condition: Condition, columns: Mapping[str, Column], n_records: int) -> Truths:
-    """(n,) FALSE, UNKNOWN or TRUE per record; the condition must fit the columns' types."""
-    truths = np.empty(n_records, dtype=np.uint8)
+def truths_of(
+    conditions: Iterable[Condition], columns: Mapping[str, Column], n_records: int
+) -> Iterator[Truths]:
+    """For each condition, in their order, (n,) FALSE, UNKNOWN or TRUE per record.
+
+    The conditions must fit the columns' types. What two columns need to be compared is worked out once.
+    """
     judge = _Judge(columns)
-    for start in range(0, n_records, _BLOCK):
-        block = slice(start, min(start + _BLOCK, n_records))
-        truths[block] = judge.truth(condition, block)
-    return truths
+    for condition in conditions:
+        truths = np.empty(n_records, dtype=np.uint8)
+        for start in range(0, n_records, _BLOCK):
+            block = slice(start, min(start + _BLOCK, n_records))
+            truths[block] = judge.truth(condition, block)
+        yield truths
 
 
 class _Judge:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.condition_truth import TRUE, Column, ValueType, check_condition, truth_of
+from app.domain.condition_truth import TRUE, Column, ValueType, check_condition, truths_of
 from app.domain.conditions import Condition, attributes_of, comparisons_of
 from app.domain.disclosed_values import (
     FAULTS_SHOWN,
@@ -163,8 +163,9 @@ def conditional_rule(
     check_statements(table, statements, types, pointer)
     merged: dict[int, _Requests] = {}
     affected = []
-    for i, statement in enumerate(statements):
-        rows = np.flatnonzero(truth_of(statement.unless, columns, table.n_records) != TRUE)
+    truths = truths_of((statement.unless for statement in statements), columns, table.n_records)
+    for i, (statement, truth) in enumerate(zip(statements, truths, strict=True)):
+        rows = np.flatnonzero(truth != TRUE)
         affected.append(len(rows))
         j = table.attributes.index(statement.attribute)
         if j not in merged:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.condition_text import parse_condition, print_condition
-from app.domain.condition_truth import check_condition, truth_of
+from app.domain.condition_truth import check_condition, truths_of
 from app.domain.conditions import Attribute, Comparison, Constant, condition_of_json, condition_to_json
 from app.domain.errors import InvalidInput
 from tests.property.conditions import COLUMNS, conditions, relations, truth_by_hand
@@ -58,4 +58,4 @@ def test_any_text_at_all_is_read_or_refused_with_its_place(text):
 def test_truths_are_those_of_three_valued_logic(condition, relation):
     check_condition(condition, COLUMNS)
     expected = [{False: 0, None: 1, True: 2}[truth_by_hand(condition, row)] for row in relation.rows]
-    assert truth_of(condition, relation.columns(), len(relation.rows)).tolist() == expected
+    assert next(truths_of([condition], relation.columns(), len(relation.rows))).tolist() == expected

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.domain.condition_text import parse_condition, print_condition
-from app.domain.condition_truth import FALSE, TRUE, UNKNOWN, Column, check_condition, truth_of
+from app.domain.condition_truth import FALSE, TRUE, UNKNOWN, Column, check_condition, truths_of
 from app.domain.conditions import (
     Attribute,
     Comparison,
@@ -238,4 +238,4 @@ COLUMNS = {
     ],
 )
 def test_comparisons_know_three_truths(text, truths):
-    assert truth_of(parse_condition(text), COLUMNS, 5).tolist() == truths
+    assert next(truths_of([parse_condition(text)], COLUMNS, 5)).tolist() == truths
