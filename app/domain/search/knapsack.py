@@ -20,6 +20,7 @@ from app.domain.search.relaxation import Goal, Relaxed
 
 MAX_STEPS = 10**9
 MAX_BYTES = 2**31
+MOST_UNITS = 10**9
 UNITS_TRIED = 60
 WHOLE_TOLERANCE = 1e-12
 ROUNDING = 1e-11
@@ -75,13 +76,19 @@ def open_choices(choices: Choices, relaxed: Relaxed, goal: Goal, limit: float) -
 
 
 def unit_of(gain: Floats) -> float | None:
-    """The greatest unit of which all gains are whole numbers, None if none is found."""
+    """The greatest unit of which all gains are whole numbers, None if none is found.
+
+    None too if a gain is more than a billion units: no table would hold so many totals, and beyond that a
+    double cannot tell whole numbers from others.
+    """
     positive = gain[gain > 0]
     if not len(positive):
         return 1.0
     least = float(positive.min())
     for parts in range(1, UNITS_TRIED + 1):
         counts = gain * (parts / least)
+        if counts.max() > MOST_UNITS:
+            return None
         if (np.abs(counts - np.rint(counts)) <= WHOLE_TOLERANCE * np.maximum(1.0, counts)).all():
             return least / parts
     return None
