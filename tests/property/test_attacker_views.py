@@ -19,6 +19,7 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import ConstantWeight
+from tests.property.effort import examples
 from tests.property.worlds import STRANGERS, generalised, risk, up, worlds
 
 WEIGHTS = st.sampled_from([0.0, 0.25, 1.0, 3.0, 1e-300])
@@ -63,7 +64,7 @@ def weights_for(draw, table):
 
 
 @pytest.mark.spec("INV-9", "INV-23", "E-4")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_views_of_a_set_are_those_of_the_definition(data):
     world = data.draw(worlds())
@@ -126,7 +127,7 @@ def test_views_of_a_set_are_those_of_the_definition(data):
 
 
 @pytest.mark.spec("INV-10", "E-8")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_the_order_of_dictionaries_is_that_of_the_definition(data):
     world = data.draw(worlds())
@@ -154,7 +155,7 @@ def test_the_order_of_dictionaries_is_that_of_the_definition(data):
 
 
 @pytest.mark.spec("INV-10")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_the_order_is_reflexive_transitive_and_antisymmetric(data):
     world = data.draw(worlds())
@@ -170,7 +171,7 @@ def test_the_order_is_reflexive_transitive_and_antisymmetric(data):
 
 
 @pytest.mark.spec("INV-10", "E-9", "TV-9")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_a_claimed_bound_holds_for_every_rule_and_so_for_the_minima(data):
     world = data.draw(worlds())
@@ -211,7 +212,7 @@ def test_a_claimed_bound_holds_for_every_rule_and_so_for_the_minima(data):
 
 
 @pytest.mark.spec("INV-22")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_weighted_scores_do_not_depend_on_the_order_or_the_unit_of_the_weights(data):
     world = data.draw(worlds())

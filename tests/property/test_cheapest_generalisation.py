@@ -18,10 +18,11 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import ConstantWeight
+from tests.property.effort import examples
 from tests.property.explained_rules import computed, mean, questions
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(questions())
 def test_every_single_step_is_scored_and_the_best_is_named(question):
     context, brute = question

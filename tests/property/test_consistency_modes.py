@@ -20,6 +20,7 @@ from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.similarity import jaro, similar_pairs
 from app.domain.utility import build_utility
 from app.domain.weights import ConstantWeight
+from tests.property.effort import examples
 from tests.property.worlds import generalised, risk, worlds
 from tests.property.worlds import jaro as jaro_of_the_text
 
@@ -28,7 +29,7 @@ MODELS = ("I", "II", "III")
 
 
 @pytest.mark.spec("INV-4")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_counts_under_every_mode_are_those_of_the_definition_on_dags_too(data):
     world = data.draw(worlds())
@@ -42,7 +43,7 @@ def test_counts_under_every_mode_are_those_of_the_definition_on_dags_too(data):
 
 
 @pytest.mark.spec("INV-4")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_table_level_rules_are_counted_under_every_mode_as_the_definition_does(data):
     world = data.draw(worlds(dag=False))
@@ -61,7 +62,7 @@ def test_table_level_rules_are_counted_under_every_mode_as_the_definition_does(d
 
 
 @pytest.mark.spec("INV-4")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_threshold_vectors_count_as_the_definition_does_at_every_node(data):
     world = data.draw(worlds(dag=False))
@@ -81,7 +82,7 @@ def test_threshold_vectors_count_as_the_definition_does_at_every_node(data):
 
 
 @pytest.mark.spec("INV-1", "INV-2")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_generalising_never_loses_a_candidate_in_any_mode(data):
     world = data.draw(worlds())
@@ -107,7 +108,7 @@ def sensitivities(draw, table, most=4.0):
 
 
 @pytest.mark.spec("INV-3", "INV-23")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_risks_fall_under_generalisation_where_the_hypotheses_are_reported_to_hold(data):
     world = data.draw(worlds())
@@ -132,7 +133,7 @@ def test_risks_fall_under_generalisation_where_the_hypotheses_are_reported_to_ho
 
 
 @pytest.mark.spec("INV-3")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_the_risk_of_every_model_and_policy_is_that_of_the_definition(data):
     world = data.draw(worlds())
@@ -156,7 +157,7 @@ def test_the_risk_of_every_model_and_policy_is_that_of_the_definition(data):
 
 
 @pytest.mark.spec("INV-11", "E-46")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_more_entities_never_raise_a_loss_once_somebody_is_consistent(data):
     world = data.draw(worlds(least_entities=1))
@@ -176,7 +177,7 @@ def test_more_entities_never_raise_a_loss_once_somebody_is_consistent(data):
 
 
 @pytest.mark.spec("INV-14")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_similarity_is_symmetric_bounded_and_that_of_the_text(s, t):
     assert jaro(s, t) == pytest.approx(jaro_of_the_text(s, t), abs=1e-12)
@@ -186,7 +187,7 @@ def test_the_similarity_is_symmetric_bounded_and_that_of_the_text(s, t):
 
 
 @example(["abcdefghij"], ["abcdefgxyz"], 0.8)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(TEXTS, max_size=6), st.lists(TEXTS, max_size=6), st.sampled_from([0.0, 0.5, 2 / 3, 0.8, 1.0]))
 def test_all_similar_pairs_are_found_with_the_threshold_included(queries, choices, threshold):
     found = {

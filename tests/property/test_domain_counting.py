@@ -21,6 +21,7 @@ from app.domain.sensitivity import Overrides, build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights, harmonic_weights
+from tests.property.effort import examples
 
 MODELS = ["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm"]
 
@@ -108,7 +109,7 @@ def brute_counts(table: Table, dictionary: Dictionary, codes: np.ndarray) -> lis
 
 
 @pytest.mark.spec("INV-4")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_both_engines_count_table_level_rules_as_the_definition_does(data):
     table, dictionary = data.draw(instances())
@@ -124,7 +125,7 @@ def test_both_engines_count_table_level_rules_as_the_definition_does(data):
     assert counter.count_records(disclosed, rule.levels).values.tolist() == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_both_engines_count_records_at_different_levels(data):
     table, dictionary = data.draw(instances())
@@ -135,7 +136,7 @@ def test_both_engines_count_records_at_different_levels(data):
         assert values.tolist() == brute_counts(table, dictionary, disclosed)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(instances(trees=False))
 def test_both_engines_count_on_hierarchies_with_several_parents(instance):
     table, dictionary = instance
@@ -146,7 +147,7 @@ def test_both_engines_count_on_hierarchies_with_several_parents(instance):
 
 
 @pytest.mark.spec("INV-1")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_a_score_is_that_of_the_single_records(data):
     table, dictionary = data.draw(instances())
@@ -199,7 +200,7 @@ def sensitivities(draw, table: Table):
 
 
 @pytest.mark.spec("INV-2", "INV-3", "INV-12")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_generalising_never_lowers_counts_nor_raises_loss_or_utility(data):
     table, dictionary = data.draw(instances())
@@ -219,7 +220,7 @@ def test_generalising_never_lowers_counts_nor_raises_loss_or_utility(data):
 
 
 @pytest.mark.spec("INV-2")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(instances(trees=False))
 def test_withholding_one_value_of_a_dag_never_lowers_the_count(instance):
     table, dictionary = instance
@@ -232,7 +233,7 @@ def test_withholding_one_value_of_a_dag_never_lowers_the_count(instance):
 
 
 @pytest.mark.spec("INV-11")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_further_entities_never_raise_the_loss_of_a_record_with_a_consistent_one(data):
     table, dictionary = data.draw(instances())
@@ -249,7 +250,7 @@ def test_further_entities_never_raise_the_loss_of_a_record_with_a_consistent_one
 
 
 @pytest.mark.spec("INV-12")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_harmonic_weights_are_valid_and_homogeneous(data):
     h = data.draw(hierarchies(trees=data.draw(st.booleans())))
@@ -269,7 +270,7 @@ def test_harmonic_weights_are_valid_and_homogeneous(data):
 
 
 @pytest.mark.spec("INV-12")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.data())
 def test_the_multiplicative_family_exceeds_the_linear_one(data):
     table, _ = data.draw(instances())
@@ -279,7 +280,7 @@ def test_the_multiplicative_family_exceeds_the_linear_one(data):
 
 
 @pytest.mark.spec("INV-16")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_k_anonymity_in_the_matching_sense_is_a_bound_on_the_greatest_loss(data):
     table, _ = data.draw(instances())
@@ -297,7 +298,7 @@ def test_k_anonymity_in_the_matching_sense_is_a_bound_on_the_greatest_loss(data)
 
 
 @pytest.mark.spec("INV-23")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(0, 10**9),
     st.one_of(st.floats(0, 1e300), st.just(math.inf)),
@@ -311,7 +312,7 @@ def test_losses_are_never_nan_and_infinity_survives_json(count, phi, psi):
         assert value == math.inf
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**31 - 2), st.integers(0, 2**31 - 2))))
 def test_distinct_rows_are_exact_and_canonical_also_beyond_62_bits(rows):
     matrix = np.array(rows, dtype=np.int32).reshape(-1, 3)
@@ -323,7 +324,7 @@ def test_distinct_rows_are_exact_and_canonical_also_beyond_62_bits(rows):
     assert row_keys(list(matrix.T), [4, 2**31 - 1, 2**31 - 1], len(rows))[1] <= 2**62
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.floats(0, 1e12), min_size=1), st.randoms(use_true_random=False))
 def test_sums_do_not_depend_on_the_order(values, rng):
     shuffled = list(values)

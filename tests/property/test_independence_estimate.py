@@ -19,6 +19,7 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights
+from tests.property.effort import examples
 from tests.property.test_domain_counting import brute_counts, hierarchies, instances
 
 WEIGHTS = [0.0, 0.25, 1.0, math.inf]
@@ -39,7 +40,7 @@ def product_of(clusters, chosen, weights, counts, n_entities) -> float:
 
 
 @pytest.mark.spec("INV-15")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_the_programme_finds_what_a_search_of_all_subsets_finds(data):
     m, n_entities = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 50))
@@ -74,7 +75,7 @@ def test_the_programme_finds_what_a_search_of_all_subsets_finds(data):
 
 
 @pytest.mark.spec("INV-15")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_for_single_attributes_the_best_are_those_of_smallest_score(data):
     m, n_entities = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 50))
@@ -110,7 +111,7 @@ def estimate(table, dictionary, parameters=None):
 
 
 @pytest.mark.spec("E-34")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(instances(), st.data())
 def test_the_measure_is_the_closed_form_of_every_record_beside_the_exact_loss(instance, data):
     table, dictionary = instance
@@ -145,7 +146,7 @@ def test_the_measure_is_the_closed_form_of_every_record_beside_the_exact_loss(in
             assert entry.absent == 0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.data())
 def test_on_a_dictionary_of_all_combinations_the_estimate_is_exact(data):
     hs = [data.draw(hierarchies()) for _ in range(data.draw(st.integers(1, 3)))]

@@ -21,6 +21,7 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights
+from tests.property.effort import examples
 from tests.property.test_domain_counting import brute_counts, instances
 
 
@@ -42,7 +43,7 @@ def smallest_class(rows: np.ndarray) -> int:
     return min(Tally(map(tuple, rows.tolist())).values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(), st.integers(1, 8), st.integers(0, 1000))
 def test_a_random_rule_is_k_anonymous_and_stops_as_soon_as_it_is(instance, k, seed):
     table, _ = instance
@@ -79,7 +80,7 @@ def test_every_attribute_is_generalised_as_often_as_another():
 
 
 @pytest.mark.spec("E-47")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(instances(), st.integers(0, 1000), st.sampled_from(["depth_sum", "log_leaves"]), st.data())
 def test_the_optima_at_equal_utility_are_those_of_brute_force_and_never_riskier(instance, seed, model, data):
     table, dictionary = instance

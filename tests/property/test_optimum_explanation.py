@@ -21,6 +21,7 @@ from app.domain.search.problem import Problem
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
+from tests.property.effort import examples
 from tests.property.explained_rules import computed
 from tests.property.search_instances import BruteForce, contexts
 
@@ -46,7 +47,7 @@ def rise(before, after):
     return after - before
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_a_table_level_rule_is_explained_by_all_the_others(data):
     instance = data.draw(contexts())
@@ -151,7 +152,7 @@ def near(trade_off, rules, risk, utility):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_rule_per_record_is_explained_by_the_lattices_of_its_records(data):
     instance = data.draw(contexts())
@@ -212,7 +213,7 @@ def test_a_rule_that_shows_everything_or_nothing_is_at_the_edge():
         assert (found.binding, found.is_optimal) == ("lattice_edge", True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_mean_over_records_is_explained_by_all_choices_of_their_nodes(data):
     """Every objective under a constraint on means, against the product of the records' lattices."""

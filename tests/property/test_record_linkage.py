@@ -22,6 +22,7 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights
+from tests.property.effort import examples
 from tests.property.test_domain_counting import instances, links, table_rules
 
 
@@ -134,7 +135,7 @@ def oracle(world, truth: bool, p_correct: float, failed: str):
 
 
 @pytest.mark.spec("E-35")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(worlds(), st.booleans(), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from(["zero", "fallback"]))
 def test_linking_amounts_to_what_loops_over_sets_of_leaves_say(world, truth, p_correct, failed):
     parameters = LinkageParameters(
@@ -148,7 +149,7 @@ def test_linking_amounts_to_what_loops_over_sets_of_leaves_say(world, truth, p_c
 
 
 @pytest.mark.spec("INV-17")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(worlds(), st.sampled_from(["zero", "fallback"]))
 def test_without_anything_to_link_with_the_risk_is_that_of_the_release(world, failed):
     nobody = Dictionary(0, (), np.array([], dtype=object), comparable_ids=True)
@@ -163,7 +164,7 @@ def test_without_anything_to_link_with_the_risk_is_that_of_the_release(world, fa
 
 
 @pytest.mark.spec("INV-17")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(worlds(), st.data())
 def test_truthful_links_never_lower_the_risk(world, data):
     """Each auxiliary row is its entity's original record, some cells withheld."""
@@ -179,7 +180,7 @@ def test_truthful_links_never_lower_the_risk(world, data):
     assert result.share_linked == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(worlds(trees=False), st.sampled_from(["compatible", "subsumed"]))
 def test_joined_rows_are_counted_right_on_dags_and_under_both_ways_of_comparing(world, mode):
     table, rule, dictionary, auxiliary, _ = world

@@ -22,10 +22,11 @@ from app.domain.rules import CellRule, identity
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
+from tests.property.effort import examples
 from tests.property.explained_rules import computed, losses_when_shown, mean, questions
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(questions(weighted=True))
 def test_shares_are_mean_additions_over_all_orders_of_disclosure(question):
     context, brute = question
@@ -66,7 +67,7 @@ def test_shares_are_mean_additions_over_all_orders_of_disclosure(question):
     assert list(found.responsible) == fewer
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(questions(), st.sampled_from(["I", "II", "III"]), st.booleans())
 def test_all_that_is_disclosed_scores_as_the_assessment_does(question, name, fails):
     context, _ = question

@@ -18,6 +18,7 @@ from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.rules import CellRule, RecordRule, TableRule, apply
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.utility import build_utility
+from tests.property.effort import examples
 from tests.property.search_instances import contexts
 from tests.property.test_domain_counting import instances
 
@@ -101,7 +102,7 @@ def check(context, earlier, found):
         assert found.increase in (0.0, None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_risk_given_releases_is_that_of_the_entities_consistent_with_all_of_them(data):
     instance = data.draw(contexts())
@@ -118,7 +119,7 @@ def test_risk_given_releases_is_that_of_the_entities_consistent_with_all_of_them
     check(context, earlier, found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_values_with_several_parents_are_intersected_exactly_or_refused_by_name(data):
     table, dictionary = data.draw(instances(trees=False))
@@ -152,7 +153,7 @@ def test_values_with_several_parents_are_intersected_exactly_or_refused_by_name(
         check(context, earlier, found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_more_releases_never_lower_the_risk_where_that_is_said_to_be_proved(data):
     """Also with a harm of failed identification, other models and weighted records."""

@@ -17,10 +17,11 @@ from app.domain.rules import apply, identity
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
+from tests.property.effort import examples
 from tests.property.explained_rules import computed, losses_when_shown, questions
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(questions(), st.integers(1, 4))
 def test_the_riskiest_records_come_with_a_smallest_set_that_singles_them_out(question, top):
     context, brute = question

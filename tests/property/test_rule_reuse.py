@@ -23,6 +23,7 @@ from app.domain.rules import CellRule, RecordRule, TableRule, apply
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
+from tests.property.effort import examples
 from tests.property.search_instances import hierarchies
 
 CITY = Hierarchy.from_parents(
@@ -85,7 +86,7 @@ def plain(table, rule):
     return assess(table, rule, context.dictionary, context.sensitivity, context.utility)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_a_table_level_rule_shows_the_next_delivery_at_the_same_depths(data):
     old, new = data.draw(deliveries())
@@ -109,7 +110,7 @@ def test_a_table_level_rule_shows_the_next_delivery_at_the_same_depths(data):
     assert found.matched_records is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_drift_is_that_of_the_values_counted_one_by_one(data):
     old, new = data.draw(deliveries())
@@ -146,7 +147,7 @@ def test_drift_is_that_of_the_values_counted_one_by_one(data):
         assert {s.value for s in drift.shifts} <= {group[0] for group in inner}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_records_keep_their_own_rule_and_new_ones_get_what_was_asked(data):
     old, new = data.draw(deliveries())

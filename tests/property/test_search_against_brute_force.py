@@ -11,10 +11,13 @@ from app.domain.errors import InvalidInput
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.scores import TableScores
+from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
 
 THOROUGH = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(120),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 POLICIES = st.sampled_from(["zero", "add_self"])
 QUESTIONS = st.one_of(

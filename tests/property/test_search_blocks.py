@@ -12,6 +12,7 @@ from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.scores import TableScores
 from tests.property.attacks_by_hand import MODELS, instances
+from tests.property.effort import examples
 from tests.property.search_instances import contexts
 
 SCOPES = st.sampled_from(["table_level", "record_level"])
@@ -27,7 +28,9 @@ def tiny_blocks(monkeypatch):
     monkeypatch.setattr(record_instance, "CELLS_AT_ONCE", 1)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(context=contexts(), rows=st.integers(1, 3))
 def test_memory_for_some_records_at_a_time_changes_nothing(monkeypatch, context, rows):
     problem = Problem("min_risk", 1.0, "record_level")
@@ -39,7 +42,7 @@ def test_memory_for_some_records_at_a_time_changes_nothing(monkeypatch, context,
         assert b"".join(tight.run_block(i, lambda _: None) for i in range(tight.n_blocks)) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(contexts(), SCOPES, st.randoms(use_true_random=False), st.sampled_from(["min_risk", "max_utility"]))
 def test_blocks_run_in_any_order_and_process_give_the_same_bytes(context, scope, random, objective):
     problem = Problem(objective, 1.0, scope)
@@ -60,7 +63,7 @@ def test_blocks_run_in_any_order_and_process_give_the_same_bytes(context, scope,
         assert np.array_equal(resumed.rule.steps, once.combine(blocks).rule.steps)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(contexts())
 def test_scores_do_not_depend_on_where_the_walk_is_cut(context):
     scores = TableScores(context, "zero")
@@ -71,7 +74,7 @@ def test_scores_do_not_depend_on_where_the_walk_is_cut(context):
         assert np.concatenate(parts).tobytes() == whole.tobytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(contexts(), SCOPES, st.sampled_from(["enumeration", "branch_and_bound"]))
 def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, scope, solver):
     chosen = plan(context, Problem("min_risk", 1.0, scope), solver)
@@ -86,7 +89,7 @@ def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, sc
         assert total == chosen.units
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     context=instances(models=[model for model in MODELS if model[0] != "III_raw"], max_records=3),
     scope=SCOPES,

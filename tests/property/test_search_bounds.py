@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.rule_scores import rule_scores
 from tests.property.attacks_by_hand import MODELS, instances
+from tests.property.effort import examples
 
 THOROUGH = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 PROVED = [model for model in MODELS if model[0] in ("I", "II", "III")]
 POLICIES = st.sampled_from(["zero", "add_self"])

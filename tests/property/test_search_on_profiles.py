@@ -19,10 +19,13 @@ from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.sensitivity import Overrides, build_sensitivity
 from app.domain.weights import ConstantWeight, LeafWeights
+from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
 
 THOROUGH = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 NUMBER = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, math.inf])
 QUESTIONS = st.one_of(

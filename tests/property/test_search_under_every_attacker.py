@@ -15,10 +15,13 @@ from app.domain.search import compromises, knapsack, plans
 from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
 from tests.property.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
+from tests.property.effort import examples
 from tests.property.search_instances import solve
 
 THOROUGH = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 POLICIES = st.sampled_from(["zero", "add_self"])
 QUESTIONS = st.one_of(

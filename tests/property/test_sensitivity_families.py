@@ -19,8 +19,9 @@ from app.domain.sensitivity import Overrides, build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import ConstantWeight, LeafWeights, NodeWeights
+from tests.property.effort import examples
 
-THOROUGH = settings(max_examples=150, deadline=None)
+THOROUGH = settings(max_examples=examples(150), deadline=None)
 WEIGHT = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0, math.inf])
 
 

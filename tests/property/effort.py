@@ -1,0 +1,13 @@
+"""How many random instances a property is tried on."""
+
+from __future__ import annotations
+
+import os
+
+EFFORT = float(os.environ.get("PRIVACY_RISK_TEST_EFFORT", "0.5"))
+"""Share of the instances that a property asks for: half of them in the suite, more in the deep tests."""
+
+
+def examples(wanted: int) -> int:
+    """How many of the instances to try."""
+    return max(10, round(EFFORT * wanted))
