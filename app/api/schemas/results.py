@@ -222,7 +222,13 @@ class SearchResult(Answer):
     ties: Annotated[
         Count | None, Field(description="Rules (or records with several) that are as good.", examples=[1])
     ]
-    lower_bound: Annotated[Number | None, Field(description="No rule has less than this.", examples=[0.1])]
+    lower_bound: Annotated[
+        Number | None,
+        Field(
+            description="What no rule is below, of what was minimised; for `max_utility` minus the utility.",
+            examples=[0.1],
+        ),
+    ]
     gap: Annotated[Number | None, Field(description="Distance from it; 0 if proven.", examples=[0])]
     infeasible_by: Annotated[Shortfall | None, Field(description="How far the threshold is out of reach.")]
     prohibited_records: Annotated[Count, Field(description="Records with infinite risk only.", examples=[0])]

@@ -163,7 +163,7 @@ def _is_separable(problem: Problem) -> bool:
 def _refuse_raw(context: SearchContext) -> None:
     if context.model.name == "III_raw":
         raise NotSupported(
-            "III_raw is for evaluation only: it calls the riskiest disclosure the best (E-12).",
+            "III_raw is for evaluation only: it calls the riskiest disclosure the best.",
             "Choose model III, or score single rules.",
         )
 
