@@ -69,7 +69,7 @@ def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watc
 def test_operations_stand_in_the_order_of_the_journey(watched: Watched):
     section = watched.page.locator(".opblock-tag-section", has=watched.page.locator("[data-tag='clean up']"))
     paths = section.locator(".opblock-summary-path").evaluate_all("all => all.map(one => one.dataset.path)")
-    assert paths[0] == "/v1/releases/{ref}"
+    assert paths[0] == "/v1/sequential-disclosures/{ref}"
     assert paths[-1] == "/v1/hierarchies/{ref}"
 
 
