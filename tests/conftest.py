@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -40,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The same instances on every machine: whoever breaks a property sees it, and nobody else does. How long
+    # a busy machine takes to draw them says nothing.
+    settings.register_profile(
+        "suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("suite")
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(SpecCoverage(), "spec coverage")
 
