@@ -37,18 +37,7 @@ def run(effort: Effort) -> Report:
         source="BKA Fig. 10, DIS Fig. 3.6",
         setting=f"table-level rules on {effort.records} records against {effort.entities} entities; "
         f"means of {effort.seeds} seeds are shown, the claims hold for each seed",
-        tables=(
-            ResultTable(
-                "Least risk by utility floor",
-                ("utility floor", "least risk"),
-                tuple(zip(floors.tolist(), risks.mean(axis=0).tolist(), strict=True)),
-            ),
-            ResultTable(
-                "Most utility by risk cap",
-                ("risk cap", "most utility"),
-                tuple(zip(caps.tolist(), utilities.mean(axis=0).tolist(), strict=True)),
-            ),
-        ),
+        tables=_tables(floors, risks, caps, utilities),
         pictures=_pictures(floors, risks, caps, utilities),
         claims=(
             Claim(
@@ -70,6 +59,21 @@ def run(effort: Effort) -> Report:
                 bool((back >= floors - 1e-9).all() and (forth <= caps + 1e-9).all()),
                 f"{back.size + forth.size} compositions",
             ),
+        ),
+    )
+
+
+def _tables(floors: Floats, risks: Floats, caps: Floats, utilities: Floats) -> tuple[ResultTable, ...]:
+    return (
+        ResultTable(
+            "Least risk by utility floor",
+            ("utility floor", "least risk"),
+            tuple(zip(floors.tolist(), risks.mean(axis=0).tolist(), strict=True)),
+        ),
+        ResultTable(
+            "Most utility by risk cap",
+            ("risk cap", "most utility"),
+            tuple(zip(caps.tolist(), utilities.mean(axis=0).tolist(), strict=True)),
         ),
     )
 
