@@ -1,0 +1,64 @@
+"""What a search may use before it has to answer with the best that it has.
+
+Counts and gaps make a search stop at the same place every time. The domain has no clock: a time limit and a
+user's wish to stop arrive as a callback, and where they stop a search is not reproducible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le, Lt, doc
+
+from app.domain.errors import InvalidInput
+
+Halted = Callable[[], bool]
+"""True once a time limit has passed or the user asked to stop; stays true."""
+
+
+def never() -> bool:
+    """Nothing stops the search."""
+    return False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where a search stops of itself.
+
+    Raises
+    ------
+    InvalidInput
+        A number out of range.
+    """
+
+    max_nodes: Annotated[
+        int | None,
+        Ge(1),
+        Le(2**53),
+        doc("Most nodes that the whole search visits; the same number gives the same answer."),
+    ] = None
+    relative_gap: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        doc("Stop as soon as the optimum is proved to be no further away than this share of the objective."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.max_nodes is not None and self.max_nodes < 1:
+            raise InvalidInput.of("/budget/max_nodes", "out-of-range", "max_nodes must be at least 1.")
+        if self.relative_gap is not None and not 0 < self.relative_gap < 1:
+            raise InvalidInput.of(
+                "/budget/relative_gap", "out-of-range", "relative_gap must be between 0 and 1, both excluded."
+            )
+
+    def suffices(self, objective: float, bound: float) -> bool:
+        """Whether an objective, to be minimised, is close enough to a bound from below."""
+        if self.relative_gap is None:
+            return False
+        return objective - bound <= self.relative_gap * abs(objective)
+
+
+UNLIMITED = Budget()
