@@ -1,83 +1,118 @@
-"""``benchmark``: how fast this machine does the product's work, beside pandas in the same run."""
+"""``benchmark``: how fast this machine does the product's work, beside other tools in the same run."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
+from app.cli.benchmark_parts import PARTS, Part, PartFailedError, measurements
 from app.cli.measurement import Measurement
 from app.cli.operations import Operations
+
+HTTP: Final = "http"
+"""The part that needs a running service."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
+    parts = "; ".join([*(f"{part.name}: {part.measures}" for part in PARTS), f"{HTTP}: the service"])
     parser = commands.add_parser(
         "benchmark",
-        help="measure scoring, searching and uploading beside pandas",
-        description="Measure scoring, searching and uploading beside the same work in pandas. Status 1 means "
-        "that a result was wrong; a missed bar is no failure.",
+        help="measure scoring, searching and uploading beside other tools",
+        description="Measure the product's work beside the same work done otherwise, in the same run. "
+        "Status 1 means that a result was wrong or a part broke off; a missed bar is no failure. "
+        f"Parts: {parts}.",
     )
     parser.add_argument(
         "--data",
         type=Path,
         default=os.environ.get("PRIVACY_RISK_DATA"),
-        help="folder that holds the folder arx-adult (default: PRIVACY_RISK_DATA)",
+        help="folder of the public data sets (default: PRIVACY_RISK_DATA)",
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=[*(part.name for part in PARTS), HTTP], help="measure these parts alone"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Measure everything; 1 if a result is wrong."""
-    # Imported here: every other command would pay for pandas.
-    from app.cli.benchmark_http import measure_http
+    """Measure what is asked for; 1 if a result is wrong or missing."""
+    chosen = set(arguments.only or [*(part.name for part in PARTS), HTTP])
+    found: list[Measurement] = []
+    not_run: list[str] = []
+    failed: list[str] = []
+    for part in PARTS:
+        if part.name not in chosen:
+            continue
+        if part.needs is not None and not _has(arguments.data, part.needs):
+            not_run.append(
+                f"{part.name}: no data (give --data or PRIVACY_RISK_DATA, a folder with {part.needs})"
+            )
+            continue
+        try:
+            for measured in _measured(part, arguments.data):
+                found.append(measured)
+                _tell(measured, arguments.json)
+        except PartFailedError as error:
+            failed.append(f"{part.name}: {error}")
+    if HTTP in chosen:
+        # Imported here: every other command would pay for pandas.
+        from app.cli.benchmark_http import measure_http
 
-    measured = [*_core(arguments.data), *measure_http(operations)]
-    not_run = [] if arguments.data else ["the core on Adult: no data (give --data or PRIVACY_RISK_DATA)"]
-    if arguments.json:
-        report = {"measurements": [asdict(measurement) for measurement in measured], "not_run": not_run}
+        for measured in measure_http(operations):
+            found.append(measured)
+            _tell(measured, arguments.json)
+    _end(found, not_run, failed, arguments.json)
+    return 1 if failed or any(measured.same_result is False for measured in found) else 0
+
+
+def _has(data: Path | None, folder: str) -> bool:
+    return data is not None and (Path(data) / folder).is_dir()
+
+
+def _measured(part: Part, data: Path | None) -> Iterator[Measurement]:
+    return measurements(part, None if data is None else Path(data))
+
+
+def _tell(measured: Measurement, as_json: bool) -> None:
+    if not as_json:
+        print("\n".join(_lines(measured)), flush=True)
+
+
+def _end(found: list[Measurement], not_run: list[str], failed: list[str], as_json: bool) -> None:
+    if as_json:
+        report = {"measurements": [asdict(one) for one in found], "not_run": not_run, "failed": failed}
         print(json.dumps(report, ensure_ascii=False))
-    else:
-        print("\n".join([*_lines(measured), *(f"not run: {reason}" for reason in not_run)]))
-    return 1 if any(measurement.same_result is False for measurement in measured) else 0
+        return
+    for reason in not_run:
+        print(f"not run: {reason}")
+    for reason in failed:
+        print(f"failed: {reason}", file=sys.stderr)
 
 
-def _core(data: Path | None) -> list[Measurement]:
-    if data is None:
-        return []
-    from app.experiments.benchmark_core import measure_core
-
-    return [
-        Measurement(
-            work=found.work,
-            bar=found.bar,
-            unit="s",
-            ours=found.ours_seconds,
-            baseline=found.baseline_seconds,
-            ratio=found.ratio,
-            peak_mib=found.peak_bytes / 2**20,
-            same_result=found.same_result,
-            detail=found.detail,
-        )
-        for found in measure_core(data)
-    ]
-
-
-def _lines(measured: Sequence[Measurement]) -> list[str]:
-    lines = []
-    for found in measured:
-        parts = [f"{found.ours:.4g} {found.unit} (bar {found.bar})"]
-        if found.baseline is not None and found.ratio is not None:
-            parts.append(f"baseline {found.baseline:.4g} {found.unit}, ratio {found.ratio:.3g}")
-        if found.peak_mib is not None:
-            parts.append(f"+ {found.peak_mib:.0f} MiB")
-        if found.same_result is not None:
-            parts.append("same result" if found.same_result else "WRONG RESULT")
-        lines += [found.work, "    " + ", ".join(parts)]
-        if found.detail:
-            lines.append("    " + found.detail)
+def _lines(found: Measurement) -> list[str]:
+    aim = f", aim {found.aim}" if found.aim else ""
+    missed = ", MISSED" if found.bar_met is False else ""
+    parts = [f"{found.ours:.4g} {found.unit} (bar {found.bar}{aim}{missed})"]
+    if found.baseline_value is not None and found.ratio is not None:
+        name = found.baseline or "baseline"
+        parts.append(f"{name} {found.baseline_value:.4g} {found.unit}, ratio {found.ratio:.3g}")
+    if found.limit is not None:
+        parts.append(f"memory alone {found.limit:.3g} s")
+    if found.peak_mib is not None:
+        parts.append(f"peak {found.peak_mib:.0f} MiB")
+    if found.same_result is not None:
+        parts.append("same result" if found.same_result else "WRONG RESULT")
+    lines = [found.work, "    " + ", ".join(parts)]
+    if found.counters:
+        lines.append("    " + ", ".join(f"{name} {value:,}" for name, value in found.counters.items()))
+    if found.detail:
+        lines.append("    " + found.detail)
     return lines

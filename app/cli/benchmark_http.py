@@ -66,11 +66,14 @@ def _measure_assessments(client: Client, folder: Path) -> Measurement:
         same &= abs(result["risk_average"] - risk) <= 1e-9 and result["min_consistent"] == fewest
     p50, pandas_p50 = statistics.median(ours[1:]), statistics.median(theirs[1:])
     return Measurement(
+        part="http",
         work=f"assessment over HTTP, {_RECORDS:,} records, {_RECORDS:,} entities",
         bar="≤ 0.05 s",
         unit="s",
         ours=p50,
-        baseline=pandas_p50,
+        bar_met=p50 <= 0.05,
+        baseline="pandas",
+        baseline_value=pandas_p50,
         ratio=pandas_p50 / p50,
         same_result=bool(same),
         detail=f"medians of {_REQUESTS} rules, tables in memory, no result from the cache",
@@ -161,22 +164,28 @@ def _measure_upload(client: Client, service: RunningService, folder: Path) -> li
     same = stored["rows"] == len(table) and stored["columns"] == list(table.columns)
     return [
         Measurement(
+            part="http",
             work=f"{work}, until readable",
             bar="≤ 10 s, API process + ≤ 64 MiB",
             unit="s",
             ours=seconds,
-            baseline=pandas_seconds,
+            bar_met=seconds <= 10 and watch.growth_mib <= 64,
+            baseline="pandas",
+            baseline_value=pandas_seconds,
             ratio=pandas_seconds / seconds,
             peak_mib=watch.growth_mib,
             same_result=same,
-            detail="the memory is that of the API process alone, sampled every 20 ms; pandas writes Parquet",
+            detail="the memory is what the API process grew by, sampled every 20 ms; pandas writes Parquet",
         ),
         Measurement(
+            part="http",
             work=f"{work}, stored bytes as a share of the CSV's",
             bar="≤ 0.35",
             unit="share",
             ours=share,
-            baseline=(folder / "wide.parquet").stat().st_size / path.stat().st_size,
+            bar_met=share <= 0.35,
+            baseline="pandas' Parquet",
+            baseline_value=(folder / "wide.parquet").stat().st_size / path.stat().st_size,
             ratio=(folder / "wide.parquet").stat().st_size / stored["stored_bytes"],
         ),
     ]

@@ -11,12 +11,9 @@ import itertools
 import math
 import statistics
 import time
-import tracemalloc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,43 +30,22 @@ from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights
-from app.experiments.solving import solve
+from app.experiments.benchmark_row import PeakWatch, Report, Row, timed
+from app.experiments.solving import counters_of, solve
 
 RECORD_LEVEL_ATTRIBUTES = ("age", "education", "marital-status", "native-country")
 SEED = 30_162
 TOLERANCE = 1e-12
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True)
-class CoreMeasurement:
-    """One piece of work against its bar.
-
-    ``ratio`` is baseline / ours; ``peak_bytes`` what ours allocated at most, measured in a run of its own;
-    ``detail`` says how the baseline was taken, and counts worth knowing.
-    """
-
-    work: str
-    bar: str
-    ours_seconds: float
-    baseline_seconds: float
-    ratio: float
-    peak_bytes: int
-    same_result: bool
-    detail: str
-
-
-def measure_core(data: Path) -> list[CoreMeasurement]:
-    """All measurements on the Adult table in the folder of real data."""
+def rows(data: Path | None, report: Report) -> None:
+    """All measurements on the Adult table in the folder of real data; none without it."""
+    if data is None:
+        return
     adult = Adult(data)
-    part = Adult(data, RECORD_LEVEL_ATTRIBUTES)
-    return [
-        score_one_rule(adult),
-        score_all_rules(adult),
-        branch_and_bound(adult),
-        optimise_records(part),
-    ]
+    for measure in (score_one_rule, score_all_rules, branch_and_bound):
+        report(measure(adult))
+    report(optimise_records(Adult(data, RECORD_LEVEL_ATTRIBUTES)))
 
 
 class Adult:
@@ -171,74 +147,92 @@ def _mean_risk(frame: pd.DataFrame, columns: list[str]) -> float:
     return float((merged["phi"] / merged["count"]).mean())
 
 
-def score_one_rule(adult: Adult, n_rules: int = 40) -> CoreMeasurement:
+def score_one_rule(adult: Adult, n_rules: int = 40) -> Row:
     """The median over seeded rules of scoring one, all statistics included."""
     rules = adult.some_rules(n_rules)
+    watch = PeakWatch()
     ours, found = _each(adult.assess, rules)
+    peak = watch.peak()
     theirs, expected = _each(adult.assess_text_by_pandas, rules)
     encoded, _ = _each(adult.assess_by_pandas, rules)
-    return _measurement(
-        "score one rule on Adult",
-        "≤ 0.010 s and ≥ 5 × faster than pandas",
-        statistics.median(ours),
-        statistics.median(theirs),
-        lambda: adult.assess(rules[0]),
-        _equal(found, expected),
-        f"medians of {n_rules} rules; pandas maps, groups and merges columns of text, which gives the mean "
-        f"alone; on columns that are encoded already it takes {statistics.median(encoded):.4f} s",
+    return Row(
+        work="score one rule on Adult",
+        bar="≤ 0.010 s and ≥ 5 × faster than pandas",
+        aim="",
+        ours_seconds=statistics.median(ours),
+        baseline="pandas",
+        baseline_seconds=statistics.median(theirs),
+        peak_bytes=peak,
+        same_result=_equal(found, expected),
+        detail=f"medians of {n_rules} rules; pandas maps, groups and merges columns of text, which gives the "
+        f"mean alone; on columns that are encoded already it takes {statistics.median(encoded):.4f} s",
+        bar_seconds=0.010,
     )
 
 
-def score_all_rules(adult: Adult, n_checked: int = 20) -> CoreMeasurement:
+def score_all_rules(adult: Adult, n_checked: int = 20) -> Row:
     """Score every table-level rule and choose the best."""
     problem = Problem("lagrangian", 0.0)
-    seconds, outcome = _timed(lambda: solve(adult.context, problem, "enumeration"))
+    ours = timed(lambda: solve(adult.context, problem, "enumeration"), repeats=1)
     rules = adult.some_rules(n_checked)
     theirs, expected = _each(adult.assess_by_pandas, rules)
     risks = dict(zip(adult.rules, _all_risks(adult.context, problem), strict=True))
-    same = outcome.n_rules == len(adult.rules) and _equal([risks[rule] for rule in rules], expected)
-    return _measurement(
-        f"score all {len(adult.rules):,} table-level rules of Adult",
-        "≤ 3 s",
-        seconds,
-        statistics.mean(theirs) * len(adult.rules),
-        lambda: solve(adult.context, problem, "enumeration"),
-        same,
-        f"pandas extrapolated from {n_checked} rules",
+    same = ours.answer.n_rules == len(adult.rules) and _equal([risks[rule] for rule in rules], expected)
+    return Row(
+        work=f"score all {len(adult.rules):,} table-level rules of Adult",
+        bar="≤ 3 s",
+        aim="",
+        ours_seconds=ours.seconds,
+        baseline="pandas",
+        baseline_seconds=statistics.mean(theirs) * len(adult.rules),
+        peak_bytes=ours.peak_bytes,
+        counters=counters_of(ours.answer),
+        same_result=same,
+        detail=f"pandas extrapolated from {n_checked} rules",
+        bar_seconds=3.0,
     )
 
 
-def branch_and_bound(adult: Adult, utility_floor: float = 8.0) -> CoreMeasurement:
+def branch_and_bound(adult: Adult, utility_floor: float = 8.0) -> Row:
     """Find the optimum by branch and bound; the baseline is our own enumeration."""
     problem = Problem("min_risk", utility_floor)
-    seconds, outcome = _timed(lambda: solve(adult.context, problem, "branch_and_bound"))
-    baseline, expected = _timed(lambda: solve(adult.context, problem, "enumeration"))
+    ours = timed(lambda: solve(adult.context, problem, "branch_and_bound"), repeats=1)
+    baseline = timed(lambda: solve(adult.context, problem, "enumeration"), repeats=1)
+    outcome, expected = ours.answer, baseline.answer
     share = outcome.counters.risk_evaluations / len(adult.rules)
-    return _measurement(
-        f"branch and bound on Adult, utility at least {utility_floor:g}",
-        "evaluates < 50 % of the rules",
-        seconds,
-        baseline,
-        lambda: solve(adult.context, problem, "branch_and_bound"),
-        outcome.rule == expected.rule and outcome.risk == expected.risk and share < 0.5,
-        f"evaluated {share:.1%} of the rules; baseline is enumeration by the same product",
+    return Row(
+        work=f"branch and bound on Adult, utility at least {utility_floor:g}",
+        bar="evaluates < 50 % of the rules",
+        aim="",
+        ours_seconds=ours.seconds,
+        baseline="our own enumeration",
+        baseline_seconds=baseline.seconds,
+        peak_bytes=ours.peak_bytes,
+        counters=counters_of(outcome),
+        same_result=outcome.rule == expected.rule and outcome.risk == expected.risk,
+        detail=f"evaluated {share:.1%} of the rules",
     )
 
 
-def optimise_records(adult: Adult, utility_floor: float = 4.0) -> CoreMeasurement:
+def optimise_records(adult: Adult, utility_floor: float = 4.0) -> Row:
     """The record-level optimum of all records over four attributes."""
     problem = Problem("min_risk", utility_floor, "record_level")
-    seconds, outcome = _timed(lambda: solve(adult.context, problem))
-    baseline, expected = _timed(lambda: _records_by_pandas(adult, utility_floor))
-    losses = [] if outcome.assessment is None else outcome.assessment.records.loss.tolist()
-    return _measurement(
-        f"record-level optimum of all {adult.context.table.n_records:,} records of Adult, four attributes",
-        "exact",
-        seconds,
-        baseline,
-        lambda: solve(adult.context, problem),
-        _equal(losses, expected.tolist()),
-        f"pandas groups the table once per node, {len(adult.rules)} nodes",
+    ours = timed(lambda: solve(adult.context, problem), repeats=3)
+    baseline = timed(lambda: _records_by_pandas(adult, utility_floor), repeats=1, warm_up=0)
+    found = ours.answer.assessment
+    losses = [] if found is None else found.records.loss.tolist()
+    return Row(
+        work=f"record-level optimum of all {adult.context.table.n_records:,} records of Adult, "
+        "four attributes",
+        bar="exact",
+        aim="",
+        ours_seconds=ours.seconds,
+        baseline="pandas",
+        baseline_seconds=baseline.seconds,
+        peak_bytes=ours.peak_bytes,
+        counters=counters_of(ours.answer),
+        same_result=_equal(losses, baseline.answer.tolist()),
+        detail=f"pandas groups the table once per node, {len(adult.rules)} nodes",
     )
 
 
@@ -262,31 +256,17 @@ def _records_by_pandas(adult: Adult, utility_floor: float) -> npt.NDArray[np.flo
     return best
 
 
-def _measurement(
-    work: str, bar: str, ours: float, baseline: float, again: Callable[[], object], same: bool, detail: str
-) -> CoreMeasurement:
-    tracemalloc.start()
-    try:
-        again()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    return CoreMeasurement(work, bar, ours, baseline, baseline / ours, peak, same, detail)
-
-
 def _each(
     score: Callable[[tuple[int, ...]], float], rules: Sequence[tuple[int, ...]]
 ) -> tuple[list[float], list[float]]:
     """Seconds and answer per rule; the first is done once before, to load the code."""
     score(rules[0])
-    timed = [_timed(lambda levels=levels: score(levels)) for levels in rules]  # type: ignore[misc]
-    return [seconds for seconds, _ in timed], [answer for _, answer in timed]
-
-
-def _timed(work: Callable[[], T]) -> tuple[float, T]:
-    start = time.perf_counter()
-    answer = work()
-    return time.perf_counter() - start, answer
+    seconds, answers = [], []
+    for levels in rules:
+        start = time.perf_counter()
+        answers.append(score(levels))
+        seconds.append(time.perf_counter() - start)
+    return seconds, answers
 
 
 def _equal(ours: Sequence[float], theirs: Sequence[float]) -> bool:

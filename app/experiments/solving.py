@@ -32,6 +32,16 @@ def solve(
     return search.combine([search.run_block(index, lambda _: None) for index in range(search.n_blocks)])
 
 
+def counters_of(outcome: Outcome) -> dict[str, int]:
+    """How much a search did, by kind of work."""
+    counters = outcome.counters
+    return {
+        "visited_nodes": counters.visited_nodes,
+        "risk_evaluations": counters.risk_evaluations,
+        "utility_evaluations": counters.utility_evaluations,
+    }
+
+
 def least_risk(context: SearchContext, floor: float, scope: Scope = "record_level") -> float:
     """Least mean risk at a utility of at least ``floor`` (record-level: of every record)."""
     risk = solve(context, Problem("min_risk", floor, scope)).risk

@@ -1,10 +1,14 @@
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
-from app.cli import benchmark_http
+from app.cli import benchmark, benchmark_http, benchmark_parts
+from app.cli.benchmark_parts import PARTS, Part, PartFailedError, measurements
 from app.cli.measurement import Measurement
 from app.cli.program import run
+from app.experiments.benchmark_row import PeakWatch, Row, timed
 
 
 @pytest.fixture(autouse=True)
@@ -14,22 +18,107 @@ def no_data(monkeypatch):
 
 @pytest.fixture
 def measured(monkeypatch):
-    found = []
-    monkeypatch.setattr(benchmark_http, "measure_http", lambda operations: found)
+    """What the parts measure, by name; a part that is not named measures nothing."""
+    found = {}
+    monkeypatch.setattr(benchmark, "measurements", lambda part, data: iter(found.get(part.name, [])))
+    monkeypatch.setattr(benchmark_http, "measure_http", lambda operations: found.get("http", []))
     return found
 
 
+def a_measurement(**changes):
+    return Measurement(
+        **{"part": "http", "work": "upload", "bar": "≤ 1 s", "unit": "s", "ours": 9.0} | changes
+    )
+
+
 def test_a_missed_bar_is_no_failure_and_missing_data_are_named(measured, capsys):
-    measured.append(Measurement("upload", "≤ 1 s", "s", 9.0, 3.0, 1 / 3, 12.0, True))
+    measured["http"] = [
+        a_measurement(
+            bar_met=False, baseline="pandas", baseline_value=3.0, ratio=1 / 3, peak_mib=12.0, same_result=True
+        )
+    ]
     assert run(["benchmark"], None) == 0
     out = capsys.readouterr().out
-    assert "9 s (bar ≤ 1 s), baseline 3 s, ratio 0.333, + 12 MiB, same result" in out
-    assert "not run: the core on Adult: no data" in out
+    assert "9 s (bar ≤ 1 s, MISSED), pandas 3 s, ratio 0.333, peak 12 MiB, same result" in out
+    assert "not run: core: no data" in out
 
 
-def test_a_wrong_result_is_a_failure(measured, capsys):
-    measured.append(Measurement("assessment", "≤ 1 s", "s", 0.1, 0.2, 2.0, None, False))
+@pytest.mark.parametrize("part", ["machine", "http"])
+def test_a_wrong_result_is_a_failure(measured, capsys, part):
+    measured[part] = [a_measurement(part=part, same_result=False)]
     assert run(["benchmark", "--json"], None) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["measurements"][0]["same_result"] is False
-    assert len(report["not_run"]) == 1
+    assert len(report["not_run"]) == sum(part.needs is not None for part in PARTS)
+
+
+def test_a_part_that_breaks_off_is_a_failure_and_the_others_are_measured(measured, monkeypatch, capsys):
+    def measure(part, data):
+        yield a_measurement(part=part.name)
+        raise PartFailedError("its process ended with status 1")
+
+    monkeypatch.setattr(benchmark, "measurements", measure)
+    measured["http"] = [a_measurement()]
+    assert run(["benchmark", "--json"], None) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [found["part"] for found in report["measurements"]][-1] == "http"
+    assert "machine: its process ended with status 1" in report["failed"]
+
+
+def test_only_the_named_parts_are_measured(measured, capsys):
+    measured["machine"], measured["http"] = [a_measurement(part="machine")], [a_measurement()]
+    assert run(["benchmark", "--only", "machine", "--json"], None) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [found["part"] for found in report["measurements"]] == ["machine"]
+    assert report["not_run"] == []
+
+
+def test_every_part_has_rows_to_measure():
+    import importlib
+
+    for part in PARTS:
+        assert callable(importlib.import_module(part.module).rows)
+
+
+MODULE = """
+from app.experiments.benchmark_row import Row
+
+def rows(data, report):
+    report(Row("copying", "≤ 2 s", "≤ 1 s", 1.5, "pandas", 3.0, 2**20, {"bytes_moved": 7}, True,
+               bar_seconds=2.0, aim_seconds=1.0))
+    if data is not None:
+        raise SystemExit(3)
+"""
+
+
+@pytest.fixture
+def own_part(tmp_path, monkeypatch):
+    (tmp_path / "measured_here.py").write_text(MODULE)
+    # The part's process looks for modules where this one does.
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(benchmark_parts, "_bandwidth", lambda: 14.0)
+    return Part("own", "measured_here", "nothing")
+
+
+def test_rows_come_from_a_process_of_their_own_with_ratio_and_limit(own_part):
+    (found,) = measurements(own_part, None)
+    assert (found.ours, found.baseline_value, found.ratio, found.peak_mib) == (1.5, 3.0, 2.0, 1.0)
+    assert (found.bar_met, found.aim_met, found.limit) == (True, False, 0.5)
+
+
+def test_the_rows_of_a_part_that_breaks_off_are_kept(own_part):
+    rows = measurements(own_part, Path("/nowhere"))
+    assert next(rows).work == "copying"
+    with pytest.raises(PartFailedError, match="status 3"):
+        next(rows)
+
+
+def test_the_peak_is_that_of_the_work_alone():
+    big = timed(lambda: sum(bytearray(64 << 20)[::4096]), repeats=1, warm_up=0)
+    small = PeakWatch()
+    assert big.answer == 0
+    assert big.peak_bytes - small.peak() > 32 << 20
+
+
+def test_there_is_no_ratio_without_a_baseline():
+    assert Row("copying", "", "", 1.0).ratio is None
