@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
@@ -35,12 +36,12 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def execute_claim(database: Database, claim: Claim, report: Report) -> None:
+def execute_claim(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
     """Do one run's work to its end in the store; called in the run's own process."""
-    asyncio.run(_execute(database, claim, report))
+    asyncio.run(_execute(database, claim, report, stopped))
 
 
-async def _execute(database: Database, claim: Claim, report: Report) -> None:
+async def _execute(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
     engine = create_engine(database.url, pool_size=1)
     try:
         store = PostgresStore(engine, database.master_key, utc_now)
@@ -51,6 +52,6 @@ async def _execute(database: Database, claim: Claim, report: Report) -> None:
             Kind.OPTIMISATION: OptimisationPreparation(store, loader),
             Kind.FRONTIER: FrontierPreparation(store, loader),
         }
-        await RunExecution(store, prepare).execute(claim, report)
+        await RunExecution(store, prepare).execute(claim, report, stopped)
     finally:
         await engine.dispose()

@@ -62,10 +62,11 @@ class Bar(Lines):
 
 
 def progress_text(progress: Progress) -> str:
-    """``120 of 300 (40 %), 850 per second``, after the stage's name."""
+    """``120 of 300 (40 %), 850 per second, 2 s left``, after the stage's name."""
     percent = 100 * progress.done // max(progress.total, 1)
     rate = "" if progress.rate is None else f", {progress.rate:,.0f} per second"
-    return f"{progress.stage} {progress.done:,} of {progress.total:,} ({percent} %){rate}"
+    left = "" if progress.remaining_seconds is None else f", {progress.remaining_seconds:,.0f} s left"
+    return f"{progress.stage} {progress.done:,} of {progress.total:,} ({percent} %){rate}{left}"
 
 
 def listener_for(out: TextIO) -> Listener:

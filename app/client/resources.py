@@ -178,8 +178,12 @@ class Runs:
         headers = {"Prefer": f"wait={wait_seconds}"} if wait_seconds else {}
         return Run.from_document(json_object(self._http.get(f"/runs/{run_id}", headers=headers)))
 
+    def stop(self, run_id: str) -> Run:
+        """Ask for the best rule so far; the run then soon succeeds with it."""
+        return Run.from_document(json_object(self._http.post(f"/runs/{run_id}/stop")))
+
     def cancel(self, run_id: str) -> Run:
-        """Ask for its end."""
+        """Ask for its end without a result."""
         return Run.from_document(json_object(self._http.post(f"/runs/{run_id}/cancel")))
 
     def result(self, run_id: str) -> Json:

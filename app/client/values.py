@@ -26,17 +26,24 @@ class Resource:
 
 @dataclass(frozen=True)
 class Progress:
-    """``done`` of ``total`` units of a stage; ``rate`` in units per second if known."""
+    """``done`` of ``total`` units of a stage; units per second and seconds left, if known."""
 
     stage: str
     done: int
     total: int
     rate: float | None = None
+    remaining_seconds: float | None = None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Progress:
         """Read the service's JSON."""
-        return cls(document["stage"], document["done"], document["total"], document.get("rate"))
+        return cls(
+            document["stage"],
+            document["done"],
+            document["total"],
+            document.get("rate"),
+            document.get("remaining_seconds"),
+        )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
@@ -97,7 +98,7 @@ class PostgresResources:
         if row is None:
             raise NotFound(kind.value, ref)
         await self._refuse_if_used(row)
-        inputs = await self._input_hashes(row)
+        inputs, alone = await self._input_hashes(row), await self._results_alone(row)
         connection = await self._transaction.connection()
         try:
             async with connection.begin_nested():
@@ -109,6 +110,7 @@ class PostgresResources:
             await self._refuse_if_used(row)
             raise
         await self._drop_results(inputs)
+        await self._transaction.execute(delete(results).where(results.c.id.in_(alone)))
         if kind is Kind.UPLOAD:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
@@ -170,6 +172,15 @@ class PostgresResources:
     async def _input_hashes(self, row: Any) -> set[str]:  # noqa: ANN401 - a row
         query = select(runs.c.input_sha256).where(runs.c.resource_id == row.id)
         return {row.sha256, *(await self._transaction.execute(query)).scalars()}
+
+    async def _results_alone(self, row: Any) -> Sequence[str]:  # noqa: ANN401 - a row
+        """Ids of the results to which only the runs of this resource lead."""
+        query = (
+            select(results.c.id)
+            .join(runs, runs.c.result_id == results.c.id)
+            .where(runs.c.resource_id == row.id, results.c.input_sha256.is_(None))
+        )
+        return (await self._transaction.execute(query)).scalars().all()
 
     async def _drop_results(self, inputs: set[str]) -> None:
         """Delete results of these inputs unless another resource or run still leads to them."""

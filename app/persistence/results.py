@@ -44,8 +44,11 @@ class PostgresResults:
             raise NotFound("result", result_id)
         return await self._vault.unseal_json(sealed, "result", result_id)
 
-    async def keep(self, kind: str, input_sha256: str, document: JsonObject) -> str:
-        """Save and answer the id of the result that is now stored for this input."""
+    async def keep(self, kind: str, input_sha256: str | None, document: JsonObject) -> str:
+        """Save and answer the id of the result that is now stored for this input.
+
+        Without an input nothing but the id leads to it.
+        """
         result_id = new_id()
         sealed = await self._vault.seal_json(document, "result", result_id)
         statement = postgresql.insert(results).values(
@@ -53,6 +56,8 @@ class PostgresResults:
             document=sealed, created_at=self._clock(),
         ).on_conflict_do_nothing()  # fmt: skip
         await self._transaction.execute(statement)
+        if input_sha256 is None:
+            return result_id
         stored = await self.id_of(kind, input_sha256)
         if stored is None:
             raise NotFound("result", result_id)

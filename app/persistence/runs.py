@@ -16,7 +16,18 @@ from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, run_blocks, run_events, runs
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.ports import Clock, Fenced
-from app.services.resources import Claim, JsonObject, Kind, LostRun, Progress, Run, RunEvent, RunState, Stored
+from app.services.resources import (
+    Claim,
+    JsonObject,
+    Kind,
+    LostRun,
+    Progress,
+    Run,
+    RunEvent,
+    RunState,
+    Stored,
+    Wishes,
+)
 
 NEWS_CHANNEL = "run_news"
 
@@ -94,10 +105,7 @@ class PostgresRuns:
 
     async def request_cancel(self, run_id: str) -> Run:
         """Cancel a queued run, flag a running one; Conflict if it is final."""
-        locked = select(runs.c.state, runs.c.cancel_requested).where(runs.c.id == run_id).with_for_update()
-        row = (await self._transaction.execute(locked)).one_or_none()
-        if row is None:
-            raise NotFound("run", run_id)
+        row = await self._lock(run_id)
         state = RunState(row.state)
         if state.is_final:
             raise Conflict(
@@ -109,6 +117,32 @@ class PostgresRuns:
             await self._change(run_id, {"cancel_requested": True})
             await self._tell(run_id, _STATE, {"state": state.value, "cancel_requested": True})
         return await self.get(run_id)
+
+    async def request_stop(self, run_id: str) -> tuple[Run, bool]:
+        """Flag a run that is not final; whether that was news. Conflict if it ended without a result."""
+        row = await self._lock(run_id)
+        state = RunState(row.state)
+        if state.is_final and state is not RunState.SUCCEEDED:
+            raise Conflict(
+                f"The run is {state.value}; it has found nothing to end with.", "", {"state": state.value}
+            )
+        is_news = not (state.is_final or row.stop_requested)
+        if is_news:
+            await self._change(run_id, {"stop_requested": True})
+            await self._tell(run_id, _STATE, {"state": state.value, "stop_requested": True})
+        return await self.get(run_id), is_news
+
+    async def _lock(self, run_id: str) -> Any:  # noqa: ANN401 - a row
+        """State and wishes of the run, which nobody else changes until the transaction ends."""
+        locked = (
+            select(runs.c.state, runs.c.cancel_requested, runs.c.stop_requested)
+            .where(runs.c.id == run_id)
+            .with_for_update()
+        )
+        row = (await self._transaction.execute(locked)).one_or_none()
+        if row is None:
+            raise NotFound("run", run_id)
+        return row
 
     async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]:
         """Events in order, from the one after ``number``."""
@@ -154,13 +188,13 @@ class PostgresRuns:
         if state is not None and not RunState(state).is_final:
             await self._end(lost.run_id, RunState.FAILED, result_id=None, error=error)
 
-    async def heartbeat(self, claim: Claim, progress: Progress | None) -> bool:
-        """Record life and progress; whether a cancel was requested."""
+    async def heartbeat(self, claim: Claim, progress: Progress | None) -> Wishes:
+        """Record life and progress; what was asked of the run meanwhile."""
         values: dict[str, Any] = {} if progress is None else {"progress": asdict(progress)}
-        cancel_requested = await self._fenced_change(claim, values)
+        wishes = await self._fenced_change(claim, values)
         if progress is not None:
             await self._tell(claim.run_id, _PROGRESS, asdict(progress))
-        return cancel_requested
+        return wishes
 
     async def release(self, claim: Claim, *, spend_attempt: bool) -> None:
         """Make the run queued again with its blocks.
@@ -194,16 +228,23 @@ class PostgresRuns:
         }
 
     async def finish(
-        self, claim: Claim, state: RunState, *, result: JsonObject | None, error: JsonObject | None
+        self,
+        claim: Claim,
+        state: RunState,
+        *,
+        result: JsonObject | None,
+        error: JsonObject | None,
+        reproducible: bool = True,
     ) -> Run:
-        """End the run: its result stored, its blocks dropped."""
+        """End the run: its result stored, for its input too if it is reproducible, its blocks dropped."""
         if not state.is_final:
             raise ValueError(f"a run does not end as {state.value}")
         await self._fenced_change(claim, {})
         result_id = None
         if result is not None:
             run = await self.get(claim.run_id)
-            result_id = await self._results.keep(run.resource_kind.value, run.input_sha256, result)
+            answers = run.input_sha256 if reproducible else None
+            result_id = await self._results.keep(run.resource_kind.value, answers, result)
         await self._end(claim.run_id, state, result_id=result_id, error=error)
         return await self.get(claim.run_id)
 
@@ -230,8 +271,8 @@ class PostgresRuns:
     async def _change(self, run_id: str, values: Mapping[str, Any]) -> None:
         await self._transaction.execute(update(runs).where(runs.c.id == run_id).values(**values))
 
-    async def _fenced_change(self, claim: Claim, values: Mapping[str, Any]) -> bool:
-        """Change the run and lock it, if the claim still holds; whether a cancel was requested."""
+    async def _fenced_change(self, claim: Claim, values: Mapping[str, Any]) -> Wishes:
+        """Change the run and lock it, if the claim still holds; what was asked of the run."""
         statement = (
             update(runs)
             .where(
@@ -240,12 +281,12 @@ class PostgresRuns:
                 runs.c.attempt == claim.attempt,
             )
             .values(alive_at=func.clock_timestamp(), **values)
-            .returning(runs.c.cancel_requested)
+            .returning(runs.c.cancel_requested, runs.c.stop_requested)
         )
         row = (await self._transaction.execute(statement)).one_or_none()
         if row is None:
             raise Fenced(f"attempt {claim.attempt} of run {claim.run_id} is outdated")
-        return bool(row.cancel_requested)
+        return Wishes(row.cancel_requested, row.stop_requested)
 
     async def _tell_state(self, run_id: str, state: RunState, error: JsonObject | None = None) -> None:
         await self._tell(run_id, _STATE, {"state": state.value} | ({"error": error} if error else {}))
@@ -264,7 +305,8 @@ def _columns() -> Select[Any]:
     return select(
         table.id, table.serial, table.resource_id, resources.c.kind, resources.c.name, table.state,
         table.attempt, table.input_sha256, table.created_at, table.started_at, table.finished_at,
-        table.alive_at, table.progress, table.cancel_requested, table.error, table.result_id,
+        table.alive_at, table.progress, table.cancel_requested, table.stop_requested, table.error,
+        table.result_id,
     ).select_from(joined)  # fmt: skip
 
 
@@ -275,5 +317,6 @@ def _run(row: Any) -> Run:  # noqa: ANN401 - a row
         created_at=row.created_at, started_at=row.started_at, finished_at=row.finished_at,
         heartbeat_at=row.alive_at if row.started_at else None,
         progress=None if row.progress is None else Progress(**row.progress),
-        cancel_requested=row.cancel_requested, error=row.error, result_id=row.result_id,
+        cancel_requested=row.cancel_requested, stop_requested=row.stop_requested, error=row.error,
+        result_id=row.result_id,
     )  # fmt: skip

@@ -152,7 +152,8 @@ results = Table(
     _tenant(),
     Column("id", String(64), nullable=False),
     Column("kind", String(64), nullable=False),
-    Column("input_sha256", String(64), nullable=False),
+    # Null: a result that answers its own run alone.
+    Column("input_sha256", String(64), nullable=True),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
     PrimaryKeyConstraint("tenant_id", "id"),
@@ -172,6 +173,7 @@ runs = Table(
     Column("estimate", JSONB, nullable=False),
     Column("progress", JSONB, nullable=True),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
+    Column("stop_requested", Boolean, nullable=False, server_default=text("false")),
     Column("error", JSONB, nullable=True),
     Column("result_id", String(64), nullable=True),
     Column("worker", Text, nullable=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from app.domain.counting.counter import MEMORY_CEILING, Cost, Counter
 from app.domain.dictionaries import Dictionary
 from app.domain.dictionary_order import BoundAnswer, bound_hypotheses
 from app.domain.rules import Rule
+from app.domain.search.budget import Halted, never
 from app.domain.sensitivity import Sensitivity
 from app.services.assessment_documents import bound_document, result_of
 from app.services.fingerprints import canonical_json
@@ -162,6 +163,7 @@ class AssessmentWork:
     """The work of a run that scores one rule: a single block, since nothing of a score is worth keeping."""
 
     n_blocks = 1
+    time_limit = None
 
     def __init__(self, score: RuleScore) -> None:
         self._score = score
@@ -171,13 +173,18 @@ class AssessmentWork:
         """Distinct records, per dictionary."""
         return self._score.units
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    @property
+    def seconds(self) -> float:
+        """Estimated time."""
+        return self._score.estimate().seconds
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The result as canonical JSON."""
         result = canonical_json(self._score.result())
         tick(self.units)
         return result
 
-    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result."""
         result: dict[str, Any] = json.loads(blocks[0])
         return Conclusion(result)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from app.domain.search.budget import Halted, never
 from app.domain.search.plans import FrontierPlan, plan_frontier
 from app.domain.search.problem import FrontierProblem
 from app.domain.utility import Utility
@@ -34,6 +35,8 @@ def frontier_problem_of(document: JsonObject) -> FrontierProblem:
 class FrontierWork:
     """The work of a run that searches for a frontier."""
 
+    time_limit = None
+
     def __init__(self, search: FrontierPlan, utility: Utility) -> None:
         self._search = search
         self._utility = utility
@@ -48,11 +51,16 @@ class FrontierWork:
         """Rules, or distinct records."""
         return self._search.units
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    @property
+    def seconds(self) -> float:
+        """Estimated time."""
+        return self._search.seconds
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """Search one block."""
         return self._search.run_block(index, tick)
 
-    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The frontier; its points say their loss of information too, where that is what utility means."""
         document = self._search.combine(blocks).to_document()
         for point in document["points"]:

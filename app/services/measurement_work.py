@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -15,6 +15,7 @@ from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Need
 from app.domain.rules import Rule
+from app.domain.search.budget import Halted, never
 from app.services.fingerprints import canonical_json
 from app.services.measurement_documents import document_of_result, parameters_of, references_in
 from app.services.ports import Store
@@ -139,6 +140,7 @@ class MeasurementWork:
     """The work of a run that computes one measure: a single block."""
 
     n_blocks = 1
+    time_limit = None
 
     def __init__(self, measurement: Measurement) -> None:
         self._measurement = measurement
@@ -148,11 +150,16 @@ class MeasurementWork:
         """What the measure counts its progress in."""
         return self._measurement.cost.units
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    @property
+    def seconds(self) -> float:
+        """Estimated time."""
+        return self._measurement.cost.seconds
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The result as canonical JSON."""
         return canonical_json(self._measurement.result(tick))
 
-    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result."""
         result: JsonObject = json.loads(blocks[0])
         return Conclusion(result)

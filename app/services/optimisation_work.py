@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from app.domain.errors import InvalidInput
+from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
+from app.domain.search.solvers import SOLVERS, Solver
 from app.services.assessment_documents import result_of
 from app.services.ports import Store
 from app.services.references import document_of
@@ -50,9 +52,14 @@ def _problem(document: JsonObject, options: ScoringOptions, is_loss: bool) -> Pr
     )
 
 
+def solver_of(document: JsonObject) -> tuple[Solver, Budget]:
+    """The solver that an optimisation's document names, and what it may use."""
+    return SOLVERS[document["solver"]](), Budget(document["max_nodes"])
+
+
 def plan_search(context: SearchContext, document: JsonObject) -> SearchPlan:
     """The search that an optimisation's document asks for."""
-    return plan(context, problem_of(document), document["solver"], document["max_nodes"])
+    return plan(context, problem_of(document), *solver_of(document))
 
 
 def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
@@ -89,6 +96,8 @@ def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
 class OptimisationWork:
     """The work of a run that searches for the best rule."""
 
+    time_limit = None
+
     def __init__(self, search: SearchPlan, scoring: Scoring, optimisation: Stored, dataset: Stored) -> None:
         self._search = search
         self._scoring = scoring
@@ -105,11 +114,16 @@ class OptimisationWork:
         """Rules, or distinct records."""
         return self._search.units
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
-        """Search one block."""
-        return self._search.run_block(index, tick)
+    @property
+    def seconds(self) -> float:
+        """Estimated time."""
+        return self._search.seconds
 
-    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Search one block."""
+        return self._search.run_block(index, tick, halted)
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result, and the rule that was found."""
         result = result_of_search(self._search.combine(blocks), self._scoring)
         return Conclusion(result, found_rule(result, self._optimisation, self._dataset))

@@ -27,6 +27,7 @@ from app.services.resources import (
     Stored,
     Tenant,
     TenantId,
+    Wishes,
 )
 
 RUN_QUEUE: Final = "runs"
@@ -109,10 +110,17 @@ class Runs(Protocol):
         """Queued: cancelled at once. Running: flag it; its worker ends it. Final: Conflict."""
         ...
 
+    async def request_stop(self, run_id: str) -> tuple[Run, bool]:
+        """Flag a run that is not final; whether that was news. Succeeded: nothing. Otherwise final: Conflict.
+
+        A queued run stays queued: its worker then ends it with what can be said without searching.
+        """
+        ...
+
     async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]: ...
 
-    async def heartbeat(self, claim: Claim, progress: Progress | None) -> bool:
-        """Record life and progress; answers whether a cancel was requested."""
+    async def heartbeat(self, claim: Claim, progress: Progress | None) -> Wishes:
+        """Record life and progress; answers what was asked of the run meanwhile."""
         ...
 
     async def release(self, claim: Claim, *, spend_attempt: bool) -> None:
@@ -128,9 +136,18 @@ class Runs(Protocol):
     async def blocks(self, run_id: str) -> dict[int, bytes]: ...
 
     async def finish(
-        self, claim: Claim, state: RunState, *, result: JsonObject | None, error: JsonObject | None
+        self,
+        claim: Claim,
+        state: RunState,
+        *,
+        result: JsonObject | None,
+        error: JsonObject | None,
+        reproducible: bool = True,
     ) -> Run:
-        """End the run, store its result (deduplicated by input hash) and drop its blocks."""
+        """End the run, store its result and drop its blocks.
+
+        A reproducible result answers every run of the same input; another one answers this run alone.
+        """
         ...
 
     async def result(self, run_id: str) -> JsonObject: ...

@@ -108,12 +108,21 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: ``done`` of ``total`` units in a named stage, and units per second."""
+    """How far a run is: ``done`` of ``total`` units in a named stage, units per second and seconds left."""
 
     stage: str
     done: int
     total: int
     rate: float | None = None
+    remaining_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What users ask of a run at work: to end without a result, or with the best that it has found."""
+
+    cancel: bool = False
+    stop: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,7 @@ class Run:
     heartbeat_at: datetime | None = None
     progress: Progress | None = None
     cancel_requested: bool = False
+    stop_requested: bool = False
     error: JsonObject | None = None
     result_id: str | None = None
 

@@ -3,18 +3,23 @@
 Finished blocks are kept in the store, so a second attempt computes only the others. A block's bytes depend
 on nothing but the work and its number, and the result on nothing but the blocks: it is the same however
 often the run was interrupted.
+
+A run that is halted, by its user or at the time limit of its work, concludes from the blocks that there are
+and from what its last one had found. That one may be incomplete and is not kept.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import struct
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from app.domain.errors import Conflict, Unavailable
+from app.domain.search.budget import Halted
 from app.services.ports import Store, UnitOfWork
 from app.services.resources import (
     Claim,
@@ -34,6 +39,9 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 HEADER: Final = struct.Struct(">QQQ")
 """Before each stored block: its units, and the blocks and units of the whole work that it is a part of."""
 
+ESTIMATE_SHARE: Final = 0.05
+"""The estimated pace counts for the remaining time as if this share of the units had been done at it."""
+
 T = TypeVar("T")
 
 Report = Callable[[Progress], None]
@@ -41,10 +49,14 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What a run found: its result, without ids and times, and the rule to store with it, if any."""
+    """What a run found: its result, without ids and times, and the rule to store with it, if any.
+
+    ``reproducible`` unless the result depends on when the run was halted.
+    """
 
     result: JsonObject
     rule: NewResource | None = None
+    reproducible: bool = True
 
 
 class Work(Protocol):
@@ -60,12 +72,25 @@ class Work(Protocol):
         """How many rules or distinct records all blocks have together."""
         ...
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
-        """Compute one block; ``tick`` takes the number of its units that are done."""
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all blocks."""
         ...
 
-    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
-        """Combine all blocks, in their order."""
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds of computing in one attempt after which the work is halted; None: it never is."""
+        ...
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted) -> bytes:
+        """Compute one block; ``tick`` takes the number of its units that are done.
+
+        Soon after ``halted`` answers True it returns what it has, if the kind of work can be halted.
+        """
+        ...
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """Combine the blocks by number; some are missing if the work was halted."""
         ...
 
 
@@ -80,30 +105,41 @@ class RunExecution:
         self._store = store
         self._prepare = prepare
 
-    async def execute(self, claim: Claim, report: Report) -> None:
+    async def execute(self, claim: Claim, report: Report, stopped: Halted) -> None:
         """Do the run's work, from where an earlier attempt left it, and store its result.
 
-        Raises Fenced if the claim is outdated, and whatever the work raises; the store's absence is
-        waited for.
+        ``stopped`` tells that a user asks for the best so far. Raises Fenced if the claim is outdated, and
+        whatever the work raises; the store's absence is waited for.
         """
         run, resource, saved = await self._with_store(claim, lambda work: _read(work, claim.run_id))
         tracker = _Tracker(report, run.progress)
         tracker.stage("loading")
+        was_stopped = run.stop_requested
         work = await self._persist_in(lambda: self._prepare[resource.kind](claim.tenant, resource))
         blocks = {index: payload for index, payload in saved.items() if _belongs(payload, work)}
-        tracker.begin(work.units, sum(HEADER.unpack_from(payload)[0] for payload in blocks.values()))
+        finished = sum(HEADER.unpack_from(payload)[0] for payload in blocks.values())
+        tracker.begin(work.units, finished, work.seconds, work.time_limit)
+
+        def halted() -> bool:
+            return was_stopped or stopped() or tracker.is_over_time
+
         for index in range(work.n_blocks):
+            if halted():
+                break
             if index not in blocks:
-                blocks[index] = await self._do_block(claim, work, index, tracker)
-        last = tracker.complete()
-        conclusion = work.conclude([blocks[index][HEADER.size :] for index in range(work.n_blocks)])
+                blocks[index] = await self._do_block(claim, work, index, tracker, halted)
+        last = tracker.complete() if len(blocks) == work.n_blocks else tracker.stage("finishing")
+        conclusion = work.conclude({index: blocks[index][HEADER.size :] for index in sorted(blocks)})
         await self._finish(claim, run, resource, conclusion, last)
 
-    async def _do_block(self, claim: Claim, work: Work, index: int, tracker: _Tracker) -> bytes:
+    async def _do_block(
+        self, claim: Claim, work: Work, index: int, tracker: _Tracker, halted: Halted
+    ) -> bytes:
         # Nothing else waits in this process, so the block may as well hold the event loop.
-        block = work.run_block(index, tracker.tick)
+        block = work.run_block(index, tracker.tick, halted)
         payload = HEADER.pack(tracker.end_block(), work.n_blocks, work.units) + block
-        await self._with_store(claim, lambda unit: unit.runs.save_block(claim, index, payload))
+        if not halted():  # else it may not be finished
+            await self._with_store(claim, lambda unit: unit.runs.save_block(claim, index, payload))
         return payload
 
     async def _finish(
@@ -114,7 +150,13 @@ class RunExecution:
             await work.runs.heartbeat(claim, last)
             if conclusion.rule is not None:
                 await work.resources.add(conclusion.rule)
-            await work.runs.finish(claim, RunState.SUCCEEDED, result=conclusion.result, error=None)
+            await work.runs.finish(
+                claim,
+                RunState.SUCCEEDED,
+                result=conclusion.result,
+                error=None,
+                reproducible=conclusion.reproducible,
+            )
 
         async def keep(work: UnitOfWork) -> None:
             await work.results.save(resource.kind.value, run.input_sha256, conclusion.result)
@@ -122,6 +164,8 @@ class RunExecution:
         try:
             await self._with_store(claim, finish)
         except Conflict as error:
+            if not conclusion.reproducible:
+                raise
             # The answer is not thrown away with the name: the same question finds it by its input.
             await self._with_store(claim, keep)
             raise Conflict(
@@ -175,17 +219,28 @@ class _Tracker:
         self._block_units = 0
         self._begun_at = time.monotonic()
         self._begun_units = 0
+        self._estimate = 0.0
+        self._limit = math.inf
+
+    @property
+    def is_over_time(self) -> bool:
+        """Whether computing has lasted longer than its limit."""
+        return time.monotonic() - self._begun_at >= self._limit
 
     def stage(self, name: str) -> Progress:
         """Enter a stage; the progress so far."""
         self._stage = name
-        return self._tell(None)
+        return self._tell(None, None)
 
-    def begin(self, total: int, finished: int) -> None:
-        """Start computing, with the units that earlier attempts have finished."""
+    def begin(self, total: int, finished: int, estimate: float, limit: float | None) -> None:
+        """Start computing, with the units that earlier attempts have finished.
+
+        ``estimate`` are the seconds expected for all units, ``limit`` those after which it is halted.
+        """
         self._total = total
         self._finished_units = self._begun_units = finished
         self._begun_at = time.monotonic()
+        self._estimate, self._limit = estimate, math.inf if limit is None else limit
         self._stage = "computing"
         self._advance()
 
@@ -211,9 +266,17 @@ class _Tracker:
         self._done = max(self._done, min(units, self._total))
         seconds = time.monotonic() - self._begun_at
         fresh = units - self._begun_units
-        self._tell(fresh / seconds if fresh > 0 and seconds > 0 else None)
+        rate = fresh / seconds if fresh > 0 and seconds > 0 else None
+        self._tell(rate, self._remaining(units, fresh, seconds))
 
-    def _tell(self, rate: float | None) -> Progress:
-        progress = Progress(self._stage, self._done, self._total, rate)
+    def _remaining(self, units: int, fresh: int, seconds: float) -> float:
+        """Seconds until the end: the pace so far, and while that is young the estimated one beside it."""
+        expected = self._estimate / max(self._total, 1)
+        weight = ESTIMATE_SHARE * self._total
+        pace = (seconds + weight * expected) / (fresh + weight) if fresh + weight else expected
+        return max(0.0, min(pace * max(self._total - units, 0), self._limit - seconds))
+
+    def _tell(self, rate: float | None, remaining: float | None) -> Progress:
+        progress = Progress(self._stage, self._done, self._total, rate, remaining)
         self._report(progress)
         return progress

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.errors import Conflict, NotFound
+from app.domain.errors import Conflict, NotFound, NotSupported
 from app.services.access import require
 from app.services.ports import RunSignals, Store
 from app.services.resources import Actor, JsonObject, Kind, Run, RunEvent, RunState, Scope
@@ -33,7 +33,7 @@ class RiskMap:
 
 
 class RunService:
-    """Follow, cancel and read runs; they are created with the resource whose work they do."""
+    """Follow, stop, cancel and read runs; they are created with the resource whose work they do."""
 
     def __init__(self, store: Store, signals: RunSignals) -> None:
         self._store = store
@@ -107,6 +107,26 @@ class RunService:
         async with self._store.work(actor.tenant) as work:
             run = await work.runs.request_cancel(run_id)
             await work.audit.record(actor.key_id, "run.cancel", run_id, {"resource": run.resource_id})
+            await work.commit()
+        return run
+
+    async def stop(self, actor: Actor, run_id: str) -> Run:
+        """Ask for the best so far: the run soon succeeds with it, and with a bound of what it may miss.
+
+        A run that has succeeded stays as it is. NotSupported if its work has no best so far, Conflict if it
+        ended without a result.
+        """
+        require(actor, Scope.ASSESS)
+        async with self._store.work(actor.tenant) as work:
+            kind = (await work.runs.get(run_id)).resource_kind
+            if kind is not Kind.OPTIMISATION:
+                raise NotSupported(
+                    f"The run is at work on a resource of the kind {kind.value}, which has no best so far.",
+                    "Cancel the run, or wait for its end; runs of optimisations can be stopped.",
+                )
+            run, is_news = await work.runs.request_stop(run_id)
+            if is_news:
+                await work.audit.record(actor.key_id, "run.stop", run_id, {"resource": run.resource_id})
             await work.commit()
         return run
 

@@ -2,7 +2,8 @@
 
 A child talks to its worker over one channel. It sends ``Progress`` as often as the work reports it and
 at most one ``Failure``; leaving with status 0 and no failure means that the run has been finished in
-the store. Anything else (killed, crashed) is the worker's to judge.
+the store. Anything else (killed, crashed) is the worker's to judge. The worker sends a message only to
+have the run stopped: the child then finishes it with the best that it has found.
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ from app.workers.failures import internal_error, memory_limit, problem_of
 
 Report = Callable[[Progress], None]
 
-Entry = Callable[[Claim, Report], None]
-"""Executes a claim to its end in the store. Importable by name: the child is a fresh interpreter."""
+Stopped = Callable[[], bool]
+
+Entry = Callable[[Claim, Report, Stopped], None]
+"""Executes a claim to its end in the store. Importable by name: the child is a fresh interpreter.
+
+Soon after ``Stopped`` answers True it ends with the best so far.
+"""
 
 REPORT_SECONDS: Final = 0.1
 PR_SET_PDEATHSIG: Final = 1
@@ -58,9 +64,9 @@ class Failure:
 def child_main(entry: Entry, claim: Claim, limits: Limits, channel: Connection) -> None:
     """Execute the claim within its limits; the target of the child process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's interrupt is the worker's to interpret
-    _die_with_the_worker(channel)
+    stopped = _listen_to_the_worker(channel)
     _cap_memory(limits.memory_bytes)
-    failure = _execute(entry, claim, limits, _reporter(channel))
+    failure = _execute(entry, claim, limits, _reporter(channel), stopped)
     if failure is not None:
         channel.send(failure)
     # Threads of libraries must not keep a process whose work is done.
@@ -71,9 +77,9 @@ def leave_at_once() -> None:
     """Do nothing: a child that shows that children can be started."""
 
 
-def _execute(entry: Entry, claim: Claim, limits: Limits, report: Report) -> Failure | None:
+def _execute(entry: Entry, claim: Claim, limits: Limits, report: Report, stopped: Stopped) -> Failure | None:
     try:
-        entry(claim, report)
+        entry(claim, report, stopped)
     except Fenced:
         return None
     except PrivacyRiskError as error:
@@ -122,22 +128,27 @@ def _reporter(channel: Connection) -> Report:
     return report
 
 
-def _die_with_the_worker(channel: Connection) -> None:
-    """End this process when the worker's end of the channel closes, which its death alone does.
+def _listen_to_the_worker(channel: Connection) -> Stopped:
+    """Whether the worker has sent its message; end this process when its end of the channel closes.
 
-    The kernel's own signal comes first where there is one: the direct parent is the fork server,
-    which dies with the worker. A thread could be kept waiting by a long call that holds the
-    interpreter's lock.
+    Its death alone does that. The kernel's own signal comes first where there is one: the direct
+    parent is the fork server, which dies with the worker. A thread could be kept waiting by a long
+    call that holds the interpreter's lock.
     """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
-    def watch() -> None:
+    stopped = threading.Event()
+
+    def listen() -> None:
         try:
-            channel.recv_bytes()
+            while True:
+                channel.recv_bytes()
+                stopped.set()
         except (EOFError, OSError):
             os._exit(1)
 
-    threading.Thread(target=watch, daemon=True, name="worker-watch").start()
+    threading.Thread(target=listen, daemon=True, name="worker-watch").start()
+    return stopped.is_set
 
 
 def _cap_memory(limit: int) -> None:

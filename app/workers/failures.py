@@ -45,7 +45,7 @@ def time_limit(seconds: float) -> JsonObject:
     return _document(
         "time-limit",
         f"The work took longer than the limit of {seconds:g} s for one attempt.",
-        "Use fewer attributes or a budget of nodes, or have the operator raise the limit.",
+        "Use fewer attributes, give the search a budget, or have the operator raise the limit.",
     )
 
 

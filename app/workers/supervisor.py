@@ -1,7 +1,7 @@
 """One attempt of a run, seen from the worker: start the child, tell its progress, end it when it must.
 
-The worker alone talks to the store about the attempt's life (heartbeat, progress, cancel); the child
-writes blocks and the result. Both carry the claim, so neither outlives a newer attempt.
+The worker alone talks to the store about the attempt's life (heartbeat, progress, what users ask of the
+run); the child writes blocks and the result. Both carry the claim, so neither outlives a newer attempt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from app.workers.child import Entry, Failure, Limits, child_main, leave_at_once
 from app.workers.failures import time_limit
 
 BEAT_SECONDS: Final = 0.4
-"""Between two heartbeats, each of which also asks for a cancel: well below the second promised."""
+"""Between two heartbeats, each of which brings what users ask of the run: well below the second promised."""
+
+STOP_MESSAGE: Final = b"stop"
 
 MAX_TELL_SECONDS: Final = 10.0
 TELL_SHARE: Final = 0.02
@@ -114,6 +116,11 @@ class Child:
         """Whether the dead process left by itself with status 0."""
         return self._process.exitcode == 0
 
+    def tell_to_stop(self) -> None:
+        """Have it finish the run with the best so far; nothing if it is dying."""
+        with contextlib.suppress(OSError):
+            self._channel.send_bytes(STOP_MESSAGE)
+
     async def kill(self) -> None:
         """End the process if it lives; returns when it is dead."""
         if not self.dead.is_set():
@@ -194,17 +201,18 @@ class Supervisor:
         return ending
 
     async def _beat(self, claim: Claim, child: Child) -> Ending:
-        """Tell life and progress until a cancel is asked for or the claim is outdated."""
+        """Tell life and progress until a cancel is asked for or the claim is outdated; pass on a stop."""
         loop = asyncio.get_running_loop()
         started = told_at = loop.time()
         told: Progress | None = None
+        stopping = False
         while True:
             now = loop.time()
             pause = min(TELL_SHARE * (now - started), MAX_TELL_SECONDS)
             news = child.progress if child.progress != told and now - told_at >= pause else None
             try:
                 async with self._store.work(claim.tenant) as work:
-                    cancel = await work.runs.heartbeat(claim, news)
+                    wishes = await work.runs.heartbeat(claim, news)
                     await work.commit()
             except Fenced:
                 return Ending.FENCED
@@ -214,6 +222,9 @@ class Supervisor:
             else:
                 if news is not None:
                     told, told_at = news, now
-                if cancel:
+                if wishes.cancel:
                     return Ending.CANCELLED
+                if wishes.stop and not stopping:
+                    stopping = True
+                    child.tell_to_stop()
             await asyncio.sleep(BEAT_SECONDS)

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from app.api.app import create_app
 from app.api.services import Services
+from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation
@@ -88,7 +89,7 @@ class Api:
         request = CreateApiKey(f"key-{secrets.token_hex(4)}", frozenset(scopes))
         return (await self.services.tenants.create_key(actor, request)).token
 
-    async def work_off(self, run_id: str) -> None:
+    async def work_off(self, run_id: str, stopped: Halted = never) -> None:
         """Do the work of a queued run, as a worker would."""
         claim = await self.registry.claim(run_id, "test", 60.0)
         if claim is not None:
@@ -98,7 +99,7 @@ class Api:
                 Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
                 Kind.FRONTIER: FrontierPreparation(self.store, self.loader),
             }
-            await RunExecution(self.store, prepare).execute(claim, lambda progress: None)
+            await RunExecution(self.store, prepare).execute(claim, lambda progress: None, stopped)
 
     def log_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.getvalue().splitlines()]

@@ -17,54 +17,62 @@ from app.workers.supervisor import ChildProcesses
 from tests.unit.workers.run_store import TENANT
 
 
-def finish(claim: Claim, report) -> None:
+def finish(claim: Claim, report, stopped) -> None:
     for done in range(1, 6):
         report(Progress(f"stage-{done}", done, 5))
 
 
-def work_until_killed(claim: Claim, report) -> None:
+def work_until_killed(claim: Claim, report, stopped) -> None:
     report(Progress("computing", 1, 2))
     while True:
         time.sleep(0.01)
 
 
-def hold_the_interpreter(claim: Claim, report) -> None:
+def work_until_stopped(claim: Claim, report, stopped) -> None:
+    """Look at times whether the best so far is asked for, and then tell a last progress."""
+    report(Progress("computing", 1, 2))
+    while not stopped():
+        sum(range(100_000))
+    report(Progress("finishing", 2, 2))
+
+
+def hold_the_interpreter(claim: Claim, report, stopped) -> None:
     """Compute without ever letting another thread run for long."""
     report(Progress("computing", 1, 2))
     while True:
         sum(range(10_000_000))
 
 
-def use_too_much_memory(claim: Claim, report) -> None:
+def use_too_much_memory(claim: Claim, report, stopped) -> None:
     hoard = [np.ones(16 * 1024**2 // 8) for _ in range(1024)]
     raise AssertionError(len(hoard))
 
 
-def fail_while_tidying_up(claim: Claim, report) -> None:
+def fail_while_tidying_up(claim: Claim, report, stopped) -> None:
     try:
-        use_too_much_memory(claim, report)
+        use_too_much_memory(claim, report, stopped)
     finally:
         raise ValueError("cannot tidy up")
 
 
-def start_too_many_threads(claim: Claim, report) -> None:
+def start_too_many_threads(claim: Claim, report, stopped) -> None:
     for _ in range(10_000):
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
 
-def refuse(claim: Claim, report) -> None:
+def refuse(claim: Claim, report, stopped) -> None:
     raise NotSupported("levels need trees", "use another hierarchy")
 
 
-def break_down(claim: Claim, report) -> None:
+def break_down(claim: Claim, report, stopped) -> None:
     raise ValueError("cell 'Alice' is not a number")
 
 
-def die(claim: Claim, report) -> None:
+def die(claim: Claim, report, stopped) -> None:
     os._exit(3)
 
 
-def die_twice_then_finish(claim: Claim, report) -> None:
+def die_twice_then_finish(claim: Claim, report, stopped) -> None:
     if claim.attempt < 3:
         os._exit(3)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.domain.search.budget import never
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
@@ -30,18 +31,26 @@ class HashChains:
     def units(self) -> int:
         return self.n_blocks * self.units_per_block
 
-    def run_block(self, index: int, tick) -> bytes:
+    seconds = 0.0
+    time_limit = None
+
+    def run_block(self, index: int, tick, halted=never) -> bytes:
         digest = f"block {index}".encode()
         for unit in range(self.units_per_block):
+            if halted():
+                return b""
             for _ in range(LINKS_PER_UNIT):
                 digest = hashlib.sha256(digest).digest()
             tick(unit + 1)
         return digest
 
-    def conclude(self, blocks: Sequence[bytes]) -> Conclusion:
-        result = {"digests": [block.hex() for block in blocks]}
-        rule = NewResource(Kind.RULE, self.name, sha256_of(result), {}, result)
-        return Conclusion(result, rule)
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The blocks that are finished, and the rule named after them if these are all."""
+        finished = {index: block for index, block in blocks.items() if block}
+        result = {"digests": [finished[index].hex() for index in sorted(finished)]}
+        if len(finished) < self.n_blocks:
+            return Conclusion(result, reproducible=False)
+        return Conclusion(result, NewResource(Kind.RULE, self.name, sha256_of(result), {}, result))
 
 
 def chains(name: str, n_blocks: int, units_per_block: int) -> NewResource:
@@ -62,13 +71,13 @@ class ChainEntry:
     runtime_url: str
     master_key: str
 
-    def __call__(self, claim: Claim, report) -> None:
-        asyncio.run(self._execute(claim, report))
+    def __call__(self, claim: Claim, report, stopped) -> None:
+        asyncio.run(self._execute(claim, report, stopped))
 
-    async def _execute(self, claim: Claim, report) -> None:
+    async def _execute(self, claim: Claim, report, stopped) -> None:
         engine = create_engine(self.runtime_url, pool_size=1)
         store = PostgresStore(engine, MasterKey.from_text(self.master_key), lambda: datetime.now(UTC))
         try:
-            await RunExecution(store, {Kind.OPTIMISATION: _prepare}).execute(claim, report)
+            await RunExecution(store, {Kind.OPTIMISATION: _prepare}).execute(claim, report, stopped)
         finally:
             await engine.dispose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 from functools import cache
@@ -25,7 +26,8 @@ TOTAL = BLOCKS * UNITS
 def undisturbed(blocks: int = BLOCKS, units: int = UNITS) -> bytes:
     """The result computed without any run."""
     work = HashChains("", blocks, units)
-    return canonical(work.conclude([work.run_block(index, lambda _: None) for index in range(blocks)]).result)
+    finished = {index: work.run_block(index, lambda _: None) for index in range(blocks)}
+    return canonical(work.conclude(finished).result)
 
 
 async def test_killing_the_child_then_the_worker_changes_no_byte_of_the_result(bench, start_worker):
@@ -106,6 +108,29 @@ async def test_a_cancel_takes_at_most_a_second_and_leaves_no_child(bench, start_
     assert not is_alive(child)
     async with bench.store.work(bench.tenant) as work:
         assert await work.runs.blocks(run_id) == {}
+
+
+async def test_a_stop_ends_with_the_finished_blocks_though_its_worker_is_killed(bench, start_worker):
+    worker = start_worker()
+    run_id = await bench.start_run("stopped", 4, UNITS // 2)
+    await bench.until_done(run_id, UNITS)
+    worker.process.kill()
+    await bench.service.stop(bench.actor, run_id)
+    async with bench.store.work(bench.tenant) as work:
+        saved = await work.runs.blocks(run_id)
+
+    start_worker()
+    found = json.loads(await bench.result_bytes(run_id))
+    assert found["digests"] == json.loads(undisturbed(4, UNITS // 2))["digests"][: len(saved)]
+    assert 0 < len(saved) < 4
+    assert (await bench.run(run_id)).attempt == 2
+
+    # The same question is asked again: what was stopped does not answer it, and need not be computed here.
+    async with bench.store.work(bench.tenant) as work:
+        (resource,) = (
+            await work.resources.list(Kind.OPTIMISATION, name="stopped", limit=1, cursor=None)
+        ).items
+        assert (await work.runs.create(resource, resource.sha256, {})).state is RunState.QUEUED
 
 
 async def test_a_worker_asked_to_stop_returns_its_run_unblamed(bench, start_worker):

@@ -173,6 +173,21 @@ def test_a_killed_child_is_noticed_at_once(sig):
     assert asyncio.run(main()).ending is Ending.LOST
 
 
+def test_a_stop_reaches_the_child_within_a_second_and_lets_it_finish():
+    async def main() -> tuple[float, Bench]:
+        bench = Bench(entries.work_until_stopped)
+        task = asyncio.create_task(attempt(bench))
+        await bench.until(lambda: bench.run.progress is not None)
+        asked = time.monotonic()
+        await bench.store.request_stop("run-1")
+        assert (await task).ending is Ending.FINISHED
+        return time.monotonic() - asked, bench
+
+    seconds, bench = asyncio.run(main())
+    assert seconds <= 1.0
+    assert bench.run.attempt == 1
+
+
 @pytest.mark.parametrize("entry", [entries.work_until_killed, entries.hold_the_interpreter])
 def test_a_cancel_takes_at_most_a_second(entry):
     async def main() -> float:

@@ -97,6 +97,7 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
         for refused in (
             work.runs.get(claim.run_id),
             work.runs.request_cancel(claim.run_id),
+            work.runs.request_stop(claim.run_id),
             work.runs.result(populated.finished_run),
             work.api_keys.revoke(populated.api_key),
             anext(work.pieces.read(populated.resources[Kind.UPLOAD])),

@@ -10,7 +10,7 @@ import pytest
 from app.domain.errors import Conflict, NotFound
 from app.persistence.signals import PostgresRunSignals
 from app.services.ports import Fenced
-from app.services.resources import Kind, LostRun, Progress, RunState
+from app.services.resources import Kind, LostRun, Progress, RunState, Wishes
 from tests.integration.population import resource
 
 pytestmark = pytest.mark.anyio
@@ -43,8 +43,10 @@ class Desk:
     async def claim(self, run_id, silent=SILENT, worker="worker"):
         return await self.registry.claim(run_id, worker, silent)
 
-    async def finish(self, claim, state=RunState.SUCCEEDED, result=None, error=None):
-        return await self.do(lambda work: work.runs.finish(claim, state, result=result, error=error))
+    async def finish(self, claim, state=RunState.SUCCEEDED, result=None, error=None, reproducible=True):
+        return await self.do(
+            lambda work: work.runs.finish(claim, state, result=result, error=error, reproducible=reproducible)
+        )
 
     async def events(self, run_id, after=0):
         return await self.do(lambda work: work.runs.events_after(run_id, after, 1000))
@@ -63,7 +65,8 @@ async def test_a_run_goes_from_queued_over_running_to_succeeded(desk, clock):
     claim = await desk.claim(run.id)
     assert claim.attempt == 1
     assert claim.tenant == desk.tenant
-    assert not await desk.do(lambda work: work.runs.heartbeat(claim, Progress("computing", 3, 10, 1.5)))
+    beat = await desk.do(lambda work: work.runs.heartbeat(claim, Progress("computing", 3, 10, 1.5)))
+    assert beat == Wishes()
     running = await desk.do(lambda work: work.runs.get(run.id))
     assert (running.state, running.started_at) == (RunState.RUNNING, clock.now)
     assert running.progress == Progress("computing", 3, 10, 1.5)
@@ -131,12 +134,52 @@ async def test_cancelling_ends_a_queued_run_flags_a_running_one_and_refuses_a_fi
     running = await desk.run("second", "d" * 64)
     claim = await desk.claim(running.id)
     assert (await desk.do(lambda work: work.runs.request_cancel(running.id))).cancel_requested
-    assert await desk.do(lambda work: work.runs.heartbeat(claim, None))
+    assert (await desk.do(lambda work: work.runs.heartbeat(claim, None))).cancel
     await desk.finish(claim, RunState.CANCELLED)
     with pytest.raises(Conflict, match="cancelled"):
         await desk.do(lambda work: work.runs.request_cancel(running.id))
     with pytest.raises(NotFound):
         await desk.do(lambda work: work.runs.result(running.id))
+
+
+async def test_a_stop_is_told_to_the_worker_of_every_attempt_until_the_run_is_final(desk):
+    run = await desk.run()
+    assert await desk.do(lambda work: work.runs.request_stop(run.id)) == (
+        await desk.do(lambda work: work.runs.get(run.id)),
+        True,
+    )
+    claim = await desk.claim(run.id)
+    assert await desk.do(lambda work: work.runs.heartbeat(claim, None)) == Wishes(stop=True)
+    claim = await desk.claim(run.id, silent=0)
+    stopped, is_news = await desk.do(lambda work: work.runs.request_stop(run.id))
+    assert (stopped.state, stopped.attempt, stopped.stop_requested, is_news) == (
+        RunState.RUNNING,
+        2,
+        True,
+        False,
+    )
+    await desk.finish(claim, result={"risk": 0.5})
+    assert not (await desk.do(lambda work: work.runs.request_stop(run.id)))[1]
+    cancelled = await desk.run("second", "d" * 64)
+    await desk.do(lambda work: work.runs.request_cancel(cancelled.id))
+    with pytest.raises(Conflict, match="nothing to end with"):
+        await desk.do(lambda work: work.runs.request_stop(cancelled.id))
+
+
+async def test_a_result_that_is_not_reproducible_answers_its_own_run_and_is_erased_with_it(
+    desk, database_urls
+):
+    run = await desk.run("first")
+    await desk.finish(await desk.claim(run.id), result={"risk": 0.5}, reproducible=False)
+    assert await desk.do(lambda work: work.runs.result(run.id)) == {"risk": 0.5}
+    assert await desk.do(lambda work: work.results.find("optimisation", HASH)) is None
+    assert (await desk.run("second")).state is RunState.QUEUED
+    with psycopg.connect(database_urls.admin) as connection:
+        alone = "SELECT count(*) FROM results WHERE input_sha256 IS NULL"
+        assert connection.execute(alone).fetchone() == (1,)
+        connection.commit()
+        await desk.do(lambda work: work.resources.delete(Kind.OPTIMISATION, "first"))
+        assert connection.execute(alone).fetchone() == (0,)
 
 
 async def test_events_are_numbered_without_gaps_however_many_write_at_once(desk):

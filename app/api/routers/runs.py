@@ -1,4 +1,4 @@
-"""Runs over HTTP: look, wait, follow, cancel, read."""
+"""Runs over HTTP: look, wait, follow, stop, cancel, read."""
 
 from __future__ import annotations
 
@@ -121,6 +121,19 @@ async def get_run_map(actor: AnyKey, services: UseCases, run_id: RunId) -> RunMa
     those that no other beats in both.
     """
     return RunMap.model_validate(await services.runs.risk_map(actor, run_id))
+
+
+@router.post("/{ref}/stop", responses=problems("not-found", "conflict", "not-supported"))
+async def stop_run(actor: Assessor, services: UseCases, run_id: RunId) -> Run:
+    """Stop a search.
+
+    The run of an optimisation soon succeeds with the best rule found so far: `status` of its result is
+    `heuristic`, with a lower bound and the gap to it, unless the rule is proven to be the best already. Such
+    a result is not `reproducible` and answers no other run. A run that is still queued will succeed with
+    what can be said without searching; one that has succeeded stays as it is. Refused with 409 if the run
+    ended without a result. Needs the scope `assess`.
+    """
+    return Run.of(await services.runs.stop(actor, run_id))
 
 
 @router.post("/{ref}/cancel", responses=problems("not-found", "conflict"))

@@ -20,6 +20,14 @@ class Progress(Answer):
     done: Annotated[Count, Field(description="Units done.", examples=[120])]
     total: Annotated[Count, Field(description="Units in all.", examples=[240])]
     rate: Annotated[float | None, Field(description="Units per second.", examples=[60.5])]
+    remaining_seconds: Annotated[
+        float | None,
+        Field(
+            description="Seconds of computing that are left by the estimate and the rate so far; null while "
+            "that cannot be told. A search that can leave rules out may end earlier.",
+            examples=[2.0],
+        ),
+    ] = None
 
 
 class RunResource(Answer):
@@ -51,6 +59,9 @@ class Run(Answer):
     heartbeat_at: Annotated[datetime | None, Field(description="Last sign of life of its worker.")]
     progress: Annotated[Progress | None, Field(description="How far it is.")]
     cancel_requested: Annotated[bool, Field(description="Whether its end was asked for.", examples=[False])]
+    stop_requested: Annotated[
+        bool, Field(description="Whether the best so far was asked for.", examples=[False])
+    ] = False
     error: Annotated[
         dict[str, Any] | None, Field(description="Why it failed: code, message, remedy, perhaps errors.")
     ]

@@ -147,7 +147,7 @@ async def test_a_run_gives_the_result_of_the_direct_answer(world: World, actor: 
     prepare = AssessmentPreparation(world.store, world.loader)
     work = await prepare(actor.tenant, started.resource)
     told: list[int] = []
-    blocks = [work.run_block(i, told.append) for i in range(work.n_blocks)]
+    blocks = {i: work.run_block(i, told.append) for i in range(work.n_blocks)}
     concluded = work.conclude(blocks)
     assert told[-1] == work.units
     assert concluded.rule is None
@@ -158,7 +158,7 @@ async def test_a_run_gives_the_result_of_the_direct_answer(world: World, actor: 
 async def test_an_inline_rule_is_there_for_its_run(world: World, actor: Actor) -> None:
     started = await service(world).create_run(actor, asked(SuppressionDefinition(("race",))))
     work = await AssessmentPreparation(world.store, world.loader)(actor.tenant, started.resource)
-    result = work.conclude([work.run_block(0, lambda units: None)]).result
+    result = work.conclude({0: work.run_block(0, lambda units: None)}).result
     direct = await service(world).create(actor, asked(SuppressionDefinition(("race",)), name="direct"))
     assert result == direct.view.result
 

@@ -106,7 +106,7 @@ def test_the_estimate_counts_what_prepares_the_dictionaries():
 def test_a_run_ticks_off_the_units_of_the_estimate():
     work = MeasurementWork(measurement(context_of()))
     told = []
-    conclusion = work.conclude([work.run_block(0, told.append)])
+    conclusion = work.conclude({0: work.run_block(0, told.append)})
     assert conclusion.result == {"kind": "tried", "version": 1, "rows": 4}
     assert (told[-1], work.units, work.n_blocks) == (3, 3, 1)
 

@@ -52,7 +52,7 @@ async def execute(world: World, started):
         blocks.append(work.run_block(index, ticks.append))
         units.append(max(ticks, default=0))
     assert 0 < sum(units) <= work.units
-    concluded = work.conclude(blocks)
+    concluded = work.conclude(dict(enumerate(blocks)))
     async with world.store.work(tenant) as unit:
         if concluded.rule is not None:
             await unit.resources.add(concluded.rule)

@@ -124,7 +124,7 @@ async def test_an_optimum_of_uploads_is_released_without_identifiers(world: Worl
         actor, CreateOptimisation("best", "members", "census", "harm", MinRisk(1.0))
     )
     work = await OptimisationPreparation(world.store, world.loader)(actor.tenant, started.resource)
-    concluded = work.conclude([work.run_block(i, lambda units: None) for i in range(work.n_blocks)])
+    concluded = work.conclude({i: work.run_block(i, lambda units: None) for i in range(work.n_blocks)})
     assert concluded.result["status"] == "optimal"
     async with world.store.work(actor.tenant) as unit:
         await unit.resources.add(concluded.rule)

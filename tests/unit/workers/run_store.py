@@ -9,7 +9,17 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Conflict, NotFound, Unavailable
 from app.services.ports import Fenced
-from app.services.resources import Claim, Kind, NewResource, Run, RunEvent, RunState, Stored, TenantId
+from app.services.resources import (
+    Claim,
+    Kind,
+    NewResource,
+    Run,
+    RunEvent,
+    RunState,
+    Stored,
+    TenantId,
+    Wishes,
+)
 
 TENANT = TenantId("00000000-0000-0000-0000-000000000001")
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -115,6 +125,13 @@ class MemoryRuns:
             change = {"state": RunState.CANCELLED}
         return self._set(run_id, **change)
 
+    async def request_stop(self, run_id: str) -> tuple[Run, bool]:
+        run = self.state.runs[run_id]
+        if run.state.is_final and run.state is not RunState.SUCCEEDED:
+            raise Conflict("it has ended")
+        is_news = not (run.state.is_final or run.stop_requested)
+        return (self._set(run_id, stop_requested=True) if is_news else run), is_news
+
     async def claim(self, run_id: str, worker: str, silent_seconds: float) -> Claim | None:
         run = self.state.runs[run_id]
         if run.state is not RunState.QUEUED:
@@ -122,12 +139,12 @@ class MemoryRuns:
         run = self._set(run_id, state=RunState.RUNNING, attempt=run.attempt + 1)
         return Claim(run_id, TENANT, run.attempt)
 
-    async def heartbeat(self, claim: Claim, progress: object) -> bool:
+    async def heartbeat(self, claim: Claim, progress: object) -> Wishes:
         run = self._fence(claim)
         self.heartbeats.append(progress)
         if progress is not None:
             self._set(claim.run_id, progress=progress)
-        return run.cancel_requested
+        return Wishes(run.cancel_requested, run.stop_requested)
 
     async def release(self, claim: Claim, *, spend_attempt: bool) -> None:
         self._fence(claim)
@@ -139,10 +156,20 @@ class MemoryRuns:
         self._fence(claim)
         self.state.blocks[claim.run_id][block] = payload
 
-    async def finish(self, claim: Claim, state: RunState, *, result: dict | None, error: dict | None) -> Run:
-        self._fence(claim)
+    async def finish(
+        self,
+        claim: Claim,
+        state: RunState,
+        *,
+        result: dict | None,
+        error: dict | None,
+        reproducible: bool = True,
+    ) -> Run:
+        run = self._fence(claim)
         if result is not None:
             self.state.run_results[claim.run_id] = result
+            if reproducible:
+                self.state.results[run.resource_kind.value, run.input_sha256] = result
         return self._set(claim.run_id, state=state, error=error)
 
     def _fence(self, claim: Claim) -> Run:

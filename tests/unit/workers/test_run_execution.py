@@ -25,14 +25,18 @@ class Squares:
     rule_sha256: str | None = None
     n_blocks: int = 3
     units: int = 12
+    seconds: float = 60.0
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         self.asked: list[int] = []
 
-    def run_block(self, index: int, tick) -> bytes:
+    def run_block(self, index: int, tick, halted) -> bytes:
         self.asked.append(index)
         total = 0
         for done in range(4):
+            if halted():
+                break
             if index == self.dies_in and done == 2:
                 raise Interrupted
             total += (4 * index + done) ** 2
@@ -43,7 +47,8 @@ class Squares:
         rule = None
         if self.rule_sha256:
             rule = NewResource(Kind.RULE, "name-run-1", self.rule_sha256, {}, {})
-        return Conclusion({"sum": sum(int(block) for block in blocks)}, rule)
+        total = sum(int(block) for block in blocks.values())
+        return Conclusion({"sum": total}, rule, reproducible=total == 506)
 
 
 @pytest.fixture
@@ -58,7 +63,9 @@ def _no_pauses(monkeypatch) -> None:
     monkeypatch.setattr(run_execution, "FIRST_PAUSE_SECONDS", 0.0)
 
 
-def execute(store: MemoryRuns, work: Squares, claim: Claim | None = None) -> list[Progress]:
+def execute(
+    store: MemoryRuns, work: Squares, claim: Claim | None = None, stopped=lambda: False
+) -> list[Progress]:
     told: list[Progress] = []
 
     async def prepare(tenant, resource) -> Squares:
@@ -67,7 +74,7 @@ def execute(store: MemoryRuns, work: Squares, claim: Claim | None = None) -> lis
 
     async def main() -> None:
         taken = claim or await store.claim("run-1", "worker", 1.0)
-        await RunExecution(store, {Kind.OPTIMISATION: prepare}).execute(taken, told.append)
+        await RunExecution(store, {Kind.OPTIMISATION: prepare}).execute(taken, told.append, stopped)
 
     try:
         asyncio.run(main())
@@ -100,7 +107,7 @@ def test_blocks_of_another_cut_are_computed_again(store):
         n_blocks: int = 2
         units: int = 12
 
-        def run_block(self, index: int, tick) -> bytes:
+        def run_block(self, index: int, tick, halted) -> bytes:
             return str(sum(i**2 for i in range(6 * index, 6 * index + 6))).encode()
 
     execute(store, Halves())
@@ -149,3 +156,59 @@ def test_a_rule_name_taken_meanwhile_keeps_the_answer_for_the_next_asking(store)
         execute(store, Squares(rule_sha256="a"))
     assert store.state.results["optimisation", "input"] == {"sum": 506}
     assert "run-1" not in store.state.run_results
+
+
+def stops_after(looks: int):
+    """A user who asks for the best so far after so many looks."""
+    left = iter([False] * looks)
+    return lambda: next(left, True)
+
+
+def test_a_stop_concludes_with_what_there_is_and_answers_no_other_run(store):
+    told = execute(store, work := Squares(), stopped=stops_after(8))
+    assert work.asked == [0, 1]
+    assert store.state.runs["run-1"].state is RunState.SUCCEEDED
+    assert store.state.run_results["run-1"] == {"sum": 0 + 1 + 4 + 9 + 16}
+    assert store.state.results == {}
+    assert told[-1].stage == "finishing"
+    assert told[-1].done < told[-1].total
+
+
+def test_an_unfinished_block_is_not_kept_for_the_next_attempt(store):
+    execute(store, Squares(), stopped=stops_after(8))
+    assert store.state.blocks["run-1"].keys() == {0}
+
+
+def test_a_stop_that_was_asked_for_before_the_attempt_computes_nothing_more(store):
+    execute(store, Squares(dies_in=1))
+    asyncio.run(store.request_stop("run-1"))
+    execute(store, second := Squares())
+    assert second.asked == []
+    assert store.state.run_results["run-1"] == {"sum": 14}
+
+
+def test_a_stop_that_comes_too_late_changes_nothing(store):
+    execute(store, Squares(), stopped=stops_after(1000))
+    assert store.state.run_results["run-1"] == {"sum": 506}
+    assert store.state.results == {("optimisation", "input"): {"sum": 506}}
+
+
+def test_a_time_limit_halts_like_a_stop(store, monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr(run_execution.time, "monotonic", lambda: float(next(clock)))
+    told = execute(store, work := Squares(time_limit=20.0))
+    assert len(work.asked) < 3
+    assert store.state.results == {}
+    left = [progress.remaining_seconds for progress in told if progress.stage == "computing"]
+    assert all(0 <= seconds <= 20.0 for seconds in left)
+
+
+def test_the_remaining_time_begins_at_the_estimate_and_ends_at_nothing(store, monkeypatch):
+    """Every unit takes three times as long as was estimated, which the first of them show."""
+    clock = iter(range(10_000))
+    monkeypatch.setattr(run_execution.time, "monotonic", lambda: float(next(clock)))
+    told = execute(store, Squares(seconds=24.0))
+    left = [progress.remaining_seconds for progress in told if progress.stage == "computing"]
+    assert 24.0 <= left[0] <= 60.0
+    assert left[-1] == 0.0
+    assert told[0].remaining_seconds is None

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from app.domain.errors import Conflict, Forbidden, NotFound
-from app.services.resources import Actor, RunState, Scope
+from app.domain.errors import Conflict, Forbidden, NotFound, NotSupported
+from app.services.resources import Actor, Kind, RunState, Scope
 from app.services.runs import RiskMap, RunService
 from tests.unit.workers.run_store import TENANT, MemoryRuns
 
@@ -93,6 +93,29 @@ def test_cancelling_needs_the_scope_and_is_audited(store):
         asyncio.run(service.cancel(READER, "run-1"))
     assert asyncio.run(service.cancel(ASSESSOR, "run-1")).state is RunState.CANCELLED
     assert store.state.audit == [("run.cancel", "run-1")]
+
+
+def test_stopping_needs_the_scope_and_is_audited_once(store):
+    service = RunService(store, Signals())
+    with pytest.raises(Forbidden):
+        asyncio.run(service.stop(READER, "run-1"))
+    run = asyncio.run(service.stop(ASSESSOR, "run-1"))
+    assert (run.state, run.stop_requested) == (RunState.QUEUED, True)
+    assert asyncio.run(service.stop(ASSESSOR, "run-1")) == run
+    assert store.state.audit == [("run.stop", "run-1")]
+
+
+def test_a_run_that_has_succeeded_stays_so_when_it_is_stopped(store):
+    asyncio.run(ends(store)())
+    run = asyncio.run(RunService(store, Signals()).stop(ASSESSOR, "run-1"))
+    assert (run.state, run.stop_requested) == (RunState.SUCCEEDED, False)
+    assert store.state.audit == []
+
+
+def test_only_searches_for_a_rule_can_be_stopped(store):
+    store.add_run("run-2", Kind.ASSESSMENT)
+    with pytest.raises(NotSupported, match="no best so far"):
+        asyncio.run(RunService(store, Signals()).stop(ASSESSOR, "run-2"))
 
 
 def test_a_result_is_there_once_the_run_has_succeeded(store):
