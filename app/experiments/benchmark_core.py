@@ -26,6 +26,7 @@ from app.domain.rules import TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.scores import TableScores
+from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
@@ -173,7 +174,7 @@ def score_one_rule(adult: Adult, n_rules: int = 40) -> Row:
 def score_all_rules(adult: Adult, n_checked: int = 20) -> Row:
     """Score every table-level rule and choose the best."""
     problem = Problem("lagrangian", 0.0)
-    ours = timed(lambda: solve(adult.context, problem, "enumeration"), repeats=1)
+    ours = timed(lambda: solve(adult.context, problem, Enumeration()), repeats=1)
     rules = adult.some_rules(n_checked)
     theirs, expected = _each(adult.assess_by_pandas, rules)
     risks = dict(zip(adult.rules, _all_risks(adult.context, problem), strict=True))
@@ -196,8 +197,8 @@ def score_all_rules(adult: Adult, n_checked: int = 20) -> Row:
 def branch_and_bound(adult: Adult, utility_floor: float = 8.0) -> Row:
     """Find the optimum by branch and bound; the baseline is our own enumeration."""
     problem = Problem("min_risk", utility_floor)
-    ours = timed(lambda: solve(adult.context, problem, "branch_and_bound"), repeats=1)
-    baseline = timed(lambda: solve(adult.context, problem, "enumeration"), repeats=1)
+    ours = timed(lambda: solve(adult.context, problem, BranchAndBound()), repeats=1)
+    baseline = timed(lambda: solve(adult.context, problem, Enumeration()), repeats=1)
     outcome, expected = ours.answer, baseline.answer
     share = outcome.counters.risk_evaluations / len(adult.rules)
     return Row(

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.charts.series import Series
+from app.domain.search.budget import Budget
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem
+from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import context_of, solve
 from app.experiments.synthetic import generate
@@ -77,10 +79,10 @@ def _compare(seed: int, effort: Effort) -> list[Compared]:
     rows = []
     for floor in range(1, sum(context.table.heights) + 1):
         problem = Problem("min_risk", float(floor), "record_level")
-        everything = solve(context, problem, "enumeration")
+        everything = solve(context, problem, Enumeration())
         budget = max(1, round(BUDGET_SHARE * everything.counters.visited_nodes))
-        exact = solve(context, problem, "branch_and_bound")
-        cut = solve(context, problem, "branch_and_bound", budget)
+        exact = solve(context, problem, BranchAndBound())
+        cut = solve(context, problem, BranchAndBound(), Budget(budget))
         rows.append(Compared(float(floor), (everything, exact, cut)))
     return rows
 

@@ -7,10 +7,12 @@ import numpy as np
 from app.domain.assessment import Assessment, assess
 from app.domain.dictionaries import Dictionary
 from app.domain.rules import RecordRule, Rule, TableRule
+from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
-from app.domain.search.plans import plan
-from app.domain.search.problem import Problem, Scope, Solver
+from app.domain.search.plans import carry_out, plan
+from app.domain.search.problem import Problem, Scope
+from app.domain.search.solvers import AUTO, Solver
 from app.domain.sensitivity import Family, Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
@@ -25,11 +27,10 @@ def context_of(data: Synthetic, records: int, dictionary: Dictionary, family: Fa
 
 
 def solve(
-    context: SearchContext, problem: Problem, solver: Solver = "auto", max_nodes: int | None = None
+    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
 ) -> Outcome:
     """The outcome of a search, every block in this process."""
-    search = plan(context, problem, solver, max_nodes)
-    return search.combine([search.run_block(index, lambda _: None) for index in range(search.n_blocks)])
+    return carry_out(plan(context, problem, solver, budget))
 
 
 def counters_of(outcome: Outcome) -> dict[str, int]:

@@ -16,7 +16,7 @@ from app.domain.hierarchies import UNKNOWN
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.rules import RecordRule, Rule, TableRule, record_rule, table_rule
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.tables import Table
 from app.services.scoring_inputs import Scoring
@@ -158,7 +158,7 @@ def _levels(
         steps = np.array(_modal(rule, chosen_before), dtype=np.int16)
         return record_rule(context.table, np.tile(steps, (context.table.n_records, 1)), "/rule")
     search = plan(context, Problem("min_risk", rule.utility_floor, "record_level", policy))
-    outcome = search.combine([search.run_block(index, lambda _: None) for index in range(search.n_blocks)])
+    outcome = carry_out(search)
     if outcome.rule is not None:
         return outcome.rule
     if outcome.shortfall is None:

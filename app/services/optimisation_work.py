@@ -13,7 +13,7 @@ from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
-from app.domain.search.solvers import SOLVERS, Solver
+from app.domain.search.solvers import Auto, BranchAndBound, Enumeration, Solver
 from app.services.assessment_documents import result_of
 from app.services.ports import Store
 from app.services.references import document_of
@@ -52,9 +52,14 @@ def _problem(document: JsonObject, options: ScoringOptions, is_loss: bool) -> Pr
     )
 
 
+PLAIN_SOLVERS: dict[str, Solver] = {
+    solver.name: solver for solver in (Auto(), Enumeration(), BranchAndBound())
+}
+
+
 def solver_of(document: JsonObject) -> tuple[Solver, Budget]:
     """The solver that an optimisation's document names, and what it may use."""
-    return SOLVERS[document["solver"]](), Budget(document["max_nodes"])
+    return PLAIN_SOLVERS[document["solver"]], Budget(document["max_nodes"])
 
 
 def plan_search(context: SearchContext, document: JsonObject) -> SearchPlan:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, Literal
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
+from app.domain.search.budget import Budget
 from app.domain.search.plans import SearchCost, estimate
 from app.domain.search.problem import Aggregate, Constraint
 from app.services.access import require
@@ -14,7 +15,7 @@ from app.services.assessments import RunStarted, start_run
 from app.services.fingerprints import resource_sha256
 from app.services.named import NamedResources
 from app.services.naming import check_name
-from app.services.optimisation_work import found_rule, problem_of
+from app.services.optimisation_work import PLAIN_SOLVERS, found_rule, problem_of
 from app.services.plans import Plan
 from app.services.ports import Store, UnitOfWork
 from app.services.references import document_of
@@ -178,7 +179,9 @@ class OptimisationService(NamedResources):
         scoring = await load_scoring(self._loader, actor.tenant, sources, request.options)
 
         def cost() -> SearchCost:
-            return estimate(scoring.context, problem, request.solver, request.max_nodes)
+            return estimate(
+                scoring.context, problem, PLAIN_SOLVERS[request.solver], Budget(request.max_nodes)
+            )
 
         return await asyncio.to_thread(cost)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.search.problem import Problem
+from app.domain.search.solvers import BranchAndBound
 from app.experiments import benchmark_core
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
@@ -50,7 +51,7 @@ def test_scoring_all_rules_gives_what_pandas_gives(adult, capsys, benchmark):
 
 def test_branch_and_bound_finds_the_enumerated_rule_with_half_the_evaluations(adult, capsys, benchmark):
     problem = Problem("min_risk", 8.0)
-    benchmark.pedantic(lambda: benchmark_core.solve(adult.context, problem, "branch_and_bound"), rounds=1)
+    benchmark.pedantic(lambda: benchmark_core.solve(adult.context, problem, BranchAndBound()), rounds=1)
     show(benchmark_core.branch_and_bound(adult), capsys)
 
 

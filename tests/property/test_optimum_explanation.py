@@ -16,7 +16,7 @@ from app.domain.measures.entry import MeasureContext
 from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION, OptimumParameters
 from app.domain.risk.models import MODEL_I
 from app.domain.rules import CellRule, RecordRule, TableRule, identity
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
@@ -56,9 +56,7 @@ def test_a_table_level_rule_is_explained_by_all_the_others(data):
     threshold = data.draw(THRESHOLDS)
     rules = list(BruteForce(instance, policy).table_rules())
     found_rule = plan(instance, Problem(objective, threshold, absent_policy=policy))
-    outcome = found_rule.combine(
-        [found_rule.run_block(i, lambda done: None) for i in range(found_rule.n_blocks)]
-    )
+    outcome = carry_out(found_rule)
     best_known = outcome.rule is not None and data.draw(st.booleans())
     levels = outcome.rule.levels if best_known else data.draw(st.sampled_from(rules))[0]
     _, risk, utility = next(rule for rule in rules if rule[0] == levels)

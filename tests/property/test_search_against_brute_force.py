@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.domain.search.plans import plan
+from app.domain.search.budget import Budget
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.scores import TableScores
+from app.domain.search.solvers import SOLVERS
 from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
 
@@ -28,8 +30,8 @@ QUESTIONS = st.one_of(
 
 
 def answer(context, problem, solver="auto", max_nodes=None):
-    chosen = plan(context, problem, solver, max_nodes)
-    return chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    chosen = plan(context, problem, SOLVERS[solver](), Budget(max_nodes))
+    return carry_out(chosen)
 
 
 @THOROUGH

@@ -11,6 +11,7 @@ from app.domain.search import plans, record_instance, record_level, record_means
 from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.scores import TableScores
+from app.domain.search.solvers import SOLVERS
 from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.effort import examples
 from tests.property.search_instances import contexts
@@ -47,7 +48,7 @@ def test_memory_for_some_records_at_a_time_changes_nothing(monkeypatch, context,
 def test_blocks_run_in_any_order_and_process_give_the_same_bytes(context, scope, random, objective):
     problem = Problem(objective, 1.0, scope)
     once = plan(context, problem)
-    blocks = [once.run_block(i, lambda _: None) for i in range(once.n_blocks)]
+    blocks = {i: once.run_block(i, lambda _: None) for i in range(once.n_blocks)}
     order = list(range(once.n_blocks))
     random.shuffle(order)
     shuffled = {}
@@ -56,7 +57,7 @@ def test_blocks_run_in_any_order_and_process_give_the_same_bytes(context, scope,
         if random.random() < 0.3:
             again = plan(context, problem)
         shuffled[i] = again.run_block(i, lambda _: None)
-    assert [shuffled[i] for i in range(once.n_blocks)] == blocks
+    assert shuffled == blocks
     resumed = plan(context, problem).combine(blocks)
     assert resumed.to_document() == once.combine(blocks).to_document()
     if scope == "record_level" and resumed.rule is not None:
@@ -77,7 +78,7 @@ def test_scores_do_not_depend_on_where_the_walk_is_cut(context):
 @settings(max_examples=examples(60), deadline=None)
 @given(contexts(), SCOPES, st.sampled_from(["enumeration", "branch_and_bound"]))
 def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, scope, solver):
-    chosen = plan(context, Problem("min_risk", 1.0, scope), solver)
+    chosen = plan(context, Problem("min_risk", 1.0, scope), SOLVERS[solver]())
     total = 0
     for i in range(chosen.n_blocks):
         ticks = []
@@ -102,16 +103,16 @@ def test_blocks_of_every_search_may_run_in_any_order_and_process(context, scope,
     view = data.draw(st.sampled_from(views))
     problem = Problem("min_risk", 1.0, scope, "zero", view, constraint, aggregate)
     whole, apart = plan(context, problem), plan(context, problem)
-    blocks = [whole.run_block(i, lambda _: None) for i in range(whole.n_blocks)]
+    blocks = {i: whole.run_block(i, lambda _: None) for i in range(whole.n_blocks)}
     order = data.draw(st.permutations(range(apart.n_blocks)))
     again = {i: apart.run_block(i, lambda _: None) for i in order}
-    assert [again[i] for i in range(apart.n_blocks)] == blocks
+    assert again == blocks
     outcome, resumed = whole.combine(blocks), plan(context, problem).combine(blocks)
     assert resumed.to_document() == outcome.to_document()
     if scope == "record_level" and view == "worst_case" and aggregate == "average":
         return
     drawing = FrontierProblem(scope, "zero", view, aggregate)
     first, second = plan_frontier(context, drawing), plan_frontier(context, drawing)
-    blocks = [first.run_block(i, lambda _: None) for i in range(first.n_blocks)]
-    assert [second.run_block(i, lambda _: None) for i in reversed(range(second.n_blocks))] == blocks[::-1]
+    blocks = {i: first.run_block(i, lambda _: None) for i in range(first.n_blocks)}
+    assert {i: second.run_block(i, lambda _: None) for i in reversed(range(second.n_blocks))} == blocks
     assert second.combine(blocks).to_document() == first.combine(blocks).to_document()

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from app.domain.errors import InvalidInput
 from app.domain.interactions import GivenInteraction, GivenInteractions
 from app.domain.normalisation import Normalisation, normalise
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
+from app.domain.search.solvers import SOLVERS
 from app.domain.sensitivity import Overrides, build_sensitivity
 from app.domain.weights import ConstantWeight, LeafWeights
 from tests.property.effort import examples
@@ -61,8 +62,8 @@ def profiled_contexts(draw):
 
 
 def answer(context, problem, solver):
-    chosen = plan(context, problem, solver, None)
-    return chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    chosen = plan(context, problem, SOLVERS[solver]())
+    return carry_out(chosen)
 
 
 @pytest.mark.spec("INV-5")

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from app.domain.errors import NotSupported
 from app.domain.rules import apply
 from app.domain.search import compromises, knapsack, plans
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import FrontierProblem, Problem
+from app.domain.search.solvers import SOLVERS, BranchAndBound
 from tests.property.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
 from tests.property.effort import examples
 from tests.property.search_instances import solve
@@ -35,8 +36,8 @@ OF_SETS = ("bayes", "worst_case", "worst_case_per_record")
 
 
 def answer(context, problem, solver="auto"):
-    chosen = plan(context, problem, solver)
-    outcome = chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    chosen = plan(context, problem, SOLVERS[solver]())
+    outcome = carry_out(chosen)
     outcome.to_document()
     return outcome
 
@@ -64,7 +65,7 @@ def test_table_rules(data, context, policy, question, aggregate):
         solvers.append("branch_and_bound")
     else:
         with pytest.raises(NotSupported, match="proved"):
-            plan(context, problem, "branch_and_bound")
+            plan(context, problem, BranchAndBound())
     for solver in solvers:
         outcome = answer(context, problem, solver)
         assert outcome.status == status
@@ -214,7 +215,7 @@ def front_by_hand(rated):
 
 def drawn_frontier(context, problem):
     chosen = plans.plan_frontier(context, problem)
-    outcome = chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    outcome = carry_out(chosen)
     outcome.to_document()
     return outcome
 

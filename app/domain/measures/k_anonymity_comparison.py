@@ -17,8 +17,9 @@ from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted, tie
 from app.domain.rules import TableRule, identity
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import MapPoint, Outcome
-from app.domain.search.plans import RULES_LIMIT, SearchPlan, plan
+from app.domain.search.plans import RULES_LIMIT, SearchPlan, carry_out, plan
 from app.domain.search.problem import Problem
+from app.domain.search.solvers import Enumeration
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 
@@ -132,8 +133,7 @@ class _Optima:
         return self._by_floor[floor]
 
     def _solve(self, search: SearchPlan) -> Outcome:
-        blocks = [search.run_block(index, lambda done: self._tick()) for index in range(search.n_blocks)]
-        return search.combine(blocks)
+        return carry_out(search, lambda done: self._tick())
 
 
 def _counted(context: MeasureContext) -> MeasureContext:
@@ -169,7 +169,7 @@ def _search_context(context: MeasureContext) -> SearchContext:
 
 def _table_plan(context: MeasureContext, search: SearchContext) -> SearchPlan:
     lowest = float(sum(values.min() for values in context.utility.values))
-    return plan(search, Problem("min_risk", lowest, "table_level", context.absent_policy), "enumeration")
+    return plan(search, Problem("min_risk", lowest, "table_level", context.absent_policy), Enumeration())
 
 
 def _record_plan(context: MeasureContext, search: SearchContext, floor: float) -> SearchPlan:

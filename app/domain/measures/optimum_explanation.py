@@ -22,8 +22,9 @@ from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin, ti
 from app.domain.rules import TableRule, apply, identity
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import MapPoint, Outcome
-from app.domain.search.plans import RULES_LIMIT, SearchPlan, plan
+from app.domain.search.plans import RULES_LIMIT, carry_out, plan
 from app.domain.search.problem import Constraint, Objective, Problem
+from app.domain.search.solvers import Enumeration
 
 LEAST_FLOOR: Final = -1e300
 """A floor that every rule is above."""
@@ -167,10 +168,6 @@ def _search_context(context: MeasureContext) -> SearchContext:
     )
 
 
-def _solve(search: SearchPlan) -> Outcome:
-    return search.combine([search.run_block(index, lambda units: None) for index in range(search.n_blocks)])
-
-
 def _slack(problem: Problem, plain: Assessment) -> float | None:
     """What is left of the threshold, of the mean or of the worst record."""
     of_records = problem.scope == "record_level" and problem.constraint == "per_record"
@@ -225,7 +222,7 @@ def _compute(context: MeasureContext, parameters: OptimumParameters, tick: Tick)
 
 def _among_all(context: MeasureContext, problem: Problem, plain: Assessment, tick: Tick) -> _Moves:
     """Table-level rules: everything is read off those that no other dominates."""
-    found = _solve(plan(_search_context(context), _of_all(problem), "enumeration")).risk_map
+    found = carry_out(plan(_search_context(context), _of_all(problem), Enumeration())).risk_map
     tick(UNITS)
     points = undominated(given(found).points)
     risk, utility = plain.risk_average, plain.utility_average
@@ -282,7 +279,7 @@ def _by_searches(context: MeasureContext, problem: Problem, plain: Assessment, t
     search_context = _search_context(context)
     found: list[Outcome] = []
     for search in _searches(problem, plain):
-        found.append(_solve(plan(search_context, search)))
+        found.append(carry_out(plan(search_context, search)))
         tick(len(found) + 1)
     asked, more, less, *rest = found
     tick(UNITS)
@@ -367,7 +364,7 @@ def _cost(context: MeasureContext, parameters: OptimumParameters) -> Cost:
     one = cost_of_scores(context, 1)
     if problem.scope == "table_level":
         whole = plan(
-            search_context, replace(problem, objective="min_risk", threshold=LEAST_FLOOR), "enumeration"
+            search_context, replace(problem, objective="min_risk", threshold=LEAST_FLOOR), Enumeration()
         )
         return Cost(one.seconds + whole.seconds, one.bytes + whole.n_bytes, UNITS, whole.solver)
     search = plan(search_context, problem)

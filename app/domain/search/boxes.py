@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 
@@ -25,7 +26,10 @@ Levels = tuple[int, ...]
 
 
 class Lattice(Protocol):
-    """What branch and bound asks of an instance."""
+    """What searches of one lattice ask of an instance.
+
+    Evaluations may be costly: a search asks once for a node and counts what it asked for.
+    """
 
     @property
     def heights(self) -> Levels:
@@ -42,10 +46,13 @@ class Lattice(Protocol):
 class Found:
     """What one search found.
 
-    ``code`` as in :mod:`app.domain.search.selection`; ``truncated`` if the node budget ended it, then
-    ``bound`` is the smallest open bound of the objective (as it is minimised), else the optimal value.
-    ``reach`` is, for an infeasible problem, the best utility (or risk, for ``max_utility``) there is, NaN if
-    the budget was too small to find it.
+    ``code`` as in :mod:`app.domain.search.selection`; ``truncated`` if it ended before the optimum was
+    proved, then ``bound`` is the smallest open bound of the objective (as it is minimised), else the optimal
+    value. ``reach`` is, for an infeasible problem, the best utility (or risk, for ``max_utility``) there is,
+    NaN if the search ended too early to find it. ``halted`` if a callback ended it, not its budget.
+
+    The ``value_…`` counters are what had been counted when the optimal value was known, which is where the
+    papers' pseudo-code ends; what comes after it settles ties (D-2).
     """
 
     code: int
@@ -58,6 +65,10 @@ class Found:
     visited_nodes: int
     risk_evaluations: int
     utility_evaluations: int
+    halted: bool = False
+    value_nodes: int = 0
+    value_risks: int = 0
+    value_utilities: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,35 +84,45 @@ UTILITY = Criterion(0.0, 1.0)
 Limit = tuple[Criterion, float]
 
 
-class _BudgetSpentError(Exception):
-    """The node budget is used up; carries the smallest open bound of the pass."""
+class _EndedError(Exception):
+    """The search has to end here; carries the smallest open bound of the pass."""
 
-    def __init__(self, bound: float) -> None:
+    def __init__(self, bound: float, halted: bool = False) -> None:
         super().__init__()
         self.bound = bound
+        self.halted = halted
 
 
 def search_boxes(
     lattice: Lattice,
     problem: Problem,
-    max_nodes: int | None = None,
+    budget: Budget = UNLIMITED,
     tick: Callable[[int], None] | None = None,
+    halted: Halted = never,
 ) -> Found:
-    """Solve ``problem`` on ``lattice`` exactly, or as well as ``max_nodes`` visited boxes allow.
+    """Solve ``problem`` on ``lattice`` exactly, or as well as the budget of visited boxes allows.
 
     ``tick`` is called with the number of nodes whose risk was evaluated since its last call.
     """
-    return _BoxSearch(lattice, problem, max_nodes, tick).solve()
+    return _BoxSearch(lattice, problem, budget, tick, halted).solve()
 
 
 class _BoxSearch:
     def __init__(
-        self, lattice: Lattice, problem: Problem, max_nodes: int | None, tick: Callable[[int], None] | None
+        self,
+        lattice: Lattice,
+        problem: Problem,
+        budget: Budget,
+        tick: Callable[[int], None] | None,
+        halted: Halted,
     ) -> None:
         self._lattice = lattice
         self._problem = problem
-        self._budget = math.inf if max_nodes is None else max_nodes
+        self._budget = budget
         self._tick = tick
+        self._halted = halted
+        self._value_counters: tuple[int, int, int] | None = None
+        self._incumbent: Levels | None = None
         self._risks: dict[Levels, tuple[float, float]] = {}
         self._utilities: dict[Levels, float] = {}
         self._visited = 0
@@ -168,18 +189,25 @@ class _BoxSearch:
             if math.isinf(best[0]):
                 return self._found(PROHIBITED, None, best[0])
             value = best[0]
+            self._value_counters = self._counters
             limits = [*limits, (first, value + tie_margin(value))]
             best = self._least(second, limits) or best
             runner_up = self._value(second, best[1])
             limits = [*limits, (second, runner_up + tie_margin(runner_up))]
             node = self._first(limits, *self._root) or best[1]
             return self._found(OPTIMAL, node, value)
-        except _BudgetSpentError as spent:
+        except _EndedError as spent:
+            if (
+                best is None
+                and self._problem.objective == "min_risk"
+                and not self._admits(limits, self._root[0])
+            ):
+                return self._infeasible()
             node_so_far = best[1] if best is not None else self._incumbent
             if node_so_far is not None and math.isinf(self._risk(node_so_far)[0]):
                 node_so_far = None
             bound = value if best is not None else spent.bound
-            return self._found(OPTIMAL, node_so_far, bound, truncated=True)
+            return self._found(OPTIMAL, node_so_far, bound, truncated=True, halted=spent.halted)
 
     def _infeasible(self) -> Found:
         identity, _ = self._root
@@ -187,33 +215,51 @@ class _BoxSearch:
             return self._found(INFEASIBLE, None, math.inf, reach=self._utility(identity))
         try:
             least = self._least(RISK, [])
-        except _BudgetSpentError:
-            return self._found(INFEASIBLE, None, math.inf)
+        except _EndedError as spent:
+            return self._found(INFEASIBLE, None, math.inf, halted=spent.halted)
         return self._found(INFEASIBLE, None, math.inf, reach=math.inf if least is None else least[0])
 
+    @property
+    def _counters(self) -> tuple[int, int, int]:
+        return self._visited, len(self._risks), len(self._utilities)
+
     def _found(
-        self, code: int, node: Levels | None, bound: float, truncated: bool = False, reach: float = math.nan
+        self,
+        code: int,
+        node: Levels | None,
+        bound: float,
+        truncated: bool = False,
+        reach: float = math.nan,
+        halted: bool = False,
     ) -> Found:
         risk = math.inf if node is None else self._risk(node)[0]
         utility = -math.inf if node is None else self._utility(node)
         return Found(
-            code, node, risk, utility, bound, truncated, reach,
-            self._visited, len(self._risks), len(self._utilities),
+            code, node, risk, utility, bound, truncated, reach, *self._counters, halted,
+            *(self._value_counters or self._counters),
         )  # fmt: skip
+
+    def _visit(self, bound: float) -> None:
+        """Count a box, unless the search has to end before it."""
+        if self._halted():
+            raise _EndedError(bound, halted=True)
+        if self._budget.max_nodes is not None and self._visited >= self._budget.max_nodes:
+            raise _EndedError(bound)
+        self._visited += 1
 
     def _least(self, goal: Criterion, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
         """Best first over boxes: the least value of ``goal`` within the limits, and a node with it."""
         lo, hi = self._root
-        best = self._dive(goal, limits) if math.isfinite(self._budget) else None
+        best = self._dive(goal, limits)
         self._incumbent = best[1] if best is not None else None
         heap = [(self._bound(goal, lo, hi), lo, hi)]
         while heap:
             bound, lo, hi = heapq.heappop(heap)
             if best is not None and bound >= best[0]:
                 break
-            if self._visited >= self._budget:
-                raise _BudgetSpentError(bound)
-            self._visited += 1
+            if best is not None and self._value_counters is None and self._budget.suffices(best[0], bound):
+                raise _EndedError(bound)
+            self._visit(bound)
             if self._excludes(limits, lo, hi):
                 continue
             hi = self._tightened(limits, lo, hi)
@@ -249,9 +295,7 @@ class _BoxSearch:
 
     def _first(self, limits: Sequence[Limit], lo: Levels, hi: Levels) -> Levels | None:
         """The lexicographically smallest node of the box within the limits."""
-        if self._visited >= self._budget:
-            raise _BudgetSpentError(-math.inf)
-        self._visited += 1
+        self._visit(-math.inf)
         if self._excludes(limits, lo, hi):
             return None
         free = next((j for j in range(len(lo)) if lo[j] < hi[j]), None)

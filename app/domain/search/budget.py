@@ -6,6 +6,7 @@ user's wish to stop arrive as a callback, and where they stop a search is not re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
@@ -21,6 +22,16 @@ Halted = Callable[[], bool]
 def never() -> bool:
     """Nothing stops the search."""
     return False
+
+
+class HaltedError(Exception):
+    """The work inside a block ends here; the block answers with what it has."""
+
+
+def stop_if(halted: Halted) -> None:
+    """Raise HaltedError once the search is halted."""
+    if halted():
+        raise HaltedError
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class Budget:
 
     def suffices(self, objective: float, bound: float) -> bool:
         """Whether an objective, to be minimised, is close enough to a bound from below."""
-        if self.relative_gap is None:
+        if self.relative_gap is None or not math.isfinite(objective):
             return False
         return objective - bound <= self.relative_gap * abs(objective)
 

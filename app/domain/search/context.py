@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,7 @@ from app.domain.dictionaries import Dictionary, LinkedAttribute
 from app.domain.errors import InvalidInput
 from app.domain.numbers import exact_sum
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.rules import Rule
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
@@ -25,7 +27,7 @@ class SearchContext:
 
     ``sensitivity`` is Φ; ``failure`` is Ψ, the harm if the attacker names the wrong person (None: none).
     ``dictionaries`` are those that an attacker may have: then ``dictionary`` is not used, without them it is
-    the one there is.
+    the one there is. ``rules`` are what references to rules in a solver's parameters lead to, by reference.
     """
 
     table: Table
@@ -35,6 +37,7 @@ class SearchContext:
     failure: Sensitivity | None = None
     model: RiskModel = MODEL_I
     dictionaries: DictionarySet | None = None
+    rules: Mapping[str, Rule] = field(default_factory=dict)
 
     @cached_property
     def links(self) -> tuple[LinkedAttribute | None, ...]:

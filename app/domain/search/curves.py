@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.numbers import tie_margins
+from app.domain.search.budget import Halted, HaltedError, never, stop_if
 from app.domain.search.choices import Curves
 from app.domain.search.record_instance import RecordInstance
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
+UNSOLVED = -1
+
 POINT = np.dtype([("utility", "<f8"), ("risk", "<f8"), ("node", "<i4")])
 RECORD = np.dtype([("points", "<i4"), ("reach", "<f8")])
 
 
 def curves_of_block(
-    instance: RecordInstance, rows: range, floor: float | None, tick: Callable[[int], None]
+    instance: RecordInstance,
+    rows: range,
+    floor: float | None,
+    tick: Callable[[int], None],
+    halted: Halted = never,
 ) -> bytes:
-    """The curves of some distinct records as packed rows, of nodes of at least the utility ``floor``."""
-    instance.prepare(rows, lambda: tick(0))
+    """The curves of some distinct records as packed rows, of nodes of at least the utility ``floor``.
+
+    The records that a halt leaves out have :data:`UNSOLVED` points.
+    """
     heads = np.zeros(len(rows), dtype=RECORD)
+    heads["points"] = UNSOLVED
     points: list[npt.NDArray[np.void]] = []
+
+    def visit() -> None:
+        tick(0)
+        stop_if(halted)
+
+    try:
+        instance.prepare(rows, visit)
+    except HaltedError:
+        return heads.tobytes()
     step = instance.rows_at_once
     for start in range(rows.start, rows.stop, step):
+        if halted():
+            break
         these = np.arange(start, min(rows.stop, start + step))
         lattices = instance.evaluate(these)
         risk, utility = lattices.risk, lattices.utility
@@ -45,22 +66,31 @@ def curves_of_block(
     return heads.tobytes() + packed.tobytes()
 
 
-def curves_of(blocks: Sequence[bytes], rows: Sequence[int]) -> Curves:
-    """The curves of all distinct records from blocks of ``rows`` records each."""
+def curves_of(blocks: Mapping[int, bytes], rows: Sequence[int]) -> tuple[Curves, Longs]:
+    """The curves of all distinct records from blocks of ``rows`` records each, and the records without one.
+
+    Those are the records of missing blocks and those that a halt has left out; their curves have no points,
+    and NaN for their reach.
+    """
     heads, points = [], []
-    for block, n in zip(blocks, rows, strict=True):
+    for index, n in enumerate(rows):
+        block = blocks.get(index)
+        if block is None:
+            heads.append(np.array([(UNSOLVED, np.nan)] * n, dtype=RECORD))
+            continue
         heads.append(np.frombuffer(block, dtype=RECORD, count=n))
         points.append(np.frombuffer(block, dtype=POINT, offset=n * RECORD.itemsize))
-    head, point = np.concatenate(heads), np.concatenate(points)
+    head, point = np.concatenate(heads), np.concatenate([np.empty(0, dtype=POINT), *points])
     starts = np.zeros(len(head) + 1, dtype=np.int64)
-    np.cumsum(head["points"], out=starts[1:])
-    return Curves(
+    np.cumsum(np.maximum(head["points"], 0), out=starts[1:])
+    curves = Curves(
         starts,
         point["utility"].copy(),
         point["risk"].copy(),
         point["node"].astype(np.int64),
         head["reach"].copy(),
     )
+    return curves, np.flatnonzero(head["points"] == UNSOLVED)
 
 
 def _curves(risk: Floats, utility: Floats) -> list[npt.NDArray[np.void]]:

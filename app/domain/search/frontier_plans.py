@@ -7,7 +7,7 @@ are whole numbers of some unit and the table is small enough.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,7 @@ class TableFrontier(RuleBlocks):
         super().__init__(instance)
         self._problem = problem
 
-    def combine(self, blocks: Sequence[bytes]) -> FrontierOutcome:
+    def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
         """The rules that no other dominates."""
         instance = self._instance
         risk, utility = self.scored(blocks)
@@ -90,9 +90,9 @@ class RecordFrontier(CurveBlocks):
         self._problem = problem
         self.solver = "lagrangian_sweep" if problem.aggregate == "average" else "enumeration"
 
-    def combine(self, blocks: Sequence[bytes]) -> FrontierOutcome:
+    def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
         """The points; none if every rule has infinite risk."""
-        instance, curves = self.instance, self.curves(blocks)
+        instance, (curves, _) = self.instance, self.curves(blocks)
         front = _Front.whole(self.solver, np.empty(0), np.empty(0))
         if not ((np.diff(curves.starts) == 0) & (instance.mass > 0)).any():
             choices, _ = items_of(curves, instance.of_record, instance.context.table.weights)

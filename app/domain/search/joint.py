@@ -7,17 +7,19 @@ candidate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.domain.numbers import lowest_accepted, tie_margin
 from app.domain.search.axes import Floats, Longs
+from app.domain.search.budget import Halted, HaltedError, never, stop_if
 from app.domain.search.outcome import Counters, Outcome, Status, proven, score, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Criteria
+from app.domain.search.unsolved import unsolved_outcome
 
 COMBINATIONS_LIMIT = 10**7
 AT_ONCE = 2**18
@@ -74,9 +76,20 @@ class JointPlan:
     def n_bytes(self) -> int:
         return self._instance.n_bytes + 8 * AT_ONCE * (len(self._instance.exposure.priors) + 6)
 
-    def run_block(self, index: int, tick: Tick) -> bytes:
-        """What was found, and the node of each record if there is a rule."""
-        parts = self._parts()
+    def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
+        """What was found, and the node of each record if there is a rule; nothing if it was halted."""
+
+        def advance(done: int) -> None:
+            tick(done)
+            stop_if(halted)
+
+        try:
+            return self._found(advance)
+        except HaltedError:
+            return b""
+
+    def _found(self, tick: Tick) -> bytes:
+        parts = self._parts(tick)
         short = [part.reach for part in parts if not len(part.nodes)]
         if short:
             found = np.array([(INFEASIBLE, 0, min(short), len(short), 0)], dtype=FOUND)
@@ -85,10 +98,10 @@ class JointPlan:
         nodes = [part.nodes[at] for part, at in zip(parts, place, strict=True)]
         return found.tobytes() + np.array(nodes, dtype="<i8").tobytes()
 
-    def _parts(self) -> list[_Part]:
+    def _parts(self, tick: Tick) -> list[_Part]:
         """The candidates of every record of the table."""
         instance, problem = self._instance, self._problem
-        instance.prepare(range(instance.n_distinct), lambda: None)
+        instance.prepare(range(instance.n_distinct), lambda: tick(0))
         of_distinct = []
         for start in range(0, instance.n_distinct, instance.rows_at_once):
             rows = np.arange(start, min(instance.n_distinct, start + instance.rows_at_once))
@@ -162,9 +175,11 @@ class JointPlan:
                 criteria = Criteria(np.ones(len(risk), dtype=bool), criteria.first, criteria.second)
             yield number * inner, risk, criteria
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The minimax rule, or what keeps the records from having one."""
         instance, problem = self._instance, self._problem
+        if not blocks.get(0):
+            return unsolved_outcome(instance, self._asked, problem, self.solver)
         head = np.frombuffer(blocks[0], dtype=FOUND, count=1)[0]
         code, n = int(head["code"]), int(head["records"])
         rule = scored = objective = bounds = shortfall = None

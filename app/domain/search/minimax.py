@@ -8,11 +8,12 @@ bounds the minimax from below.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from app.domain.numbers import tie_margin
+from app.domain.search.budget import Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Bounds, Counters, Outcome, proven, score
 from app.domain.search.problem import Problem
@@ -32,10 +33,10 @@ class Part(Protocol):
     def n_bytes(self) -> int:
         """Estimated memory."""
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """Compute one block."""
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The outcome from all blocks."""
 
 
@@ -69,19 +70,20 @@ class MinimaxPlan:
     def n_bytes(self) -> int:
         return sum(part.n_bytes for part in self._parts)
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """Compute a block of the part that it belongs to."""
         for part in self._parts:
             if index < part.n_blocks:
-                return part.run_block(index, tick)
+                return part.run_block(index, tick, halted)
             index -= part.n_blocks
         raise IndexError("there is no such block")
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The stand-in's rule with its true greatest risk, and what no rule can fall below."""
         outcomes, first = [], 0
         for part in self._parts:
-            outcomes.append(part.combine(blocks[first : first + part.n_blocks]))
+            own = range(first, first + part.n_blocks)
+            outcomes.append(part.combine({index - first: blocks[index] for index in own if index in blocks}))
             first += part.n_blocks
         stand_in, *alone = outcomes
         counters = Counters(
@@ -89,7 +91,10 @@ class MinimaxPlan:
             sum(outcome.counters.risk_evaluations for outcome in outcomes),
             sum(outcome.counters.utility_evaluations for outcome in outcomes),
         )
-        found = replace(stand_in, problem=self._asked, solver=self.solver, counters=counters, ties=None)
+        complete = all(outcome.complete for outcome in outcomes)
+        found = replace(
+            stand_in, problem=self._asked, solver=self.solver, counters=counters, ties=None, complete=complete
+        )
         refused = [outcome for outcome in alone if outcome.status == "infeasible"]
         if refused:
             # What one dictionary rules out, the worst of all rules out too.

@@ -12,6 +12,7 @@ import numpy as np
 from app.domain.assessment import Assessment, assess
 from app.domain.attackers import SetAssessment, assess_set
 from app.domain.numbers import to_json_number
+from app.domain.risk.models import RiskModel
 from app.domain.rules import Rule, TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
@@ -106,6 +107,8 @@ class Outcome:
         Records without a consistent entity when disclosed as they are, in any dictionary that counts.
     not_monotone
         It is not proved that generalising never raises the risk of a record: every candidate was looked at.
+    complete
+        False if the search was halted from outside before its end, so that it would not end there again.
     """
 
     problem: Problem
@@ -124,6 +127,7 @@ class Outcome:
     risk_map: RiskMap | None
     attributes: tuple[str, ...]
     not_monotone: bool = False
+    complete: bool = True
 
     @property
     def assessment(self) -> Assessment | None:
@@ -144,6 +148,15 @@ class Outcome:
     def utility(self) -> float | None:
         """Mean utility of the rule."""
         return None if self.score is None else self.score.utility
+
+    @property
+    def relative_gap(self) -> float | None:
+        """Gap as a share of the objective: 0 when proven, +∞ for an objective of 0 that is not."""
+        if self.bounds is None or self.objective is None:
+            return None
+        if self.bounds.gap == 0.0:
+            return 0.0
+        return self.bounds.gap / abs(self.objective) if self.objective else math.inf
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form without ids, times and the levels of single records."""
@@ -227,6 +240,14 @@ def _score(context: SearchContext, problem: Problem, rule: Rule) -> Score:
     view = in_set.view(problem.view)
     risk = view.risk_average if problem.aggregate == "average" else view.risk_max
     return Score(None, in_set, risk, in_set.assessments[0].utility_average)
+
+
+def least_objective(problem: Problem, model: RiskModel, most_utility: float) -> float:
+    """What the objective, as it is minimised, cannot fall below if nothing is known but the utilities."""
+    least_risk = -math.inf if model.name == "III_raw" else 0.0
+    if problem.objective == "max_utility":
+        return -most_utility
+    return least_risk if problem.objective == "min_risk" else least_risk - problem.threshold * most_utility
 
 
 def proven(problem: Problem, objective: float) -> Bounds:

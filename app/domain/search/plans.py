@@ -6,23 +6,27 @@ which process or in which order. The outcome is a function of all blocks in thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, get_args
+from typing import Protocol
 
 from app.domain.attackers import View
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.catalogue import entry_of
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier import FrontierOutcome
 from app.domain.search.frontier_plans import RecordFrontier, TableFrontier
 from app.domain.search.joint import COMBINATIONS_LIMIT, JointPlan, n_combinations
+from app.domain.search.lattice_search import LatticeSolver
 from app.domain.search.minimax import MinimaxPlan
 from app.domain.search.outcome import Outcome
-from app.domain.search.problem import FrontierProblem, Problem, Solver
+from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_level import RecordPlan
 from app.domain.search.record_means import MeanPlan
-from app.domain.search.table_level import TableBranchAndBound, TableEnumeration, TableInstance
+from app.domain.search.solvers import AUTO, Auto, BranchAndBound, Enumeration, Solver
+from app.domain.search.table_level import TableEnumeration, TableInstance, TableSearch
 
 RULES_LIMIT = 2_000_000
 
@@ -42,11 +46,18 @@ class SearchPlan(Protocol):
     def n_bytes(self) -> int:
         """Estimated memory."""
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
-        """Compute one block; ``tick`` receives how many of its units are done."""
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Compute one block; ``tick`` receives how many of its units are done.
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
-        """The outcome from all blocks in their order."""
+        Returns soon after ``halted`` is true, with what it has; the bytes themselves say that it is not all.
+        """
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The outcome from the blocks by number.
+
+        Of a search that was halted some may be missing or incomplete: then the best rule so far, with a bound
+        of the optimum.
+        """
 
 
 class FrontierPlan(Protocol):
@@ -64,11 +75,11 @@ class FrontierPlan(Protocol):
     def n_bytes(self) -> int:
         """Estimated memory."""
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """Compute one block; ``tick`` receives how many of its units are done."""
 
-    def combine(self, blocks: Sequence[bytes]) -> FrontierOutcome:
-        """The frontier from all blocks in their order."""
+    def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
+        """The frontier from all blocks by number."""
 
 
 @dataclass(frozen=True)
@@ -81,73 +92,79 @@ class SearchCost:
     units: int
 
 
+def carry_out(
+    search: SearchPlan, tick: Callable[[int], None] = lambda units: None, halted: Halted = never
+) -> Outcome:
+    """The outcome of a search, every block here and now; ``tick`` takes the units done of each block."""
+    return search.combine({index: search.run_block(index, tick, halted) for index in range(search.n_blocks)})
+
+
 def plan(
-    context: SearchContext, problem: Problem, solver: Solver = "auto", max_nodes: int | None = None
+    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
 ) -> SearchPlan:
     """Plan a search.
 
-    ``auto`` enumerates lattices of up to 2,000,000 nodes unless ``max_nodes``, the budget of branch and
-    bound in visited boxes, is smaller than that takes. Raises NotSupported for table levels of a hierarchy
-    that is no tree, if enumeration is asked of a larger lattice, and if branch and bound is needed where it
-    is not proved to be exact; InvalidInput if the absent policy refuses the data.
+    ``Auto`` enumerates lattices of up to 2,000,000 nodes unless the budget of visited nodes is smaller than
+    that takes. Raises NotSupported for table levels of a hierarchy that is no tree, if enumeration is asked
+    of a larger lattice, and for a solver that the catalogue says does not fit; InvalidInput if the absent
+    policy refuses the data.
     """
-    _check(solver, max_nodes)
     _refuse_meaningless_failure(context)
+    _require_support(context, problem, solver)
     if problem.scope == "record_level":
-        return _plan_records(context, problem, solver, max_nodes)
+        return _plan_records(context, problem, solver, budget)
     table = TableInstance(context, problem)
     n_rules = table.scores.n_rules
     too_many = n_rules > RULES_LIMIT
-    if too_many and solver == "enumeration":
+    if too_many and isinstance(solver, Enumeration):
         raise NotSupported(
             f"There are {n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
             "Use branch_and_bound, with max_nodes if an answer with a bound is enough.",
         )
-    if _branches(solver, too_many or _is_less(max_nodes, n_rules)):
-        _require_boxes(context)
-        return TableBranchAndBound(table, max_nodes)
-    return TableEnumeration(table)
+    how = _chosen(solver, too_many or _is_less(budget.max_nodes, n_rules))
+    if isinstance(how, Enumeration):
+        return TableEnumeration(table)
+    _require_support(context, problem, how)
+    return TableSearch(table, how, budget)
 
 
-def _plan_records(
-    context: SearchContext, problem: Problem, solver: Solver, max_nodes: int | None
-) -> SearchPlan:
+def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
     records = RecordInstance(context, problem.absent_policy, problem.view)
     alone = _is_separable(problem)
     minimax = problem.view == "worst_case" and problem.aggregate == "average"
     if minimax and not (alone and problem.objective == "max_utility"):
-        _refuse_budget(solver, max_nodes)
+        _refuse_budget(solver, budget)
         if n_combinations(records) <= COMBINATIONS_LIMIT:
             return JointPlan(records, problem)
         if not alone:
             _refuse_raw(context)
         return _plan_minimax(context, problem)
     if not alone:
-        _refuse_budget(solver, max_nodes)
+        _refuse_budget(solver, budget)
         _refuse_raw(context)
         return MeanPlan(records, problem)
-    if _branches(solver, _is_less(max_nodes, records.n_nodes * records.n_distinct)):
-        _require_boxes(context)
-        for hierarchy in context.table.hierarchies:
-            hierarchy.require_tree("branch_and_bound")
-        return RecordPlan(records, problem, True, max_nodes)
-    return RecordPlan(records, problem, False, max_nodes)
+    how = _chosen(solver, _is_less(budget.max_nodes, records.n_nodes * records.n_distinct))
+    _require_support(context, problem, how)
+    return RecordPlan(records, problem, how, budget)
 
 
 def _plan_minimax(context: SearchContext, problem: Problem) -> MinimaxPlan:
     def part(of: SearchContext, view: View) -> RecordPlan | MeanPlan:
         records = RecordInstance(of, problem.absent_policy, view)
         asked = replace(problem, view=view)
-        return RecordPlan(records, asked, False, None) if _is_separable(asked) else MeanPlan(records, asked)
+        if _is_separable(asked):
+            return RecordPlan(records, asked, Enumeration())
+        return MeanPlan(records, asked)
 
     alone = [part(attacker, "known") for attacker, _ in context.attackers("worst_case")]
     return MinimaxPlan(context, problem, part(context, "worst_case_per_record"), alone)
 
 
-def _refuse_budget(solver: Solver, max_nodes: int | None) -> None:
-    if solver == "branch_and_bound" or max_nodes is not None:
+def _refuse_budget(solver: Solver, budget: Budget) -> None:
+    if not isinstance(solver, Auto | Enumeration) or budget.max_nodes is not None:
         raise NotSupported(
-            "Neither branch_and_bound nor max_nodes applies where records cannot be solved one by one.",
+            f"Neither {BranchAndBound.name if isinstance(solver, Auto | Enumeration) else solver.name} nor "
+            "max_nodes applies where records cannot be solved one by one.",
             "Leave both out, or choose a view, constraint and aggregate per record.",
         )
 
@@ -168,14 +185,15 @@ def _refuse_raw(context: SearchContext) -> None:
         )
 
 
-def _require_boxes(context: SearchContext) -> None:
-    """Refuse branch and bound where a box's general corner may be riskier than its other nodes."""
-    if not context.harm_is_monotone:
-        raise NotSupported(
-            "branch_and_bound needs a risk that is proved never to rise under generalisation; that of the "
-            f"model {context.model.name} with these sensitivities is not.",
-            "Use enumeration, without max_nodes and on at most 2,000,000 rules.",
-        )
+def _require_support(context: SearchContext, problem: Problem, solver: Solver) -> None:
+    """Refuse a solver that does not fit, with what does (19.8)."""
+    entry = entry_of(solver)
+    if not entry.works_on_dags and problem.scope == "record_level":
+        for hierarchy in context.table.hierarchies:
+            hierarchy.require_tree(entry.name)
+    reason = entry.supports(context, problem, solver)
+    if reason is not None:
+        raise NotSupported(reason)
 
 
 def estimate_frontier(context: SearchContext, problem: FrontierProblem) -> SearchCost:
@@ -185,10 +203,10 @@ def estimate_frontier(context: SearchContext, problem: FrontierProblem) -> Searc
 
 
 def estimate(
-    context: SearchContext, problem: Problem, solver: Solver = "auto", max_nodes: int | None = None
+    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
 ) -> SearchCost:
     """What :func:`plan` would cost to carry out; raises what it raises."""
-    chosen = plan(context, problem, solver, max_nodes)
+    chosen = plan(context, problem, solver, budget)
     return SearchCost(chosen.seconds, chosen.n_bytes, chosen.solver, chosen.units)
 
 
@@ -219,8 +237,13 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
     return TableFrontier(table, problem)
 
 
-def _branches(solver: Solver, needed: bool) -> bool:
-    return solver == "branch_and_bound" or (solver == "auto" and needed)
+def _chosen(solver: Solver, is_large: bool) -> Enumeration | LatticeSolver:
+    """What to search one lattice with; ``is_large`` if enumeration takes more than there is."""
+    if isinstance(solver, Auto):
+        return BranchAndBound() if is_large else Enumeration()
+    if isinstance(solver, Enumeration | BranchAndBound):
+        return solver
+    raise NotSupported(f"{solver.name} does not search a single lattice.", "Choose another solver.")
 
 
 def _is_less(max_nodes: int | None, needed: int) -> bool:
@@ -235,12 +258,3 @@ def _refuse_meaningless_failure(context: SearchContext) -> None:
             f"The risk model {context.model.name} knows no harm of failed identification.",
             "Leave failure out, or choose model I.",
         )
-
-
-def _check(solver: Solver, max_nodes: int | None) -> None:
-    if solver not in get_args(Solver):
-        raise InvalidInput.of(
-            "/solver", "unknown-choice", f"solver is not one of {', '.join(get_args(Solver))}."
-        )
-    if max_nodes is not None and max_nodes < 1:
-        raise InvalidInput.of("/max_nodes", "out-of-range", "max_nodes must be at least 1.")

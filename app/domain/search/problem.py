@@ -14,7 +14,6 @@ from app.domain.utility import Utility
 Objective = Literal["min_risk", "max_utility", "lagrangian"]
 Scope = Literal["table_level", "record_level"]
 AbsentPolicy = Literal["zero", "add_self", "error"]
-Solver = Literal["auto", "enumeration", "branch_and_bound"]
 Constraint = Literal["per_record", "average"]
 Aggregate = Literal["average", "max"]
 

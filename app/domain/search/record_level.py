@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.numbers import exact_sum
 from app.domain.search.axes import Floats, Longs
-from app.domain.search.boxes import search_boxes
+from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.canonical import ScoredLattice
+from app.domain.search.lattice_search import LatticeSolver, search_lattice
 from app.domain.search.outcome import Bounds, Counters, Outcome, Status, proven, score, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
+from app.domain.search.solvers import Enumeration
+from app.domain.search.unsolved import bounds_of, popular, try_on_all
 
 CELLS_PER_BLOCK = 1.5e7
 SEARCHES_PER_BLOCK = 500
 SECONDS_PER_SEARCH = 8e-4
+
+UNSOLVED = 3
+HALTED = 2
+"""Of ``truncated``: it was not the budget that ended the search of a record."""
 
 RESULT = np.dtype(
     [
@@ -33,18 +41,22 @@ class RecordPlan:
     """Solves every distinct record; a block is a range of them."""
 
     def __init__(
-        self, instance: RecordInstance, asked: Problem, branch_and_bound: bool, max_nodes: int | None
+        self,
+        instance: RecordInstance,
+        asked: Problem,
+        solver: Enumeration | LatticeSolver,
+        budget: Budget = UNLIMITED,
     ) -> None:
         self._instance = instance
         self._asked = asked
         self._problem = asked.in_utility(instance.context.utility)
-        self._branch_and_bound = branch_and_bound
-        self._max_nodes = max_nodes
-        self.solver = "branch_and_bound" if branch_and_bound else "enumeration"
+        self._how = None if isinstance(solver, Enumeration) else solver
+        self.solver = solver.name
         self.units = instance.n_distinct
-        per_block = (
-            SEARCHES_PER_BLOCK if branch_and_bound else max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
-        )
+        self._budget = budget
+        if budget.max_nodes is not None:
+            self._budget = replace(budget, max_nodes=max(1, budget.max_nodes // self.units))
+        per_block = SEARCHES_PER_BLOCK if self._how else max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
         if instance.rows_that_fit is not None:
             # Every block counts for itself: as few of them as memory allows.
             per_block = instance.rows_that_fit
@@ -53,34 +65,56 @@ class RecordPlan:
     @property
     def seconds(self) -> float:
         """Estimated time to solve all distinct records."""
-        searches = self.units * SECONDS_PER_SEARCH if self._branch_and_bound else 0.0
+        searches = self.units * SECONDS_PER_SEARCH if self._how else 0.0
         return self._instance.seconds(self.n_blocks) + searches
 
     @property
     def n_bytes(self) -> int:
         return self._instance.n_bytes
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
-        """The optima of the block's records as packed rows."""
+    @staticmethod
+    def _visit(tick: Callable[[int], None], halted: Halted) -> None:
+        tick(0)
+        stop_if(halted)
+
+    def _rows(self, index: int) -> range:
         first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
+        return range(first, last)
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """The optima of the block's records as packed rows; those that a halt leaves out are UNSOLVED."""
+        first, last = self._rows(index).start, self._rows(index).stop
         found = np.zeros(last - first, dtype=RESULT)
-        self._instance.prepare(range(first, last), lambda: tick(0))
+        found["code"] = UNSOLVED
+        try:
+            self._instance.prepare(range(first, last), lambda: self._visit(tick, halted))
+        except HaltedError:
+            return found.tobytes()
         at_once = self._instance.rows_at_once
         for start in range(first, last, at_once):
+            if halted():
+                break
             rows = np.arange(start, min(last, start + at_once))
-            self._solve(rows, found[start - first : start - first + len(rows)], tick, start - first)
+            self._solve(rows, found[start - first : start - first + len(rows)], tick, halted, start - first)
             tick(start - first + len(rows))
         return found.tobytes()
 
     def _solve(
-        self, rows: Longs, found: npt.NDArray[np.void], tick: Callable[[int], None], done: int
+        self,
+        rows: Longs,
+        found: npt.NDArray[np.void],
+        tick: Callable[[int], None],
+        halted: Halted,
+        done: int,
     ) -> None:
         lattices = self._instance.evaluate(rows)
         risk, utility = lattices.risk, lattices.utility
-        if self._branch_and_bound:
+        if self._how is not None:
             bounds = self._instance.bounds(rows, lattices)
             for i in range(len(rows)):
-                self._search(risk[:, i], bounds[:, i], utility[:, i], found[i : i + 1])
+                if halted():
+                    return
+                self._search(self._how, risk[:, i], bounds[:, i], utility[:, i], found[i : i + 1], halted)
                 tick(done + i + 1)
             return
         beyond = self._instance.beyond_top(rows)
@@ -94,21 +128,54 @@ class RecordPlan:
         for counter in ("visited", "risks", "utilities"):
             found[counter] = self._instance.n_nodes
 
-    def _search(self, risk: Floats, bounds: Floats, utility: Floats, found: npt.NDArray[np.void]) -> None:
+    def _search(
+        self,
+        how: LatticeSolver,
+        risk: Floats,
+        bounds: Floats,
+        utility: Floats,
+        found: npt.NDArray[np.void],
+        halted: Halted,
+    ) -> None:
         shape = self._instance.shape
         lattice = ScoredLattice(risk.reshape(shape), bounds.reshape(shape), utility.reshape(shape))
-        budget = None if self._max_nodes is None else max(1, self._max_nodes // self.units)
-        best = search_boxes(lattice, self._problem, budget)
+        best = search_lattice(lattice, self._problem, how, self._budget, halted=halted)
         found["node"] = -1 if best.node is None else np.ravel_multi_index(best.node, shape)
-        found["code"], found["truncated"], found["risk"] = best.code, best.truncated, best.risk
+        found["code"], found["risk"] = best.code, best.risk
+        found["truncated"] = HALTED if best.halted else best.truncated
         found["bound"], found["reach"], found["ties"] = best.bound, best.reach, 1
         found["visited"], found["risks"] = best.visited_nodes, best.risk_evaluations
         found["utilities"] = best.utility_evaluations
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+    def _joined(self, blocks: Mapping[int, bytes]) -> tuple[npt.NDArray[np.void], bool]:
+        """What was found for every record, and whether all were searched; of the others, a first choice."""
+        instance, problem = self._instance, self._problem
+        found = np.zeros(self.units, dtype=RESULT)
+        found["code"], found["node"] = UNSOLVED, -1
+        for index, block in blocks.items():
+            rows = self._rows(index)
+            found[rows.start : rows.stop] = np.frombuffer(block, dtype=RESULT)
+        left = np.flatnonzero(found["code"] == UNSOLVED)
+        if not len(left):
+            return found, True
+        nodes = np.where(found["code"] == OPTIMAL, found["node"], -1)
+        tried = try_on_all(instance, problem, popular(nodes, instance.multiplicity))
+        choice = choose(tried.risk[:, left], tried.utility[:, left], problem)
+        has_node = choice.code == OPTIMAL
+        # Of the nodes that were tried, only the identity proves that there is none above a floor.
+        is_proved = (choice.code == INFEASIBLE) & (problem.objective == "min_risk")
+        found["code"][left] = np.where(is_proved, INFEASIBLE, OPTIMAL)
+        found["node"][left] = np.where(has_node, tried.nodes[choice.node], -1)
+        found["risk"][left] = tried.risk[choice.node, left]
+        found["bound"][left] = bounds_of(instance, problem, tried)[left]
+        found["reach"][left], found["truncated"][left] = choice.reach, 1
+        return found, False
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what keeps some of them from having one."""
         instance, problem = self._instance, self._problem
-        found = np.frombuffer(b"".join(blocks), dtype=RESULT)
+        found, complete = self._joined(blocks)
+        complete &= not (found["truncated"] == HALTED).any()
         weight = instance.multiplicity
         infeasible, prohibited = found["code"] == INFEASIBLE, found["code"] == PROHIBITED
         tied = (found["ties"] > 1) & (found["code"] == OPTIMAL)
@@ -137,7 +204,7 @@ class RecordPlan:
             rule=rule,
             score=scored,
             objective=objective,
-            ties=None if self._branch_and_bound else int(weight[tied].sum()),
+            ties=None if self._how or not complete else int(weight[tied].sum()),
             bounds=bounds,
             shortfall=shortfall,
             prohibited_records=int(weight[prohibited].sum()),
@@ -147,4 +214,5 @@ class RecordPlan:
             risk_map=None,
             attributes=instance.context.table.attributes,
             not_monotone=not instance.context.harm_is_monotone,
+            complete=complete,
         )

@@ -8,13 +8,14 @@ over the total utility finds the best one where utilities are whole numbers of s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from app.domain.distinct import Longs
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.search.budget import Halted, never
 from app.domain.search.choices import Choices, Curves, Floats, items_of, steps_of
 from app.domain.search.compromises import solve_by_lists
 from app.domain.search.curves import curves_of, curves_of_block
@@ -23,6 +24,7 @@ from app.domain.search.outcome import Bounds, Counters, Outcome, proven, score, 
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.relaxation import Goal, chosen_by, relax
+from app.domain.search.unsolved import bounds_of, cautious, hopeful, popular, try_on_all
 
 CELLS_PER_BLOCK = 1.5e7
 SECONDS_PER_CELL = 2e-8
@@ -67,12 +69,12 @@ class CurveBlocks:
     def n_bytes(self) -> int:
         return self.instance.n_bytes + self.units * BYTES_PER_RECORD
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The compromises of the block's records as packed rows."""
-        return curves_of_block(self.instance, self._rows(index), self._floor, tick)
+        return curves_of_block(self.instance, self._rows(index), self._floor, tick, halted)
 
-    def curves(self, blocks: Sequence[bytes]) -> Curves:
-        """The compromises of all distinct records."""
+    def curves(self, blocks: Mapping[int, bytes]) -> tuple[Curves, Longs]:
+        """The compromises of all distinct records, and the records whose are missing."""
         return curves_of(blocks, [len(self._rows(i)) for i in range(self.n_blocks)])
 
     @property
@@ -95,9 +97,32 @@ class MeanPlan(CurveBlocks):
         super().__init__(instance, lowest_accepted(self._problem.threshold) if each else None)
         self.solver = "enumeration" if asked.aggregate == "max" else "dynamic_programme"
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what keeps them from having one."""
-        instance, problem, curves = self.instance, self._problem, self.curves(blocks)
+        curves, missing = self.curves(blocks)
+        return self._solved(curves) if not len(missing) else self._so_far(curves, missing)
+
+    def _so_far(self, curves: Curves, missing: Longs) -> Outcome:
+        """A rule from the curves there are; its bound from points that the others cannot be better than."""
+        instance = self.instance
+        tried = try_on_all(
+            instance, self._problem, popular(curves.node, np.ones(len(curves.node), dtype=np.int64))
+        )
+        bounds = bounds_of(instance, replace(self._problem, objective="min_risk"), tried)
+        best = self._solved(hopeful(curves, missing, tried, bounds), is_scored=False)
+        if best.status == "infeasible":
+            return replace(best, complete=False)
+        found = self._solved(cautious(curves, missing, tried, self._floor))
+        lower = -math.inf if best.bounds is None else best.bounds.lower
+        found = replace(found, status="heuristic", complete=False, shortfall=None, prohibited_records=0)
+        if found.objective is None:
+            return replace(found, bounds=Bounds(lower, math.inf))
+        gap = proven(self._problem, found.objective).lower - lower
+        return replace(found, bounds=Bounds(lower, max(0.0, gap)))
+
+    def _solved(self, curves: Curves, is_scored: bool = True) -> Outcome:
+        """The answer from the curves of all records, or only its bounds."""
+        instance, problem = self.instance, self._problem
         outcome = self._outcome(self.solver)
         reach = float((curves.reach * instance.mass).sum()) / instance.context.total_weight
         is_short = problem.objective == "min_risk" and reach < lowest_accepted(problem.threshold)
@@ -120,6 +145,9 @@ class MeanPlan(CurveBlocks):
         choices, item_of = items_of(curves, instance.of_record, instance.context.table.weights)
         choose = choose_by_greatest if problem.aggregate == "max" else choose_by_mean
         answer = choose(choices, problem, instance.context.total_weight)
+        if answer.chosen is not None and not is_scored:
+            value = value_of(choices, answer, problem, instance.context.total_weight)
+            return replace(outcome, bounds=Bounds(value, 0.0))
         if answer.chosen is not None:
             nodes = _nodes(instance, choices, item_of, curves, answer.chosen)
             return self._found(outcome, nodes, answer)
@@ -170,6 +198,19 @@ class MeanPlan(CurveBlocks):
             attributes=instance.context.table.attributes,
             not_monotone=not instance.context.harm_is_monotone,
         )
+
+
+def value_of(choices: Choices, answer: Answer, problem: Problem, total_weight: float) -> float:
+    """What the objective, as it is minimised, cannot fall below by an answer that chose something."""
+    if answer.bound is not None:
+        return answer.bound
+    chosen = np.concatenate(answer.chosen or [])
+    utility = float(choices.gain[chosen].sum()) / total_weight
+    if problem.objective == "max_utility":
+        return -utility
+    is_mean = problem.aggregate == "average"
+    risk = float(choices.harm[chosen].sum()) / total_weight if is_mean else float(choices.risk[chosen].max())
+    return risk if problem.objective == "min_risk" else risk - problem.threshold * utility
 
 
 def choose_by_mean(choices: Choices, problem: Problem, total_weight: float) -> Answer:

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from app.domain.numbers import exact_sum
 from app.domain.rules import TableRule
 from app.domain.search.boxes import Found, Levels, search_boxes
+from app.domain.search.budget import Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.canonical import outer_sum
 from app.domain.search.context import SearchContext
-from app.domain.search.outcome import Bounds, Counters, Outcome, Status, map_of, proven, score, shortfall_of
+from app.domain.search.lattice_search import LatticeSolver, search_lattice
+from app.domain.search.outcome import (
+    Bounds,
+    Counters,
+    Outcome,
+    Status,
+    least_objective,
+    map_of,
+    proven,
+    score,
+    shortfall_of,
+)
 from app.domain.search.problem import Problem
 from app.domain.search.rule_scores import rule_scores
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Floats, choose
@@ -103,8 +115,8 @@ class RuleBlocks:
     def n_bytes(self) -> int:
         return self._instance.scores.n_bytes
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
-        """Risks of the block's rules in walk order, little-endian float64."""
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Risks of the block's rules in walk order, little-endian float64; nothing if it was halted."""
         first, last = (self._prefixes * i // self.n_blocks for i in (index, index + 1))
         done = 0
 
@@ -112,13 +124,25 @@ class RuleBlocks:
             nonlocal done
             done += rules
             tick(done)
+            stop_if(halted)
 
-        risks = self._instance.scores.scores(self._depth, first, last, advance)
+        try:
+            risks = self._instance.scores.scores(self._depth, first, last, advance)
+        except HaltedError:
+            return b""
         return risks.astype("<f8").tobytes()
 
-    def scored(self, blocks: Sequence[bytes]) -> tuple[Floats, Floats]:
-        """Risk and utility of every rule, in lexicographic order of the levels in the table's order."""
-        walked = np.frombuffer(b"".join(blocks), dtype="<f8")
+    def scored(self, blocks: Mapping[int, bytes]) -> tuple[Floats, Floats]:
+        """Risk and utility of every rule, in lexicographic order of the levels in the table's order.
+
+        The risks of missing blocks are NaN.
+        """
+        inner = self.units // self._prefixes
+        walked = np.full(self.units, np.nan)
+        for index, block in blocks.items():
+            if block:
+                first, last = (self._prefixes * i // self.n_blocks * inner for i in (index, index + 1))
+                walked[first:last] = np.frombuffer(block, dtype="<f8")
         risk = np.ascontiguousarray(self._instance.scores.to_table_order(walked)).reshape(-1)
         return risk, outer_sum(self._instance.utilities.terms).reshape(-1)
 
@@ -126,10 +150,12 @@ class RuleBlocks:
 class TableEnumeration(RuleBlocks):
     """Solves a problem by scoring every rule."""
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
-        """The optimal rule among all, with the risk–utility map."""
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The optimal rule among all, with the risk–utility map; the best so far if blocks are missing."""
         instance = self._instance
         risk, utility = self.scored(blocks)
+        if np.isnan(risk).any():
+            return self._best_so_far(risk, utility)
         choice = choose(risk[:, None], utility[:, None], instance.problem)
         shape = [height + 1 for height in instance.heights]
         code, reach = int(choice.code[0]), float(choice.reach[0])
@@ -140,16 +166,41 @@ class TableEnumeration(RuleBlocks):
         )  # fmt: skip
         return conclude(instance, self.solver, found, ties=int(choice.ties[0]), risk=risk, utility=utility)
 
+    def _best_so_far(self, risk: Floats, utility: Floats) -> Outcome:
+        """The best of the rules that were scored and of a start that is always tried."""
+        instance = self._instance
+        start = untouched(instance)
+        if start.code == INFEASIBLE:
+            return conclude(instance, self.solver, start)
+        shape = [height + 1 for height in instance.heights]
+        looked = int(np.isfinite(risk).sum())
+        known = np.where(np.isnan(risk), np.inf, risk)
+        if start.node is not None:
+            known[np.ravel_multi_index(start.node, shape)] = start.risk
+        choice = choose(known[:, None], utility[:, None], instance.problem)
+        node = None
+        if int(choice.code[0]) == OPTIMAL:
+            node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
+        found = replace(
+            start,
+            node=node,
+            visited_nodes=looked + start.visited_nodes,
+            risk_evaluations=looked + start.risk_evaluations,
+            utility_evaluations=len(risk),
+        )
+        return conclude(instance, self.solver, found)
 
-class TableBranchAndBound:
-    """Searches the boxes of the lattice; one block, since the search is one sequence of decisions."""
+
+class TableSearch:
+    """Searches the lattice node by node; one block, since the search is one sequence of decisions."""
 
     n_blocks = 1
-    solver = "branch_and_bound"
 
-    def __init__(self, instance: TableInstance, max_nodes: int | None) -> None:
+    def __init__(self, instance: TableInstance, solver: LatticeSolver, budget: Budget) -> None:
         self._instance = instance
-        self._max_nodes = max_nodes
+        self._how = solver
+        self._budget = budget
+        self.solver = solver.name
         self.units = instance.scores.n_rules
 
     @property
@@ -160,7 +211,7 @@ class TableBranchAndBound:
     def n_bytes(self) -> int:
         return self._instance.scores.n_bytes
 
-    def run_block(self, index: int, tick: Callable[[int], None]) -> bytes:
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON."""
         done = 0
 
@@ -169,14 +220,27 @@ class TableBranchAndBound:
             done += rules
             tick(done)
 
-        found = search_boxes(self._instance, self._instance.problem, self._max_nodes, advance)
+        found = search_lattice(
+            self._instance, self._instance.problem, self._how, self._budget, advance, halted
+        )
         return json.dumps(asdict(found), sort_keys=True).encode()
 
-    def combine(self, blocks: Sequence[bytes]) -> Outcome:
-        """The optimal rule, or the best within the node budget with the smallest open bound."""
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The optimal rule, or the best that was found with the smallest open bound."""
+        if not blocks:
+            return conclude(self._instance, self.solver, untouched(self._instance))
         fields = json.loads(blocks[0])
         fields["node"] = None if fields["node"] is None else tuple(fields["node"])
         return conclude(self._instance, self.solver, Found(**fields))
+
+
+def untouched(instance: TableInstance) -> Found:
+    """What a search knows that was stopped before it began: a rule by a dive, and a bound from the top."""
+    found = search_boxes(instance, instance.problem, halted=lambda: True)
+    if found.code == INFEASIBLE or instance.context.harm_is_monotone:
+        return found
+    most = instance.utility((0,) * len(instance.heights))
+    return replace(found, bound=least_objective(instance.problem, instance.context.model, most))
 
 
 def conclude(
@@ -217,4 +281,5 @@ def conclude(
         else map_of([height + 1 for height in instance.heights], risk, utility),
         attributes=context.table.attributes,
         not_monotone=not context.harm_is_monotone,
+        complete=not found.halted,
     )

@@ -15,12 +15,12 @@ from pydantic import BaseModel
 from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS
 from app.api.schemas.catalogue import CATALOGUE
 from app.api.schemas.measurements import REQUESTS, RESULTS, NewMeasurement
+from app.api.schemas.optimisations import Solver as RequestedSolver
 from app.domain import catalogue
 from app.domain.measures import entry
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Guarantee, Need
 from app.domain.risk.models import ModelName
-from app.domain.search.problem import Solver
 from app.domain.sensitivity import Family
 from app.domain.utility import Model
 from app.services.measurement_documents import document_of_parameters, parameters_of
@@ -148,7 +148,7 @@ def test_the_catalogue_lists_what_the_rooms_accept():
     """No name is made up, none is left out."""
     assert [entry.name for entry in CATALOGUE.measures] == [measure.name for measure in MEASURES]
     for choices, listed, accepted in (
-        (catalogue.SEARCHES, CATALOGUE.searches, Solver),
+        (catalogue.SEARCHES, CATALOGUE.searches, get_args(RequestedSolver)[0]),
         (catalogue.RISK_MODELS, CATALOGUE.risk_models, ModelName),
         (catalogue.SENSITIVITY_FAMILIES, CATALOGUE.sensitivity_families, Family),
         (catalogue.UTILITY_MODELS, CATALOGUE.utility_models, Model),

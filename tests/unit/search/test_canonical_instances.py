@@ -11,6 +11,7 @@ import pytest
 from app.domain.numbers import tie_margin
 from app.domain.risk.models import RiskModel
 from app.domain.search.boxes import search_boxes
+from app.domain.search.budget import Budget
 from app.domain.search.canonical import CanonicalInstance, ScoredLattice
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose, frontier
@@ -359,12 +360,12 @@ def test_a_spent_budget_is_a_heuristic_with_a_bound_below_the_optimum():
     problem = Problem("min_risk", 19, "record_level")
     best = search_boxes(instance, problem)
     for budget in range(1, best.visited_nodes):
-        found = search_boxes(instance, problem, max_nodes=budget)
+        found = search_boxes(instance, problem, budget=Budget(budget))
         assert found.truncated
         assert found.node is not None
         assert found.utility >= 19
         assert found.bound <= best.risk <= found.risk
-    assert not search_boxes(instance, problem, max_nodes=10**6).truncated
+    assert not search_boxes(instance, problem, budget=Budget(10**6)).truncated
 
 
 def test_branch_and_bound_evaluates_less_than_half_of_the_nodes():

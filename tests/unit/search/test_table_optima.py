@@ -16,9 +16,11 @@ from app.domain.hierarchies import Hierarchy
 from app.domain.numbers import highest_accepted, lowest_accepted
 from app.domain.risk.models import RiskModel
 from app.domain.rules import TableRule
+from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import estimate, plan
+from app.domain.search.plans import carry_out, estimate, plan
 from app.domain.search.problem import Problem
+from app.domain.search.solvers import SOLVERS, BranchAndBound, Enumeration
 from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
@@ -39,8 +41,8 @@ def first_records(n):
 
 
 def answer(context, problem, solver="auto", max_nodes=None):
-    chosen = plan(context, problem, solver, max_nodes)
-    return chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    chosen = plan(context, problem, SOLVERS[solver](), Budget(max_nodes))
+    return carry_out(chosen)
 
 
 @pytest.mark.spec("TV-11")
@@ -156,9 +158,9 @@ def test_the_counters_of_branch_and_bound_are_counted_apart():
 def test_auto_takes_branch_and_bound_only_for_a_budget_that_enumeration_would_exceed():
     problem = Problem("min_risk", 5)
     assert plan(D1, problem).solver == "enumeration"
-    assert plan(D1, problem, max_nodes=54).solver == "enumeration"
-    assert plan(D1, problem, max_nodes=10).solver == "branch_and_bound"
-    assert estimate(D1, problem, max_nodes=10).engine == "branch_and_bound"
+    assert plan(D1, problem, budget=Budget(54)).solver == "enumeration"
+    assert plan(D1, problem, budget=Budget(10)).solver == "branch_and_bound"
+    assert estimate(D1, problem, budget=Budget(10)).engine == "branch_and_bound"
 
 
 def test_a_heuristic_result_has_the_best_rule_and_the_smallest_open_bound():
@@ -187,11 +189,12 @@ def test_a_bad_question_is_refused_by_name(arguments, pointer):
     assert refused.value.faults[0].pointer == pointer
 
 
-def test_a_bad_solver_or_budget_is_refused_by_name():
-    with pytest.raises(InvalidInput, match="solver"):
-        plan(D1, Problem("min_risk", 1), "guessing")
+def test_a_bad_budget_is_refused_by_name():
     with pytest.raises(InvalidInput, match="max_nodes"):
-        plan(D1, Problem("min_risk", 1), max_nodes=0)
+        Budget(max_nodes=0)
+    for share in (0.0, 1.0):
+        with pytest.raises(InvalidInput, match="relative_gap"):
+            Budget(relative_gap=share)
 
 
 def test_add_self_needs_comparable_identifiers():
@@ -241,7 +244,7 @@ def test_single_records_of_hierarchies_that_are_no_trees_are_enumerated():
     top = answer(dag_context(), Problem("min_risk", 0, "record_level"))
     assert top.rule.codes.tolist() == [[0]]
     with pytest.raises(NotSupported, match="tree"):
-        plan(dag_context(), Problem("min_risk", 0, "record_level"), "branch_and_bound")
+        plan(dag_context(), Problem("min_risk", 0, "record_level"), BranchAndBound())
 
 
 @pytest.mark.parametrize(("code", "ties"), [(0, 0), (1, 0), (3, 1)])
@@ -251,8 +254,8 @@ def test_levels_above_a_records_own_top_are_no_ties(code, ties):
     sensitivity = build_sensitivity(table, "linear", {"a": ConstantWeight(1.0)})
     context = SearchContext(table, Dictionary(0, ()), sensitivity, build_utility(table, "inverse_leaves"))
     floor = build_utility(table, "inverse_leaves").values[0][code]
-    found = plan(context, Problem("min_risk", float(floor), "record_level"), "enumeration")
-    outcome = found.combine([found.run_block(0, lambda done: None)])
+    found = plan(context, Problem("min_risk", float(floor), "record_level"), Enumeration())
+    outcome = carry_out(found)
     assert (outcome.status, outcome.ties) == ("optimal", ties)
 
 
@@ -261,8 +264,8 @@ def test_a_cap_equal_to_a_great_risk_admits_the_rule_that_has_it(solver):
     context = SearchContext(T, DICTIONARIES["D1"], personal("multiplicative", 40.0), build_utility(T))
     for levels in np.ndindex(*(height + 1 for height in T.heights)):
         scored = assess(T, TableRule(levels), context.dictionary, context.sensitivity, context.utility)
-        found = plan(context, Problem("max_utility", scored.risk_average), solver)
-        outcome = found.combine([found.run_block(i, lambda done: None) for i in range(found.n_blocks)])
+        found = plan(context, Problem("max_utility", scored.risk_average), SOLVERS[solver]())
+        outcome = carry_out(found)
         assert outcome.utility >= lowest_accepted(scored.utility_average)
         assert outcome.risk <= highest_accepted(scored.risk_average)
 
@@ -274,7 +277,7 @@ def test_a_harm_that_is_great_but_finite_is_not_prohibited(weight):
     sensitivity = build_sensitivity(table, "multiplicative", {"a": ConstantWeight(weight)})
     context = SearchContext(table, dictionary_of(table), sensitivity, build_utility(table))
     found = plan(context, Problem("min_risk", 1.0))
-    outcome = found.combine([found.run_block(0, lambda done: None)])
+    outcome = carry_out(found)
     assert outcome.status == ("optimal" if weight < 709.75 else "prohibited")
 
 
@@ -292,7 +295,7 @@ def test_a_budget_too_small_for_the_least_risk_leaves_the_shortfall_open(scope):
 
 def shortfall_best(context, scope, budget):
     """The least risk that an infeasible search reports within a budget; None if it reports none."""
-    found = plan(context, Problem("max_utility", 0.1, scope), "branch_and_bound", budget)
-    outcome = found.combine([found.run_block(0, lambda done: None)])
+    found = plan(context, Problem("max_utility", 0.1, scope), BranchAndBound(), Budget(budget))
+    outcome = carry_out(found)
     outcome.to_document()
     return None if outcome.shortfall is None else outcome.shortfall.best

@@ -16,9 +16,11 @@ from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.rules import TableRule, apply
 from app.domain.search import compromises, frontier_plans, knapsack
+from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import estimate_frontier, plan, plan_frontier
+from app.domain.search.plans import carry_out, estimate_frontier, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
+from app.domain.search.solvers import SOLVERS, Auto, BranchAndBound
 from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
@@ -32,7 +34,7 @@ UNKNOWN = replace(D1, dictionaries=THETA)
 
 def drawn(context, problem):
     chosen = plan_frontier(context, problem)
-    return chosen.combine([chosen.run_block(i, lambda _: None) for i in range(chosen.n_blocks)])
+    return carry_out(chosen)
 
 
 @pytest.mark.spec("TV-11")
@@ -325,9 +327,9 @@ def test_nothing_is_pruned_where_generalising_is_not_proved_to_lower_the_risk():
     assert outcome.counters.risk_evaluations == 54
     for problem, solver in ((Problem("min_risk", 3), "branch_and_bound"),):
         with pytest.raises(NotSupported, match="proved"):
-            plan(raw, problem, solver)
+            plan(raw, problem, SOLVERS[solver]())
     with pytest.raises(NotSupported, match="proved"):
-        plan(raw, Problem("min_risk", 3), max_nodes=5)
+        plan(raw, Problem("min_risk", 3), budget=Budget(5))
     with pytest.raises(NotSupported, match="evaluation only"):
         plan(raw, Problem("min_risk", 3, "record_level", constraint="average"))
     with pytest.raises(NotSupported, match="evaluation only"):
@@ -357,7 +359,7 @@ def test_where_failure_does_more_harm_than_success_less_is_generalised(scope):
 
 def test_budgets_are_refused_where_records_are_not_solved_one_by_one():
     problem = Problem("min_risk", 1, "record_level", constraint="average")
-    for arguments in (("branch_and_bound", None), ("auto", 5)):
+    for arguments in ((BranchAndBound(), Budget()), (Auto(), Budget(5))):
         with pytest.raises(NotSupported, match="one by one"):
             plan(D1, problem, *arguments)
     with pytest.raises(NotSupported, match="couples"):
