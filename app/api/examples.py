@@ -220,6 +220,15 @@ RULES: Final = _bodies(
         },
     },
     {
+        "name": "no-small-classes",
+        "dataset": "members",
+        "rule": {
+            "kind": "table_level",
+            "levels": {"city": 3, "birth_date": 2, "income": 4},
+            "suppress_classes_below": 2,
+        },
+    },
+    {
         "name": "fewer-places",
         "dataset": "members",
         "rule": {"kind": "generalisation", "values": {"city": {"Gary": "Indiana", "Albany": "Northeast"}}},
@@ -252,6 +261,7 @@ RULES: Final = _bodies(
     },
     proposal="counties, years of birth, incomes by ten thousand",
     exceptions="two records that need more care than the others",
+    no_small_classes="states and years of birth; records that would stand alone are withheld",
     fewer_places="two places that are too small to be named",
     careful="withhold and generalise where conditions are not true",
 )

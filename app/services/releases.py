@@ -26,7 +26,7 @@ from app.services.resources import (
     Stored,
     TenantId,
 )
-from app.services.rule_documents import require_rule_of, rule_of
+from app.services.rule_documents import SUPPRESSION, require_rule_of, rule_of
 from app.services.table_streams import stream
 from app.services.tables import TableLoader
 
@@ -131,6 +131,7 @@ def _manifest(
             "kind": rule.summary["kind"],
             "sha256": rule.sha256,
             "levels": rule.summary["levels"],
+            **{key: rule.summary[key] for key in (SUPPRESSION,) if key in rule.summary},
         },
         "columns": list(released.columns),
         "rows": released.n_records,

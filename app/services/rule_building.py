@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from app.domain.class_suppression import suppress_classes
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import conditional_rule
 from app.domain.disclosed_values import (
@@ -34,7 +35,7 @@ from app.services.rule_definitions import (
     TableLevelDefinition,
     definition_document,
 )
-from app.services.rule_documents import rule_document
+from app.services.rule_documents import rule_document, suppressing_document
 
 FAULTS_SHOWN: Final = 50
 
@@ -51,8 +52,11 @@ def define_rule(
             return rule_document(identity(table.n_attributes), table.attributes)
         case SuppressionDefinition(attributes):
             return rule_document(_suppression(attributes, table), table.attributes)
-        case TableLevelDefinition(levels):
-            return rule_document(table_rule(table, levels, "/rule/levels"), table.attributes)
+        case TableLevelDefinition(levels, below):
+            whole = table_rule(table, levels, "/rule/levels")
+            if below is None:
+                return rule_document(whole, table.attributes)
+            return suppressing_document(table, whole, below)
         case RecordLevelDefinition(records):
             document = rule_document(_record_rule(records, table), table.attributes)
             return document | {"records": len(records)} if document["records"] is None else document
@@ -69,7 +73,7 @@ def define_rule(
 
 
 def apply_definition(
-    definition: GeneralisationDefinition | ConditionalDefinition,
+    definition: GeneralisationDefinition | ConditionalDefinition | TableLevelDefinition,
     table: Table,
     columns: Mapping[str, Column],
     pointer: str = "",
@@ -79,6 +83,9 @@ def apply_definition(
     ``columns`` are those of that table which conditions read. InvalidInput where the definition does not fit
     it, such as an affected record that has no value; ``pointer`` is where the definition is.
     """
+    if isinstance(definition, TableLevelDefinition):
+        whole = table_rule(table, definition.levels, f"{pointer}/levels")
+        return suppress_classes(table, whole, definition.suppress_classes_below or 0)[0]
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule

@@ -36,9 +36,17 @@ class SuppressionDefinition:
 
 @dataclass(frozen=True)
 class TableLevelDefinition:
-    """One level per attribute for the whole table; 0 (as is) for attributes that are not named."""
+    """One level per attribute for the whole table; 0 (as is) for attributes that are not named.
+
+    Records that are then disclosed like fewer than ``suppress_classes_below`` are withheld altogether.
+    """
 
     levels: Mapping[str, int]
+    suppress_classes_below: int | None = None
+
+
+FEWEST_ALIKE: Final = 2
+"""Least ``suppress_classes_below`` that can withhold anything."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Rules as stored documents, and back.
 
-A table-level document has a level per attribute. A record-level one has the levels of all records in one
-compressed column-major block, and their hash, which stands for them wherever the document is hashed. One of
-cells has the disclosed nodes in the same way, and the definition that they follow from, if it can be stated
-anew for other tables: the definition belongs to the rule's meaning, so that it is hashed, too.
+A table-level document has a level per attribute and, if the rule withholds small classes, the least size of
+those that it keeps; which records these are follows from the table. A record-level one has the levels of all
+records in one compressed column-major block, and their hash, which stands for them wherever the document is
+hashed. One of cells has the disclosed nodes in the same way, and the definition that they follow from, if it
+can be stated anew for other tables: the definition belongs to the rule's meaning, so that it is hashed, too.
 Identity and suppression are table-level rules like any other: equal meaning, equal hash.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.class_suppression import suppress_classes
 from app.domain.errors import InvalidInput
 from app.domain.rules import CellRule, RecordRule, Rule, TableRule
 from app.domain.tables import Table
@@ -27,6 +29,7 @@ from app.services.resources import JsonObject, Kind, NewResource, Stored
 TABLE_LEVEL: Final = "table_level"
 RECORD_LEVEL: Final = "record_level"
 CELLS: Final = "cells"
+SUPPRESSION: Final = "suppress_classes_below"
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -51,10 +54,25 @@ def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
     }
 
 
+def suppressing_document(table: Table, rule: TableRule, below: int) -> JsonObject:
+    """The document of a table-level rule that withholds classes of fewer than ``below`` records.
+
+    ``records`` are those that it withholds.
+    """
+    _, withheld = suppress_classes(table, rule, below)
+    return {
+        **rule_document(rule, table.attributes),
+        SUPPRESSION: below,
+        "records": int(np.count_nonzero(withheld)),
+    }
+
+
 def rule_of(document: JsonObject, table: Table) -> Rule:
     """The rule of a document, for the table that it was made for."""
     if document["kind"] == TABLE_LEVEL:
-        return TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
+        rule = TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
+        below = document.get(SUPPRESSION)
+        return rule if below is None else suppress_classes(table, rule, below)[0]
     if document["kind"] == CELLS:
         return CellRule(_matrix_of(document, "codes").astype(np.int32, order="F"))
     return RecordRule(_matrix_of(document, "steps").astype(np.int16, order="F"))
@@ -63,7 +81,7 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
 def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     """The hash of the rule's meaning for a dataset, whether it is stored or not."""
     if document["kind"] == TABLE_LEVEL:
-        meaning: JsonObject = {"levels": document["levels"]}
+        meaning: JsonObject = {key: document[key] for key in ("levels", SUPPRESSION) if key in document}
     elif document["kind"] == CELLS:
         meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
     else:
@@ -77,6 +95,7 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
         "kind": kind or document["kind"],
         "levels": document.get("levels"),
         "records": document.get("records"),
+        **{key: document[key] for key in (SUPPRESSION,) if key in document},
     }
 
 

@@ -18,7 +18,12 @@ from app.services.references import document_of
 from app.services.resources import Actor, Created, JsonObject, Kind, Scope, Stored, TenantId
 from app.services.rule_building import apply_definition
 from app.services.rule_building import define_rule as define_rule
-from app.services.rule_definitions import ConditionalDefinition, definition_of, shown_definition
+from app.services.rule_definitions import (
+    ConditionalDefinition,
+    GeneralisationDefinition,
+    definition_of,
+    shown_definition,
+)
 from app.services.rule_definitions import IdentityDefinition as IdentityDefinition
 from app.services.rule_definitions import RecordLevelDefinition as RecordLevelDefinition
 from app.services.rule_definitions import RecordLevels as RecordLevels
@@ -26,7 +31,7 @@ from app.services.rule_definitions import RuleDefinition as RuleDefinition
 from app.services.rule_definitions import SuppressionDefinition as SuppressionDefinition
 from app.services.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rule_definitions import kind_of as kind_of
-from app.services.rule_documents import new_rule
+from app.services.rule_documents import SUPPRESSION, new_rule
 from app.services.tables import TableLoader
 
 
@@ -41,12 +46,16 @@ class CreateRule:
 
 @dataclass(frozen=True)
 class RuleSummary:
-    """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones."""
+    """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones.
+
+    ``suppress_classes_below`` is there for rules that withhold small classes alone.
+    """
 
     dataset: str
     kind: str
     levels: JsonObject | None
     records: int | None
+    suppress_classes_below: int
 
 
 class RuleService(NamedResources):
@@ -101,12 +110,22 @@ async def rule_stated_anew(
 ) -> CellRule | None:
     """A stored rule of conditions or values, by its document, for another dataset with its table.
 
-    None for rules of levels, which say nothing but their levels. InvalidInput at /rule/definition where the
-    definition does not fit the other dataset.
+    Likewise one that withholds small classes, which are others there. None for rules of levels, which say
+    nothing but their levels. InvalidInput at /rule/definition where the definition does not fit the other
+    dataset.
     """
-    if rule.get("definition") is None:
+    definition = _definition_in(rule)
+    if definition is None:
         return None
-    definition = definition_of(rule["definition"])
     names = columns_read(definition.statements) if isinstance(definition, ConditionalDefinition) else ()
     columns = await condition_columns(store, tenant, dataset, table, names)
     return await asyncio.to_thread(apply_definition, definition, table, columns, "/rule/definition")
+
+
+def _definition_in(
+    rule: JsonObject,
+) -> GeneralisationDefinition | ConditionalDefinition | TableLevelDefinition | None:
+    """How a rule's document can be stated anew, beyond its levels."""
+    if SUPPRESSION in rule:
+        return TableLevelDefinition(rule["levels"], rule[SUPPRESSION])
+    return None if rule.get("definition") is None else definition_of(rule["definition"])

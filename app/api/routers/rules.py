@@ -24,6 +24,7 @@ COLLECTION = Collection(
     delete_examples=(
         "proposal",
         "exceptions",
+        "no-small-classes",
         "fewer-places",
         "careful",
         "members-optimum",

@@ -88,6 +88,12 @@ Number = Annotated[
 
 Count = Annotated[int, Field(ge=0)]
 
+ShownSuppression = Annotated[
+    Count | None,
+    Field(description="Records disclosed like fewer than so many are withheld; null: none for that."),
+]
+"""Of a rule of one level per attribute that withholds small classes."""
+
 Hash = Annotated[
     str,
     Field(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Hash, Name, Ref, Request, Resource
+from app.api.schemas.common import Answer, Count, Hash, Name, Ref, Request, Resource, ShownSuppression
 from app.services.releases import CreateRelease
 
 
@@ -32,6 +32,7 @@ class ReleasedRule(Answer):
     kind: Annotated[str, Field(max_length=40, description="Its kind.", examples=["table_level"])]
     sha256: Hash
     levels: Annotated[dict[str, Count] | None, Field(description="Attribute → level; null for record-level.")]
+    suppress_classes_below: ShownSuppression = None
 
 
 class Release(Resource):

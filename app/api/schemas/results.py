@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Number
+from app.api.schemas.common import Answer, Count, Number, ShownSuppression
 from app.domain.attackers import View
 from app.services.dictionary_sets import MOST_MEMBERS
 
@@ -186,8 +186,10 @@ class FoundRule(Answer):
         dict[str, Count] | None,
         Field(description="Attribute → level, of a table-level rule.", examples=[{"city": 1}]),
     ] = None
+    suppress_classes_below: ShownSuppression = None
     records: Annotated[
-        Count | None, Field(description="Records with levels of their own, of a record-level rule.")
+        Count | None,
+        Field(description="Records with levels of their own, or that a table-level rule withholds."),
     ] = None
 
 

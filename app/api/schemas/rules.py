@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Column, Count, Name, Ref, Request, Resource, Text
+from app.api.schemas.common import Column, Count, Name, Ref, Request, Resource, ShownSuppression, Text
 from app.api.schemas.conditions import Statement
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
@@ -54,10 +54,20 @@ class TableLevel(Request):
 
     kind: Annotated[Literal["table_level"], Field(description="Kind of rule.")]
     levels: Levels
+    suppress_classes_below: Annotated[
+        int | None,
+        Field(
+            strict=True,
+            ge=rule_definitions.FEWEST_ALIKE,
+            le=2**31,
+            description="Withhold all of the records that are then disclosed like fewer than so many.",
+            examples=[5],
+        ),
+    ] = None
 
     def definition(self) -> RuleDefinition:
         """The value that the use case takes."""
-        return rules.TableLevelDefinition(self.levels)
+        return rules.TableLevelDefinition(self.levels, self.suppress_classes_below)
 
 
 ShownValue = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is withheld.")]
@@ -179,11 +189,12 @@ class Rule(Resource):
     records: Annotated[
         Count | None,
         Field(
-            description="Records with levels or values of their own, or that the rule changes; null for "
-            "rules of one level per attribute.",
+            description="Records with levels or values of their own, or that the rule changes or, of one "
+            "level per attribute, withholds; null for other rules of one level per attribute.",
             examples=[2],
         ),
     ]
+    suppress_classes_below: ShownSuppression = None
     definition: Annotated[
         dict[str, Any] | None,
         Field(

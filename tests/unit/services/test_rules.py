@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from app.domain.class_suppression import suppress_classes
 from app.domain.condition_text import parse_condition
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import Generalise, Hide, ToEntities, ToLevel, ToRows, ToValue
@@ -29,6 +30,7 @@ from app.services.rules import (
     RuleService,
     SuppressionDefinition,
     TableLevelDefinition,
+    rule_stated_anew,
 )
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import CITY, RACE, World, make_world, members
@@ -57,6 +59,37 @@ async def test_a_table_rule_shows_levels_by_attribute(rules: RuleService, actor:
     }
     stored = await rules.get(actor, "proposal")
     assert rule_of(stored.document, members()) == TableRule((1, 0))
+
+
+async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_levels(
+    rules: RuleService, actor: Actor
+) -> None:
+    """Indiana has three members, two of one race; the one of the other and the one in Illinois are alone."""
+    levels = {"city": 1, "race": 0}
+    kept = await rules.create(actor, CreateRule("kept", "members", TableLevelDefinition(levels)))
+    made = await rules.create(actor, CreateRule("pairs", "members", TableLevelDefinition(levels, 2)))
+    assert made.resource.sha256 != kept.resource.sha256
+    table = members()
+    disclosed = rule_of(rules_document := made.resource.document, table).codes.tolist()
+    plain = [[CITY.ancestors_at(1)[city], race] for city, race in table.codes.tolist()]
+    expected = [row if plain.count(row) >= 2 else [0, 0] for row in plain]
+    assert disclosed == expected
+    assert made.resource.summary["suppress_classes_below"] == 2
+    assert made.resource.summary["records"] == expected.count([0, 0]) > 0
+    assert "suppress_classes_below" not in kept.resource.summary
+    stored = json.loads(json.dumps(rules_document))
+    assert rule_of(stored, table).codes.tolist() == disclosed
+
+
+async def test_small_classes_are_found_anew_in_the_next_delivery(world: World, actor: Actor) -> None:
+    rule = define_rule(TableLevelDefinition({"city": 1}, 2), members())
+    before = members()
+    after = Table(before.attributes, before.hierarchies, before.codes[[0, 0, 1, 2, 3, 3]])
+    async with world.store.work(actor.tenant) as work:
+        dataset = await work.resources.get(Kind.DATASET, "members")
+    anew = await rule_stated_anew(world.store, actor.tenant, rule, dataset, after)
+    assert anew.codes.tolist() == suppress_classes(after, TableRule((1, 0)), 2)[0].codes.tolist()
+    assert await rule_stated_anew(world.store, actor.tenant, {"levels": {}}, dataset, after) is None
 
 
 @pytest.mark.parametrize(
