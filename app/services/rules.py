@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from app.domain.condition_truth import Column
 from app.domain.conditional_rules import check_statements, columns_read
 from app.domain.rules import CellRule
 from app.domain.tables import Table
@@ -117,8 +119,10 @@ async def rule_stated_anew(
     definition = _definition_in(rule)
     if definition is None:
         return None
-    names = columns_read(definition.statements) if isinstance(definition, ConditionalDefinition) else ()
-    columns = await condition_columns(store, tenant, dataset, table, names)
+    columns: Mapping[str, Column] = {}
+    if isinstance(definition, ConditionalDefinition):
+        names = columns_read(definition.statements)
+        columns = await condition_columns(store, tenant, dataset, table, names)
     return await asyncio.to_thread(apply_definition, definition, table, columns, "/rule/definition")
 
 
