@@ -8,14 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.counting.roll_ups import Ladder, RollUps
 from app.domain.distinct import group, row_keys
 from app.domain.search.axes import Axis, Floats, Ints, Longs
 from app.domain.search.context import SearchContext
-from app.domain.search.walk import Coarser, State, begin, step, walk_order
+from app.domain.search.walk import Coarser, Start, State, begin, step, walk_order
+
+ROLLED_NODES = 5_000
+ROLLED_BYTES = 2**31
+SECONDS_PER_WALKED_NODE = 1e-4
+SECONDS_PER_WALKED_ROW = 4e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,28 +68,66 @@ class LinkedCounts:
         self.shape = tuple(axes[j].n_levels for j in self.linked)
         self._order = walk_order(axes, self.linked) if order is None else [j for j in order if axes[j].linked]
         self._axes = [axes[j] for j in self._order]
-        keys, limit = row_keys(
-            [codes[:, j] for j in self._order], [a.n_codes for a in self._axes], len(codes)
-        )
+        columns, sizes = [codes[:, j] for j in self.linked], [axes[j].n_codes for j in self.linked]
+        keys, limit = row_keys(columns, sizes, len(codes))
         first, self.part_of = group(keys, limit)
-        rows, entities = entity_codes(context, axes)
-        columns = [np.concatenate([codes[first, j], rows[j]]) for j in self._order]
-        none = np.zeros(len(first))
-        weights = np.concatenate([none, entities]), np.concatenate([none + 1, np.zeros(len(entities))])
-        start = begin(columns, [axis.n_codes for axis in self._axes], weights)
-        self._suffixes = start.suffixes
-        self._state, self._row_of = start.state, start.row_of[: len(first)]
+        self._parts = {j: column[first] for j, column in zip(self.linked, columns, strict=True)}
+        self._n_parts = len(first)
+        self._context = context
+        self._all_axes = axes
 
     @property
     def n_parts(self) -> int:
-        return len(self._row_of)
+        return self._n_parts
 
     @property
     def n_nodes(self) -> int:
         return math.prod(self.shape)
 
+    @cached_property
+    def rolled(self) -> RollUps | None:
+        """The counts at all nodes by roll-ups, None where a walk is cheaper or codes have several classes."""
+        axes = [self._all_axes[j] for j in self.linked]
+        if not axes or self.n_nodes > ROLLED_NODES:
+            return None
+        if not all(image.is_function for axis in axes for image in axis.images):
+            return None
+        rows, weights = self._entities
+        ladders = [
+            Ladder.of(
+                [image.class_of for image in axis.images],
+                np.bincount(rows[j], minlength=axis.n_codes) > 0,
+            )
+            for j, axis in zip(self.linked, axes, strict=True)
+        ]
+        rolled = RollUps(
+            ladders,
+            [rows[j] for j in self.linked],
+            weights.astype(np.int64),
+            [self._parts[j] for j in self.linked],
+        )
+        walked = self.n_nodes * (
+            SECONDS_PER_WALKED_NODE + (self.n_parts + len(weights)) * SECONDS_PER_WALKED_ROW
+        )
+        return rolled if rolled.n_bytes <= ROLLED_BYTES and rolled.seconds <= walked else None
+
+    @cached_property
+    def _entities(self) -> tuple[list[Ints], Floats]:
+        return entity_codes(self._context, self._all_axes)
+
+    @cached_property
+    def _start(self) -> Start:
+        """Where a walk begins; the table's rows come first."""
+        rows, entities = self._entities
+        columns = [np.concatenate([self._parts[j], rows[j]]) for j in self._order]
+        none = np.zeros(self.n_parts)
+        weights = np.concatenate([none, entities]), np.concatenate([none + 1, np.zeros(len(entities))])
+        return begin(columns, [axis.n_codes for axis in self._axes], weights)
+
     def at(self, levels: Sequence[int]) -> Longs:
         """|ρ| of each linked part at one level per attribute of the table."""
+        if self.rolled is not None:
+            return self.rolled.at([levels[j] for j in self.linked]).astype(np.int64)
         place = self.root
         for j in self._order:
             place = self.advance(place, levels[j])
@@ -91,7 +136,7 @@ class LinkedCounts:
     @property
     def root(self) -> Place:
         """Where a walk begins: no attribute has a level."""
-        return Place(self._state, self._row_of, 0)
+        return Place(self._start.state, self._start.row_of[: self.n_parts], 0)
 
     def advance(self, place: Place, level: int) -> Place:
         """Give the next linked attribute of the walk a level."""
@@ -103,7 +148,7 @@ class LinkedCounts:
         ``visit`` is called after each node.
         """
         table = np.empty((*(axis.n_levels for axis in self._axes), self.n_parts), dtype=np.int32)
-        self._fill(table, self._state, self._row_of, 0, visit)
+        self._fill(table, self.root.state, self.root.rows, 0, visit)
         back = [self._order.index(j) for j in self.linked]
         return np.ascontiguousarray(table.transpose(*back, len(back))).reshape(self.n_nodes, self.n_parts)
 
@@ -124,8 +169,9 @@ class LinkedCounts:
             self._fill(table[level], after, moved, k + 1, visit)
 
     def _advance(self, state: State, rows: Longs, k: int, level: int) -> tuple[State, Longs]:
+        suffixes = self._start.suffixes
         after, moved = step(
-            state, self._axes[k].images[level], Coarser(self._suffixes[k], None, False), self._suffixes[k + 1]
+            state, self._axes[k].images[level], Coarser(suffixes[k], None, False), suffixes[k + 1]
         )
         return after, moved[rows]
 

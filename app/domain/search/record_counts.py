@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,6 +12,8 @@ from app.domain.search.axes import Axis, Floats, Ints, Longs
 from app.domain.search.context import SearchContext
 from app.domain.search.linked_counts import LinkedCounts
 from app.domain.search.profiles import Profiles
+
+SECONDS_PER_COUNT_ROW = 4e-8
 
 
 class RecordCounts:
@@ -47,18 +50,26 @@ class RecordCounts:
 
     @property
     def n_bytes(self) -> int:
-        """Estimated memory: the counts are held twice while they are brought into the table's order."""
+        """Estimated memory; a walk holds the counts twice while they are brought into the table's order."""
+        if self._counts.rolled is not None:
+            return self._counts.rolled.n_bytes
         return 2 * min(4 * self._counts.n_nodes * self._counts.n_parts, self._max_bytes)
 
     @property
-    def rows(self) -> int:
-        """Rows that one walk over the lattice of linked attributes handles at most."""
-        return self._counts.n_nodes * (self._counts.n_parts + self._context.dictionary.reduced.size)
+    def seconds(self) -> float:
+        """Estimated time to count once, for all records or for those that fit."""
+        if self._counts.rolled is not None:
+            return self._counts.rolled.seconds
+        rows = self._counts.n_nodes * (self._counts.n_parts + self._context.dictionary.reduced.size)
+        return rows * SECONDS_PER_COUNT_ROW
 
     @property
     def fits(self) -> bool:
         """Whether the counts of all records at all nodes may be held at once."""
-        return 4 * self._counts.n_nodes * self._counts.n_parts <= self._max_bytes
+        return (
+            self._counts.rolled is not None
+            or 4 * self._counts.n_nodes * self._counts.n_parts <= self._max_bytes
+        )
 
     @property
     def rows_that_fit(self) -> int:
@@ -71,6 +82,9 @@ class RecordCounts:
 
     def prepare(self, rows: range, visit: Callable[[], None]) -> None:
         """Count for a range of distinct records, or for all once and for good if that fits."""
+        if self._counts.rolled is not None:
+            self._counts.rolled.prepare(visit)
+            return
         wanted = range(len(self._codes)) if self.fits else rows
         if self._counted is None or self._counted[0] != wanted:
             counts = self._counts
@@ -80,10 +94,7 @@ class RecordCounts:
 
     def of(self, rows: Longs) -> Floats:
         """|ρ| as the absent policy defines it (nodes, rows); the rows must have been prepared."""
-        if self._counted is None:
-            raise ValueError("counts are prepared before they are used")
-        counted, linked, table = self._counted
-        of_parts = table[:, linked.part_of[rows - counted.start]]
+        of_parts = self._of_parts(rows)
         sizes = [axis.n_levels for axis in self._axes]
         narrow = [axis.n_levels if axis.linked else 1 for axis in self._axes]
         spread = np.broadcast_to(of_parts.reshape(*narrow, len(rows)), (*sizes, len(rows)))
@@ -96,3 +107,14 @@ class RecordCounts:
                 own = (own[:, None, :] & reached[None, :, :]).reshape(-1, len(rows))
             whole += ~own
         return whole
+
+    def _of_parts(self, rows: Longs) -> npt.NDArray[np.integer]:
+        """Entities of the dictionary at the nodes of the linked attributes (nodes, rows)."""
+        if self._counts.rolled is not None:
+            found = self._counts.rolled.of(self._counts.part_of[rows])
+            nodes = itertools.product(*map(range, self._counts.shape))
+            return np.stack([found.counts(levels) for levels in nodes])
+        if self._counted is None:
+            raise ValueError("counts are prepared before they are used")
+        counted, linked, table = self._counted
+        return table[:, linked.part_of[rows - counted.start]]

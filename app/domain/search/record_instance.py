@@ -34,7 +34,6 @@ CELLS_AT_ONCE = 2**19
 COUNTS_BYTES = 2**28
 SECONDS_PER_CELL = 4e-8
 SECONDS_PER_OTHER_CELL = 1e-7
-SECONDS_PER_COUNT_ROW = 4e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +145,7 @@ class RecordInstance:
         cells = self.n_distinct * self.n_nodes
         simple = len(self._counts) == 1 and self.context.model.name == "I" and self.context.failure is None
         per_cell = SECONDS_PER_CELL if simple else SECONDS_PER_OTHER_CELL * len(self._counts)
-        counted = sum((1 if c.fits else walks) * c.rows for c in self._counts)
-        return cells * per_cell + counted * SECONDS_PER_COUNT_ROW
+        return cells * per_cell + sum((1 if c.fits else walks) * c.seconds for c in self._counts)
 
     def prepare(self, rows: range, visit: Callable[[], None]) -> None:
         """Count for a range of distinct records, or for all once and for good if that fits."""

@@ -1,0 +1,339 @@
+"""Counting for many rows of codes at every combination of levels: each count is made from a finer one.
+
+Where every code of the dictionary belongs to one class per level, the entities consistent with a row at some
+levels are those of the same classes. A combination of levels with few cells is counted in a dense array,
+rolled up from that of a neighbour; one with too many by sorting keys in which the last attribute's levels are
+prefixes of each other, so that one sort serves all of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import KEY_LIMIT, Ints, Longs, group, row_keys, sort_with_positions
+
+DENSE_CELLS = 2**25
+FEW_CELLS = 2**16
+CELLS_PER_ROW = 8
+SECONDS_PER_NODE = 3e-5
+SECONDS_PER_SORTED_ROW = 6e-8
+SECONDS_PER_SORTED_LEVEL = 2e-8
+SECONDS_PER_DENSE_CELL = 4e-9
+SECONDS_PER_ENTERED_ROW = 2.5e-8
+
+Counts = npt.NDArray[np.integer]
+Node = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The classes of one attribute's codes, level by level, numbered by first appearance among the codes.
+
+    ``classes`` (codes,) and the number of them, ``sizes``, per *rung*: levels that tell the same codes apart
+    share one, ``rung_of_level``. ``up`` leads from the classes of the rung below to those of each rung, None
+    for the first and where classes of the rung below are split.
+    """
+
+    classes: tuple[Ints, ...]
+    sizes: tuple[int, ...]
+    rung_of_level: tuple[int, ...]
+    up: tuple[Ints | None, ...]
+
+    @classmethod
+    def of(cls, levels: Sequence[Ints], held: npt.NDArray[np.bool_]) -> Ladder:
+        """From the class of each code per level; −1, no class, is one of its own.
+
+        ``held`` (codes,) marks the codes of the dictionary. Classes without any count nothing: they may be
+        split, and are where their codes lie apart.
+        """
+        classes: list[Ints] = []
+        sizes: list[int] = []
+        rungs: list[int] = []
+        for level in levels:
+            numbered, size = _by_first_appearance(_split_empty(level, held))
+            if not classes or not np.array_equal(numbered, classes[-1]):
+                classes.append(numbered)
+                sizes.append(size)
+            rungs.append(len(classes) - 1)
+        up: list[Ints | None] = [None]
+        for below, above, size in zip(classes, classes[1:], sizes, strict=False):
+            leads = np.zeros(size, dtype=np.int32)
+            leads[below] = above
+            up.append(leads if np.array_equal(leads[below], above) else None)
+        return cls(tuple(classes), tuple(sizes), tuple(rungs), tuple(up))
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the classes of every rung are runs of codes, each within one of the rung above."""
+        return all(bool((np.diff(classes) >= 0).all()) for classes in self.classes)
+
+
+def _split_empty(level: Ints, held: npt.NDArray[np.bool_]) -> Ints:
+    """The level with a class of its own for each run of codes of a class that holds no code."""
+    size = int(level.max(initial=0)) + 2
+    is_empty = (np.bincount(level[held] + 1, minlength=size) == 0)[level + 1]
+    if not is_empty.any():
+        return level
+    runs = np.zeros(len(level), dtype=np.int32)
+    np.cumsum(level[1:] != level[:-1], out=runs[1:])
+    return np.where(is_empty, size + runs, level).astype(np.int32)
+
+
+def _by_first_appearance(level: Ints) -> tuple[Ints, int]:
+    values, first, inverse = np.unique(level, return_index=True, return_inverse=True)
+    rank = np.empty(len(values), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(values), dtype=np.int32)
+    return rank[inverse.reshape(-1)], len(values)
+
+
+class RollUps:
+    """Entities that share their classes with each *part*, at every combination of levels.
+
+    Parameters
+    ----------
+    ladders
+        One per attribute, at least one.
+    entities, weights
+        Codes per attribute of the dictionary's rows, and how many entities each row stands for.
+    parts
+        Codes per attribute of the rows that are counted for.
+    """
+
+    def __init__(
+        self,
+        ladders: Sequence[Ladder],
+        entities: Sequence[Ints],
+        weights: Longs,
+        parts: Sequence[Ints],
+    ) -> None:
+        self._ladders = ladders
+        self._entities = entities
+        self._weights = weights
+        self._parts = parts
+        n_rows = len(weights) + self.n_parts
+        self._most_cells = max(FEW_CELLS, min(DENSE_CELLS, CELLS_PER_ROW * n_rows))
+        shape = [range(len(ladder.sizes)) for ladder in ladders]
+        self._dense_nodes = [node for node in itertools.product(*shape) if self._is_dense(node)]
+        self._by_sort = self._fewest_sorts(
+            [node for node in itertools.product(*shape) if not self._is_dense(node)]
+        )
+        self._type = np.int32 if weights.sum() < 2**31 else np.int64
+        self._cells: dict[Node, Counts] = {}
+        self._rows: dict[Node, Counts] = {}
+
+    @property
+    def n_parts(self) -> int:
+        return len(self._parts[0])
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory of all counts, and of what is needed to make them."""
+        cells = [math.prod(self._shape(node)) for node in self._dense_nodes]
+        n_sorted = sum(map(len, self._by_sort[1].values()))
+        rows = len(self._weights) + self.n_parts
+        held = 4 * sum(cells) + 4 * n_sorted * self.n_parts
+        return held + max(16 * max(cells, default=0), 56 * rows if n_sorted else 0)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time to make all counts."""
+        rows = len(self._weights) + self.n_parts
+        n_sorted = sum(map(len, self._by_sort[1].values()))
+        cells = sum(math.prod(self._shape(node)) for node in self._dense_nodes)
+        return (
+            (len(self._dense_nodes) + n_sorted) * SECONDS_PER_NODE
+            + rows * (len(self._by_sort[1]) * SECONDS_PER_SORTED_ROW + n_sorted * SECONDS_PER_SORTED_LEVEL)
+            + cells * SECONDS_PER_DENSE_CELL
+            + len(self._weights) * SECONDS_PER_ENTERED_ROW
+        )
+
+    def prepare(self, visit: Callable[[], None]) -> None:
+        """Make all counts that are not made yet; ``visit`` is called after each piece of the work."""
+        for node in self._dense_nodes:
+            if node not in self._cells:
+                self._cells[node] = self._dense(node)
+                visit()
+        last, sorts = self._by_sort
+        for others, rungs in sorts.items():
+            if (*others[:last], rungs[0], *others[last + 1 :]) not in self._rows:
+                self._sort(last, others, rungs)
+                visit()
+
+    def at(self, levels: Sequence[int]) -> Counts:
+        """The counts of all parts at one level per attribute."""
+        node = self.node_of(levels)
+        if self._is_dense(node):
+            if node not in self._cells:
+                self._cells[node] = self._dense(node)
+        elif node not in self._rows:
+            last, sorts = self._by_sort
+            others = next(
+                others
+                for others, rungs in sorts.items()
+                if node[last] in rungs
+                and node[:last] == others[:last]
+                and node[last + 1 :] == others[last + 1 :]
+            )
+            self._sort(last, others, sorts[others])
+        return self.of(slice(None)).counts(levels)
+
+    def node_of(self, levels: Sequence[int]) -> Node:
+        """The rungs that levels stand on: levels of one node tell the same codes apart."""
+        return tuple(ladder.rung_of_level[level] for ladder, level in zip(self._ladders, levels, strict=True))
+
+    def of(self, rows: slice | Ints | Longs) -> PartsAtLevels:
+        """The counts of some parts, after :meth:`prepare`."""
+        return PartsAtLevels(self, rows)
+
+    # --- which way -----------------------------------------------------------------------------------
+
+    def _shape(self, node: Node) -> tuple[int, ...]:
+        return tuple(ladder.sizes[rung] for ladder, rung in zip(self._ladders, node, strict=True))
+
+    def _is_dense(self, node: Node) -> bool:
+        return math.prod(self._shape(node)) <= self._most_cells
+
+    def _fewest_sorts(self, nodes: Sequence[Node]) -> tuple[int, dict[Node, list[int]]]:
+        """The attribute to put last in the keys, and per node of the others its rungs that are sorted for."""
+        best: tuple[int, dict[Node, list[int]]] = (0, {})
+        for last, ladder in enumerate(self._ladders):
+            sorts: dict[Node, list[int]] = {}
+            for node in nodes:
+                # An attribute that is not nested has no prefixes: every rung takes a sort of its own.
+                own = 0 if ladder.is_nested else node[last]
+                sorts.setdefault((*node[:last], own, *node[last + 1 :]), []).append(node[last])
+            if not last or len(sorts) <= len(best[1]):
+                best = last, sorts
+        return best
+
+    # --- dense ---------------------------------------------------------------------------------------
+
+    def _dense(self, node: Node) -> Counts:
+        finer = [
+            (self._cells[below].size, j)
+            for j, rung in enumerate(node)
+            if rung and self._ladders[j].up[rung] is not None
+            and (below := (*node[:j], rung - 1, *node[j + 1 :])) in self._cells
+        ]  # fmt: skip
+        if finer:
+            _, j = min(finer)
+            leads = self._ladders[j].up[node[j]]
+            if leads is not None:
+                return _rolled_up(self._cells[(*node[:j], node[j] - 1, *node[j + 1 :])], j, leads)
+        shape = self._shape(node)
+        columns = [
+            ladder.classes[rung][codes]
+            for ladder, rung, codes in zip(self._ladders, node, self._entities, strict=True)
+        ]
+        keys, _ = row_keys(columns, shape, len(self._weights))
+        found = np.bincount(keys, self._weights, minlength=math.prod(shape))
+        cells: Counts = found.astype(self._type).reshape(shape)
+        return cells
+
+    # --- sorted --------------------------------------------------------------------------------------
+
+    def _sort(self, last: int, node: Node, rungs: Sequence[int]) -> None:
+        """Counts of all parts at one node of the other attributes and some rungs of the last."""
+        ladder, n_entities = self._ladders[last], len(self._weights)
+        of_last = ladder.classes if ladder.is_nested else [ladder.classes[rung] for rung in rungs]
+        codes = np.concatenate([self._entities[last], self._parts[last]])
+        columns = [
+            self._ladders[j].classes[rung][np.concatenate([self._entities[j], self._parts[j]])]
+            for j, rung in enumerate(node)
+            if j != last
+        ]
+        sizes = [self._ladders[j].sizes[rung] for j, rung in enumerate(node) if j != last]
+        others, limit = row_keys(columns, sizes, len(codes))
+        del columns
+        width = int(codes.max(initial=0)) + 1
+        if limit > KEY_LIMIT // width:
+            first, numbers = group(others, limit)
+            others, limit = numbers.astype(np.int64), max(1, len(first))
+        others *= width
+        others += codes if ladder.is_nested else of_last[0][codes]
+        ordered, order = sort_with_positions(others, limit * width)
+        del others
+        above = ordered // width
+        own = (ordered - above * width).astype(np.int32)
+        changed = above[1:] != above[:-1]
+        del ordered, above
+        is_part = order >= n_entities
+        weights = np.zeros(len(order), dtype=self._type)
+        weights[~is_part] = self._weights[order[~is_part]]
+        total = np.cumsum(weights, dtype=np.int64)
+        at, part = np.flatnonzero(is_part), order[is_part] - n_entities
+        del order, weights, is_part
+        for rung in rungs:
+            classes = ladder.classes[rung][own] if ladder.is_nested else own
+            ends = changed | (classes[1:] != classes[:-1])
+            self._rows[(*node[:last], rung, *node[last + 1 :])] = _sums_of_runs(
+                ends, total, at, part, self._type
+            )
+
+
+def _sums_of_runs(
+    ends: npt.NDArray[np.bool_], total: Longs, at: Longs, part: Longs, dtype: type[np.integer]
+) -> Counts:
+    """Per part the sum over its run: parts are at positions ``at``, runs end where ``ends``."""
+    last = np.append(np.flatnonzero(ends), len(total) - 1)
+    sums = np.diff(total[last], prepend=0).astype(dtype)
+    run = np.zeros(len(total), dtype=np.int32)
+    np.cumsum(ends, out=run[1:], dtype=np.int32)
+    found = np.empty(len(part), dtype=dtype)
+    found[part] = sums[run[at]]
+    return found
+
+
+def _rolled_up(cells: Counts, axis: int, leads: Ints) -> Counts:
+    """Sums over the classes that lead to the same one."""
+    if not bool((np.diff(leads) >= 0).all()):
+        order = np.argsort(leads, kind="stable")
+        cells, leads = cells.take(order, axis=axis), leads[order]
+    starts = np.flatnonzero(np.append(True, leads[1:] != leads[:-1]))
+    rolled: Counts = np.add.reduceat(cells, starts, axis=axis, dtype=cells.dtype)
+    return rolled
+
+
+class PartsAtLevels:
+    """The counts of some parts; what is shared by levels of the last attributes is kept.
+
+    Cheapest where nodes are asked for in lexicographic order and parts are near each other.
+    """
+
+    def __init__(self, rolled: RollUps, rows: slice | Ints | Longs) -> None:
+        self._rolled = rolled
+        self._at = rows
+        self._classes: dict[tuple[int, int], Longs] = {}
+        self._prefixes: dict[Node, Longs] = {}
+
+    def counts(self, levels: Sequence[int]) -> Counts:
+        """Entities consistent with each of the parts at one level per attribute."""
+        rolled = self._rolled
+        node = rolled.node_of(levels)
+        if node in rolled._rows:
+            found: Counts = rolled._rows[node][self._at]
+            return found
+        return rolled._cells[node].reshape(-1).take(self._cell(node))
+
+    def _cell(self, node: Node) -> Longs:
+        k = len(node) - 1
+        own = self._class(k, node[k])
+        if not k:
+            return own
+        before = self._prefixes.get(node[:k])
+        if before is None:
+            before = self._prefixes[node[:k]] = self._cell(node[:k])
+        return before * self._rolled._ladders[k].sizes[node[k]] + own
+
+    def _class(self, j: int, rung: int) -> Longs:
+        found = self._classes.get((j, rung))
+        if found is None:
+            codes = self._rolled._parts[j][self._at]
+            found = self._classes[j, rung] = self._rolled._ladders[j].classes[rung][codes].astype(np.int64)
+        return found
