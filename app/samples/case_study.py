@@ -23,7 +23,7 @@ from app.samples.members import BIRTH_DATES, WEIGHTS, income_rows, race_parents
 N_MEMBERS = 5_667_004
 N_ENTITIES = 9_857_623
 N_CITIES = 19_500
-CITIES_PER_COUNTY, COUNTIES_PER_STATE, STATES_PER_REGION = 8, 50, 8
+CITIES_PER_COUNTY, STATES, REGIONS = 8, 49, 7
 SEED = 1975_05_10
 LINKED = ("city", "race", "birth_date")
 
@@ -46,7 +46,7 @@ class CaseStudy:
 def case_study(
     n_members: int = N_MEMBERS, n_entities: int = N_ENTITIES, n_cities: int = N_CITIES, seed: int = SEED
 ) -> CaseStudy:
-    """Draw it; equal arguments give equal people. The members are among the entities."""
+    """Draw it; equal arguments give equal people. The members are among the entities, 9 cities or more."""
     trees = hierarchies(n_cities)
     city, race, birth, income = trees
     rng = np.random.default_rng(seed)
@@ -82,17 +82,19 @@ def hierarchies(n_cities: int = N_CITIES) -> tuple[Hierarchy, Hierarchy, Hierarc
     first, last = BIRTH_DATES
     days = (first + timedelta(days=i) for i in range((last - first).days + 1))
     return (
-        Hierarchy.from_rows([_place(i) for i in range(n_cities)]),
+        Hierarchy.from_rows([_place(i, n_cities) for i in range(n_cities)]),
         Hierarchy.from_parents(race_parents()),
         Hierarchy.from_rows([_periods(day) for day in days]),
         Hierarchy.from_rows(income_rows()),
     )
 
 
-def _place(number: int) -> list[str]:
+def _place(number: int, n_cities: int) -> list[str]:
+    counties = -(-n_cities // CITIES_PER_COUNTY)
+    states = min(STATES, counties)
     county = number // CITIES_PER_COUNTY
-    state = county // COUNTIES_PER_STATE
-    region = state // STATES_PER_REGION
+    state = county * states // counties
+    region = state * min(REGIONS, states) // states
     return [f"city {number}", f"county {county}", f"state {state}", f"region {region}"]
 
 

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +124,7 @@ class RollUps:
         self._by_sort = self._fewest_sorts(
             [node for node in itertools.product(*shape) if not self._is_dense(node)]
         )
-        self._type = np.int32 if weights.sum() < 2**31 else np.int64
+        self._type: type[np.int32] | type[np.int64] = np.int32 if weights.sum() < 2**31 else np.int64
         self._cells: dict[Node, Counts] = {}
         self._rows: dict[Node, Counts] = {}
 
@@ -233,8 +234,10 @@ class RollUps:
         ]
         keys, _ = row_keys(columns, shape, len(self._weights))
         found = np.bincount(keys, self._weights, minlength=math.prod(shape))
-        cells: Counts = found.astype(self._type).reshape(shape)
-        return cells
+        return self._typed(found).reshape(shape)
+
+    def _typed(self, counts: npt.NDArray[Any]) -> Counts:
+        return counts.astype(np.int32) if self._type is np.int32 else counts.astype(np.int64)
 
     # --- sorted --------------------------------------------------------------------------------------
 
