@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.benchmark_parts import PARTS, Part, PartFailedError, measurements
+from app.cli.benchmark_text import lines, markdown_table
 from app.cli.measurement import Measurement
 from app.cli.operations import Operations
 
@@ -38,7 +39,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--only", nargs="+", choices=[*(part.name for part in PARTS), HTTP], help="measure these parts alone"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    form.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     parser.set_defaults(run=run)
 
 
@@ -59,7 +62,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         try:
             for measured in _measured(part, arguments.data):
                 found.append(measured)
-                _tell(measured, arguments.json)
+                _tell(measured, arguments)
         except PartFailedError as error:
             failed.append(f"{part.name}: {error}")
     if HTTP in chosen:
@@ -68,8 +71,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 
         for measured in measure_http(operations):
             found.append(measured)
-            _tell(measured, arguments.json)
-    _end(found, not_run, failed, arguments.json)
+            _tell(measured, arguments)
+    _end(found, not_run, failed, arguments)
     return 1 if failed or any(measured.same_result is False for measured in found) else 0
 
 
@@ -81,38 +84,21 @@ def _measured(part: Part, data: Path | None) -> Iterator[Measurement]:
     return measurements(part, None if data is None else Path(data))
 
 
-def _tell(measured: Measurement, as_json: bool) -> None:
-    if not as_json:
-        print("\n".join(_lines(measured)), flush=True)
+def _tell(measured: Measurement, arguments: argparse.Namespace) -> None:
+    if not (arguments.json or arguments.markdown):
+        print("\n".join(lines(measured)), flush=True)
 
 
-def _end(found: list[Measurement], not_run: list[str], failed: list[str], as_json: bool) -> None:
-    if as_json:
+def _end(
+    found: list[Measurement], not_run: list[str], failed: list[str], arguments: argparse.Namespace
+) -> None:
+    if arguments.json:
         report = {"measurements": [asdict(one) for one in found], "not_run": not_run, "failed": failed}
         print(json.dumps(report, ensure_ascii=False))
         return
+    if arguments.markdown:
+        print("\n".join(markdown_table(found)))
     for reason in not_run:
-        print(f"not run: {reason}")
+        print(f"not run: {reason}", file=sys.stderr if arguments.markdown else sys.stdout)
     for reason in failed:
         print(f"failed: {reason}", file=sys.stderr)
-
-
-def _lines(found: Measurement) -> list[str]:
-    aim = f", aim {found.aim}" if found.aim else ""
-    missed = ", MISSED" if found.bar_met is False else ""
-    parts = [f"{found.ours:.4g} {found.unit} (bar {found.bar}{aim}{missed})"]
-    if found.baseline_value is not None and found.ratio is not None:
-        name = found.baseline or "baseline"
-        parts.append(f"{name} {found.baseline_value:.4g} {found.unit}, ratio {found.ratio:.3g}")
-    if found.limit is not None:
-        parts.append(f"memory alone {found.limit:.3g} s")
-    if found.peak_mib is not None:
-        parts.append(f"peak {found.peak_mib:.0f} MiB")
-    if found.same_result is not None:
-        parts.append("same result" if found.same_result else "WRONG RESULT")
-    lines = [found.work, "    " + ", ".join(parts)]
-    if found.counters:
-        lines.append("    " + ", ".join(f"{name} {value:,}" for name, value in found.counters.items()))
-    if found.detail:
-        lines.append("    " + found.detail)
-    return lines

@@ -73,6 +73,27 @@ def test_only_the_named_parts_are_measured(measured, capsys):
     assert report["not_run"] == []
 
 
+def test_the_table_of_the_documentation_tells_every_row_and_what_was_missed(measured, capsys):
+    measured["machine"] = [
+        a_measurement(
+            part="machine",
+            aim="≤ 0.5 s",
+            bar_met=False,
+            baseline="pandas",
+            baseline_value=0.0123,
+            counters={"rules": 1466},
+            same_result=True,
+        )
+    ]
+    assert run(["benchmark", "--only", "machine", "core", "--markdown"], None) == 0
+    printed = capsys.readouterr()
+    header, rule, row = printed.out.splitlines()
+    assert row.count("|") == header.count("|") == rule.count("|")
+    assert "| upload | ≤ 1 s (≤ 0.5 s) **missed** | 9 s | pandas 12.3 ms |" in row
+    assert "| rules 1,466 | yes |" in row
+    assert "not run: core" in printed.err
+
+
 def test_every_part_has_rows_to_measure():
     import importlib
 
