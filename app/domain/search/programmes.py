@@ -44,8 +44,8 @@ def least_maximum_closure(profits: Floats, before: Longs, after: Longs) -> Bools
     if total == 0.0:
         return np.zeros(n, dtype=bool)
     scale = 2.0 ** (_TOTAL_BITS - np.frexp(total)[1])
-    # What a loss exceeds the sum of all profits by never matters.
-    units = np.rint(np.clip(profits, -total, total) * scale).astype(np.int64)
+    # By how much a loss exceeds the sum of all profits never matters.
+    units = np.rint(np.maximum(profits, -2.0 * total) * scale).astype(np.int64)
     endless = int(np.maximum(units, 0).sum()) + 1
     source, sink = n, n + 1
     gains, losses = np.flatnonzero(units > 0), np.flatnonzero(units < 0)

@@ -1,0 +1,73 @@
+"""What the aggregate objective of section 17.2 is, and how it is maximised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
+
+from annotated_types import Ge, Gt, Le, doc
+
+from app.domain.errors import InvalidInput
+
+PhiZeroPolicy = Literal["exclude", "offset", "unbounded"]
+Method = Literal["auto", "enumeration", "closure", "ring_family"]
+ParametricSearch = Literal["dinkelbach", "bisection"]
+
+
+@dataclass(frozen=True)
+class AggregateOptions:
+    """What the aggregate objective is, and how it is maximised."""
+
+    kappa: Annotated[int, Ge(0), Le(8), doc("Exponent κ of the utility.")] = 1
+    phi_zero_policy: Annotated[
+        PhiZeroPolicy,
+        doc(
+            "What becomes of disclosures without any sensitivity, whose objective would be infinite: left "
+            "out, kept finite by phi_offset, or taken literally, which withholds whatever is sensitive."
+        ),
+    ] = "exclude"
+    phi_offset: Annotated[
+        float | None, Gt(0), Le(1e300), doc("φ₀, added to every sensitivity under the policy offset.")
+    ] = None
+    method: Annotated[
+        Method, doc("How g_α is maximised: over all nodes, by a minimum cut, or over a ring family.")
+    ] = "auto"
+    parametric_search: Annotated[
+        ParametricSearch, doc("How the greatest α is found. Both end at the same rule.")
+    ] = "dinkelbach"
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("phi_zero_policy", self.phi_zero_policy, get_args(PhiZeroPolicy)),
+            ("method", self.method, get_args(Method)),
+            ("parametric_search", self.parametric_search, get_args(ParametricSearch)),
+        ):
+            if value not in allowed:
+                raise InvalidInput.of(
+                    f"/objective/{name}", "unknown-choice", f"{name} is not one of {', '.join(allowed)}."
+                )
+        if not 0 <= self.kappa <= 8:
+            raise InvalidInput.of(
+                "/objective/kappa", "out-of-range", "kappa must be a whole number from 0 to 8."
+            )
+        if (self.phi_offset is not None) != (self.phi_zero_policy == "offset"):
+            raise InvalidInput.of(
+                "/objective/phi_offset",
+                "not-applicable",
+                "phi_offset belongs to the policy offset, and that policy needs it.",
+                "Give both, or neither.",
+            )
+        if self.phi_offset is not None and not 0 < self.phi_offset <= 1e300:
+            raise InvalidInput.of(
+                "/objective/phi_offset", "out-of-range", "phi_offset must be a finite number above 0."
+            )
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form of what was asked."""
+        return {
+            "kappa": self.kappa,
+            "phi_zero_policy": self.phi_zero_policy,
+            "phi_offset": self.phi_offset,
+            "method": self.method,
+            "parametric_search": self.parametric_search,
+        }
