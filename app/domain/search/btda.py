@@ -1,0 +1,113 @@
+"""BTDA, the basic top-down algorithm, and its dual (section 12.4; DIS Algorithm 2).
+
+The queue is keyed by what nothing below a node can fall below. Where risk never rises under generalisation
+that is the risk itself and the search is the published one; where records that nobody is consistent with make
+it rise, it stays exact. Utility need not be monotone. The published version has no exit where nothing is
+feasible (E-22); here the queue runs empty.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+
+from app.domain.numbers import highest_accepted, tie_margin
+from app.domain.search.boxes import Found, Levels
+from app.domain.search.nodes import EndedError, Nodes
+from app.domain.search.selection import OPTIMAL, PROHIBITED
+
+Key = tuple[float, float, Levels]
+
+
+class TopDownSearch:
+    """From full suppression to more specific nodes, the least bound first.
+
+    For ``max_utility`` from the record itself to more general nodes, the greatest utility first.
+
+    Attributes
+    ----------
+    queue
+        Heap of the visited nodes that have not been expanded; first the next one.
+    incumbent
+        The best feasible node that was visited, for ``min_risk``; there a visit evaluates both criteria.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._is_down = nodes.problem.objective == "min_risk"
+        self.queue: list[Key] = []
+        self.incumbent: Levels | None = None
+
+    def _key(self, node: Levels) -> Key:
+        nodes = self._nodes
+        if self._is_down:
+            is_better = self.incumbent is None or nodes.risk(node) < nodes.risk(self.incumbent)
+            if is_better and nodes.is_feasible(node):
+                self.incumbent = node
+            return nodes.bound(node), -nodes.utility(node), node
+        return -nodes.utility(node), 0.0, node
+
+    def fronts(self) -> Iterator[tuple[float, Levels]]:
+        """The nodes in the order of the queue, each with its key; expanded when the next one is asked for."""
+        nodes = self._nodes
+        start = nodes.top if self._is_down else nodes.identity
+        nodes.visit(start)
+        self.queue = [self._key(start)]
+        while self.queue:
+            key, _, node = self.queue[0]
+            yield key, node
+            heapq.heappop(self.queue)
+            step = nodes.moves.specialisations if self._is_down else nodes.moves.generalisations
+            for other in step(node):
+                if nodes.visit(other):
+                    heapq.heappush(self.queue, self._key(other))
+
+
+def top_down(nodes: Nodes) -> Found:
+    """Solve ``min_risk`` or ``max_utility`` exactly, or as well as the budget allows."""
+    refused = _refused(nodes)
+    if refused is not None:
+        return refused
+    search = TopDownSearch(nodes)
+    candidates: list[Levels] = []
+    best, least_risk = math.inf, math.inf
+    bound = (
+        nodes.bound(nodes.top) if nodes.problem.objective == "min_risk" else -nodes.utility(nodes.identity)
+    )
+    if nodes.budget.relative_gap is not None:
+        search.incumbent = nodes.last_feasible_on_chain()
+    try:
+        for bound, node in search.fronts():
+            if candidates and bound >= best:
+                nodes.value_is_known()
+            if bound > best + 2.0 * tie_margin(best) or (candidates and math.isinf(bound)):
+                break
+            near = search.incumbent
+            if near is not None and bound < nodes.value(near) and nodes.is_close(near, bound):
+                return nodes.unfinished(near, bound, halted=False)
+            if not nodes.is_feasible(node):
+                least_risk = min(least_risk, nodes.risk(node))
+                continue
+            candidates.append(node)
+            best = min(best, nodes.value(node))
+            if best <= bound:
+                nodes.value_is_known()
+    except EndedError as ended:
+        so_far = nodes.best_of(candidates) if candidates and math.isfinite(best) else search.incumbent
+        return nodes.unfinished(so_far, min(best, bound), ended.halted)
+    if not candidates:
+        return nodes.infeasible(least_risk)
+    if math.isinf(best):
+        return nodes.found(PROHIBITED, None, best)
+    return nodes.found(OPTIMAL, nodes.best_of(candidates), best)
+
+
+def _refused(nodes: Nodes) -> Found | None:
+    """The answer where one corner of the lattice shows that nothing meets the threshold."""
+    if nodes.problem.objective == "min_risk":
+        reach = nodes.utility(nodes.identity)
+        return None if nodes.is_feasible(nodes.identity) else nodes.infeasible(reach)
+    least = nodes.bound(nodes.top)
+    is_out_of_reach = least > highest_accepted(nodes.problem.threshold) and least == nodes.risk(nodes.top)
+    return nodes.infeasible(least) if is_out_of_reach else None

@@ -1,0 +1,137 @@
+"""Genetic search over paths from full suppression to the frontier (section 13; DIS Algorithm 4).
+
+A chromosome is a path: the attributes to specialise by one step, one after the other. Reading stops at the
+first feasible node, so that a path ends on the frontier, and every maximal feasible node is the end of some
+path. The text ranks by utility where it means risk (E-24), and leaves symbols of exhausted attributes
+undefined: they are dropped (E-25, D-14).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.domain.search.boxes import Found, Levels
+from app.domain.search.nodes import EndedError, Nodes
+from app.domain.search.selection import PROHIBITED
+from app.domain.search.solvers import Genetic
+
+Path = tuple[int, ...]
+Individual = tuple[float, float, Levels, Path]
+"""Risk and minus the utility of a path's end, the end, the path: better ones are smaller."""
+
+
+class GeneticSearch:
+    """Paths of one lattice, and what becomes of them; every draw comes from the solver's seed.
+
+    ``best`` is the best individual of all so far.
+    """
+
+    def __init__(self, nodes: Nodes, solver: Genetic) -> None:
+        self._nodes = nodes
+        self._solver = solver
+        self._draw = np.random.default_rng(solver.seed)
+        self._k = len(nodes.top)
+        self.best: Individual | None = None
+
+    # --- paths -----------------------------------------------------------------------------------------
+
+    def decoded(self, path: Sequence[int]) -> tuple[Path, Levels]:
+        """The effective path and the feasible node that it ends at.
+
+        Cut off at the first feasible node; symbols of attributes that are specialised already are dropped; a
+        path that ends before anything is feasible goes on at random.
+        """
+        nodes, at, kept = self._nodes, self._nodes.top, []
+        nodes.visit(at)
+        left = iter(path)
+        while not nodes.is_feasible(at):
+            j = next(left, None)
+            if j is None:
+                open_ = [i for i, level in enumerate(at) if level]
+                j = open_[int(self._draw.integers(len(open_)))]
+            if not at[j]:
+                continue
+            at = (*at[:j], at[j] - 1, *at[j + 1 :])
+            nodes.visit(at)
+            kept.append(j)
+        return tuple(kept), at
+
+    def mutated(self, path: Path) -> Path:
+        """Another attribute in the middle, or up to a quarter of the length from it."""
+        if not path or self._k == 1:
+            return path
+        at = len(path) // 2
+        if self._solver.jitter:
+            reach = len(path) // 4
+            at = min(len(path) - 1, max(0, at + int(self._draw.integers(-reach, reach + 1))))
+        other = int(self._draw.integers(self._k - 1))
+        other += other >= path[at]
+        return (*path[:at], other, *path[at + 1 :])
+
+    @staticmethod
+    def crossed(one: Path, other: Path) -> tuple[Path, Path]:
+        """The first half of each with the second half of the other."""
+        a, b = len(one) // 2, len(other) // 2
+        return one[:a] + other[b:], other[:b] + one[a:]
+
+    def individual(self, path: Sequence[int]) -> Individual:
+        """A decoded path with what it is ranked by."""
+        kept, end = self.decoded(path)
+        found = (self._nodes.risk(end), -self._nodes.utility(end), end, kept)
+        self.best = found if self.best is None else min(self.best, found)
+        return found
+
+    # --- generations -----------------------------------------------------------------------------------
+
+    def first_generation(self) -> list[Individual]:
+        """Random paths, or without probing those that exhaust one attribute after the other."""
+        size, top = self._solver.population, self._nodes.top
+        if self._solver.probing:
+            return [self.individual(()) for _ in range(size)]
+        turns = [[(first + i) % self._k for i in range(self._k)] for first in range(min(size, self._k))]
+        paths = [self.individual([j for j in turn for _ in range(top[j])]) for turn in turns]
+        more = [self.mutated(paths[i % len(paths)][3]) for i in range(size - len(paths))]
+        return paths + [self.individual(path) for path in more]
+
+    def next_generation(self, ranked: Sequence[Individual]) -> list[Individual]:
+        """The elites, immigrants, and children of parents chosen by rank."""
+        solver = self._solver
+        immigrants = round(solver.immigrant_share * solver.population)
+        following = list(ranked[: solver.elites])
+        following += [self.individual(()) for _ in range(min(immigrants, solver.population - len(following)))]
+        chances = np.arange(len(ranked), 0, -1, dtype=np.float64)
+        chances /= chances.sum()
+        while len(following) < solver.population:
+            one, other = (ranked[int(i)][3] for i in self._draw.choice(len(ranked), size=2, p=chances))
+            for child in self.crossed(one, other):
+                if self._draw.random() < solver.mutation_rate:
+                    child = self.mutated(child)
+                if len(following) < solver.population:
+                    following.append(self.individual(child))
+        return following
+
+
+def genetic(nodes: Nodes, solver: Genetic) -> Found:
+    """A feasible node of small risk for ``min_risk``, with a lower bound; never called optimal."""
+    if not nodes.is_feasible(nodes.identity):
+        return nodes.infeasible(nodes.utility(nodes.identity))
+    bound = nodes.least_value()
+    if math.isinf(bound):
+        return nodes.found(PROHIBITED, None, bound)
+    search = GeneticSearch(nodes, solver)
+    idle = 0
+    try:
+        ranked = sorted(search.first_generation())
+        best = ranked[0]
+        for _ in range(solver.generations):
+            if best[0] <= bound or nodes.budget.suffices(best[0], bound) or idle >= solver.stagnation:
+                break
+            ranked = sorted(search.next_generation(ranked))
+            idle = 0 if ranked[0][0] < best[0] else idle + 1
+            best = min(best, ranked[0])
+    except EndedError as ended:
+        return nodes.unfinished(search.best and search.best[2], bound, ended.halted)
+    return nodes.unfinished(best[2], bound, halted=False)
