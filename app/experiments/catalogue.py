@@ -8,6 +8,9 @@ from app.domain.errors import InvalidInput
 from app.experiments import (
     branch_and_bound,
     estimated_dictionary,
+    frontier_share,
+    genetic_time,
+    growing_attributes,
     k_anonymity,
     minimal_risk,
     optimal_generalisation,
@@ -24,6 +27,9 @@ EXPERIMENTS: Final = (
     Experiment("X5", thresholds.run),
     Experiment("X6", branch_and_bound.run),
     Experiment("X7", optimal_generalisation.run),
+    Experiment("X8", frontier_share.run),
+    Experiment("X9", growing_attributes.run),
+    Experiment("X11", genetic_time.run),
 )
 ALL: Final = "all"
 

@@ -67,6 +67,28 @@ def test_truncated_search_is_told_with_its_excess(reports):
     assert any(cut > best for _, best, _, cut, *_ in rows)
 
 
+@pytest.mark.spec("E-27")
+def test_the_published_lattice_of_seventy_attributes_is_too_large_to_enumerate(reports):
+    (claim,) = [claim for claim in reports["X8"].claims if "E-27" in claim.text]
+    assert "1.4e+42 nodes" in claim.evidence
+    assert "e+40 of them on the middle frontier" in claim.evidence
+
+
+@pytest.mark.spec("E-28")
+def test_that_aruba_is_ahead_everywhere_is_reported_as_it_is_found(reports):
+    """The frontier sizes are those of the specification; the claim follows the table beside it."""
+    counted = [claim for claim in reports["X9"].claims if "frontier nodes alone" in claim.text]
+    assert "35, 155, 35 at floors 3, 8, 12" in counted[0].evidence
+    (against,) = [claim for claim in reports["X9"].claims if "no law that" in claim.text]
+    assert "top-down visits 19 nodes, the frontier alone has 30" in against.evidence
+    (fewer,) = [
+        claim for claim in reports["X9"].claims if "fewer nodes than top-down search in every" in claim.text
+    ]
+    rows = [row for table in reports["X9"].tables for row in table.rows]
+    assert fewer.grade == "qualitative"
+    assert fewer.holds == all(row[9] < row[1] for row in rows)
+
+
 def test_a_fall_is_a_fall_and_rounding_is_none():
     assert never_falls(np.array([0.0, 0.0, 1.0, 1.0 - 1e-12]))
     assert not never_falls(np.array([[0.0, 1.0], [1.0, 0.999]]))
