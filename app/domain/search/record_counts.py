@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.counting.roll_ups import PartsAtLevels
 from app.domain.search.axes import Axis, Floats, Ints, Longs
 from app.domain.search.context import SearchContext
 from app.domain.search.linked_counts import LinkedCounts
@@ -54,6 +56,27 @@ class RecordCounts:
         if self._counts.rolled is not None:
             return self._counts.rolled.n_bytes
         return 2 * min(4 * self._counts.n_nodes * self._counts.n_parts, self._max_bytes)
+
+    @property
+    def is_rolled(self) -> bool:
+        """Whether :meth:`at_levels` answers: nothing is added to what the dictionary counts."""
+        return self._counts.rolled is not None and self._profiles.thresholds is None
+
+    @property
+    def n_entities(self) -> int:
+        """Entities of the dictionary."""
+        return self._context.dictionary.n_entities
+
+    def at_levels(self, rows: slice) -> PartsAtLevels:
+        """Counts of a range of records, prepared before, by the levels of the linked attributes."""
+        if self._counts.rolled is None:
+            raise ValueError("these counts are not rolled up")
+        return self._counts.rolled.of(rows if self._are_parts else self._counts.part_of[rows])
+
+    @cached_property
+    def _are_parts(self) -> bool:
+        """Whether each record is a linked part of its own, in the same order."""
+        return np.array_equal(self._counts.part_of, np.arange(self._counts.n_parts))
 
     @property
     def seconds(self) -> float:

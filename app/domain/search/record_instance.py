@@ -23,6 +23,7 @@ from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Disclosed, Exposure
 from app.domain.search.ladders import ladder_of
 from app.domain.search.linked_counts import record_codes
+from app.domain.search.moves import Moves
 from app.domain.search.problem import AbsentPolicy
 from app.domain.search.profiles import Profiles, build_profiles
 from app.domain.search.record_counts import RecordCounts
@@ -181,6 +182,52 @@ class RecordInstance:
             above = np.arange(axis.n_levels)[:, None] > axis.depth[self._codes[rows, j]]
             beyond = (beyond[:, None, :] | above[None, :, :]).reshape(-1, len(rows))
         return beyond if beyond.any() else None
+
+    # --- single attributes, for scans ----------------------------------------------------------------
+
+    @property
+    def rolled(self) -> RecordCounts | None:
+        """The counts if they alone, and a sum of weights per record, make the risk; None else."""
+        plain = self.context.failure is None and not self.context.sensitivity.interactions
+        (counts, *others) = self._counts
+        return counts if plain and not others and counts.is_rolled else None
+
+    @property
+    def is_linked(self) -> tuple[bool, ...]:
+        """Which attributes the (first) dictionary tells apart."""
+        return tuple(axis.linked for axis in self._axes)
+
+    def weights_of(self, j: int, rows: slice | Longs) -> Floats:
+        """What one attribute adds to the weights of Φ of some records at each level (levels, rows)."""
+        nodes = self._ladders[j][:, self._place[j][rows]]
+        groups = np.tile(self._groups[rows], len(nodes))
+        return self.context.sensitivity.weights(j, nodes.reshape(-1), groups).reshape(nodes.shape)
+
+    def utilities_of(self, j: int, rows: slice | Longs) -> Floats:
+        """What one attribute adds to the utility of some records at each level (levels, rows)."""
+        return self._axes[j].utility[:, self._codes[rows, j]]
+
+    def beyond_top_of(self, j: int, rows: slice | Longs) -> npt.NDArray[np.bool_]:
+        """Levels of one attribute that repeat ⊥ above its top in a record's own lattice (levels, rows)."""
+        axis = self._axes[j]
+        above: npt.NDArray[np.bool_] = np.arange(axis.n_levels)[:, None] > axis.depth[self._codes[rows, j]]
+        return above
+
+    def tops(self, rows: Longs) -> Longs:
+        """The level from which on each attribute of some distinct records is ⊥ (rows, attributes)."""
+        depths = [axis.depth[self._codes[rows, j]] for j, axis in enumerate(self._axes)]
+        return np.stack(depths, axis=1).astype(np.int64)
+
+    def moves(self, row: int) -> Moves | None:
+        """One-step moves in the lattice of a distinct record; None if it is a product of chains."""
+        if self.is_chains:
+            return None
+        tops = self.tops(np.array([row]))[0].tolist()
+        ladders = [
+            tuple(ladder[: top + 1, place[row]].tolist())
+            for ladder, place, top in zip(self._ladders, self._place, tops, strict=True)
+        ]
+        return Moves.among_ancestors(self.context.table.hierarchies, tuple(ladders))
 
     def n_own_nodes(self) -> Floats:
         """Nodes of each distinct record's own lattice, float64 (d,)."""

@@ -1,0 +1,185 @@
+"""Risk and utility of a range of records, attribute by attribute, for going through their nodes in turn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.search.axes import Floats, Longs
+from app.domain.search.exposure import Disclosed
+from app.domain.search.record_instance import RecordInstance
+
+Bools = npt.NDArray[np.bool_]
+Levels = tuple[int, ...]
+
+EXPONENTIAL = ("multiplicative", "multiplicative_centered")
+MOST_WEIGHT = 300.0
+"""Above it sums of weights lose too many digits as exponents."""
+
+
+def are_separable(instance: RecordInstance) -> bool:
+    """Whether :class:`Terms` can be made: risks are sums of finite weights, or exponentials, by a count."""
+    sensitivity = instance.context.sensitivity
+    if instance.rolled is None or instance.context.model.name not in ("I", "III"):
+        return False
+    if sensitivity.family == "constant":
+        return False
+    most = MOST_WEIGHT if sensitivity.family in EXPONENTIAL else math.inf
+    with np.errstate(invalid="ignore"):
+        tops = [
+            max(shape[0].max(), np.nanmax(sensitivity.factors[:, j], initial=0.0) * shape[1].max())
+            for j, shape in enumerate(sensitivity.shapes)
+        ]
+    return bool(sum(tops) < most)
+
+
+class Terms:
+    """What each attribute adds at each of its levels to the harm and utility of a range of records.
+
+    ``linked`` and ``unlinked`` are positions of attributes; a node's levels are those of all in the table's
+    order.
+    """
+
+    def __init__(self, instance: RecordInstance, rows: slice) -> None:
+        rolled = instance.rolled
+        if rolled is None:
+            raise ValueError("these records have no terms")
+        self.rows = rows
+        self.n_rows = rows.stop - rows.start
+        self.shape = instance.shape
+        self.linked = [j for j, linked in enumerate(instance.is_linked) if linked]
+        self.unlinked = [j for j, linked in enumerate(instance.is_linked) if not linked]
+        every = range(len(instance.shape))
+        self.weights = [instance.weights_of(j, rows) for j in every]
+        self.utilities = [instance.utilities_of(j, rows) for j in every]
+        self._beyond = [instance.beyond_top_of(j, rows) for j in every]
+        self._counts = rolled.at_levels(rows)
+        self._instance = instance
+        self._exponential = instance.context.sensitivity.family in EXPONENTIAL
+        self._centred = instance.context.sensitivity.family == "multiplicative_centered"
+        self._model = instance.context.model.name
+        self._entities = float(rolled.n_entities)
+
+    # --- nodes ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def strides(self) -> list[int]:
+        """How much one level of each attribute adds to a node's number."""
+        return [math.prod(self.shape[j + 1 :]) for j in range(len(self.shape))]
+
+    def nodes_of(self, attributes: Sequence[int]) -> list[Levels]:
+        """All levels of some attributes."""
+        return list(itertools.product(*(range(self.shape[j]) for j in attributes)))
+
+    def number(self, linked: Levels, unlinked: Levels) -> int:
+        """The node's number."""
+        pairs = (*zip(self.linked, linked, strict=True), *zip(self.unlinked, unlinked, strict=True))
+        return sum(self.strides[j] * level for j, level in pairs)
+
+    @cached_property
+    def common_utility(self) -> Floats | None:
+        """Utility of each node (nodes,), summed as anywhere else, if it is the same for all records."""
+        if not all(bool((terms == terms[:, :1]).all()) for terms in self.utilities):
+            return None
+        total = np.zeros(1)
+        for terms in self.utilities:
+            total = (total[:, None] + terms[None, :, 0]).reshape(-1)
+        return total
+
+    def utility_at(self, levels: Sequence[int | Longs]) -> Floats:
+        """Utility of each record at its levels, summed as anywhere else."""
+        return self._sum(self.utilities, levels)
+
+    def is_beyond(self, attributes: Sequence[int], levels: Levels) -> Bools | None:
+        """Records at whose own top the levels only repeat ⊥; None if there are none."""
+        found = None
+        for j, level in zip(attributes, levels, strict=True):
+            if self._has_beyond[j][level]:
+                found = self._beyond[j][level] if found is None else found | self._beyond[j][level]
+        return found
+
+    @cached_property
+    def _has_beyond(self) -> list[list[bool]]:
+        return [[bool(level.any()) for level in beyond] for beyond in self._beyond]
+
+    # --- approximate risks ---------------------------------------------------------------------------
+
+    def companions(self) -> list[tuple[Levels, float | Floats]]:
+        """The levels of the unlinked attributes, with their factor or summand of the harm."""
+        found: list[tuple[Levels, float | Floats]] = []
+        for levels in self.nodes_of(self.unlinked):
+            total = np.zeros(self.n_rows)
+            for j, level in zip(self.unlinked, levels, strict=True):
+                total = total + self.weights[j][level]
+            term = np.exp(total) if self._exponential else total
+            found.append((levels, float(term[0]) if bool((term == term[0]).all()) else term))
+        return found
+
+    def share(self, linked: Levels) -> Floats:
+        """What a unit of harm risks at levels of the linked attributes: 1/|ρ| or ln(N/|ρ|), 0 without ρ."""
+        counts = self._counts.counts(linked)
+        share = np.zeros(self.n_rows)
+        if self._model == "I":
+            np.divide(1.0, counts, out=share, where=counts > 0)
+        else:
+            np.divide(self._entities, counts, out=share, where=counts > 0)
+            np.log(share, out=share, where=counts > 0)
+            np.maximum(share, 0.0, out=share)
+        return share
+
+    def base(self, linked: Levels, share: Floats) -> Floats:
+        """The share times what the linked attributes contribute to the harm."""
+        harm: Floats = self.weights[self.linked[0]][linked[0]].copy()
+        for j, level in zip(self.linked[1:], linked[1:], strict=True):
+            harm += self.weights[j][level]
+        if self._exponential:
+            np.exp(harm, out=harm)
+        harm *= share
+        return harm
+
+    def risk_into(self, out: Floats, share: Floats, base: Floats, term: float | Floats) -> None:
+        """Risk from the share, the base and what the unlinked attributes contribute."""
+        if self._exponential:
+            np.multiply(base, term, out=out)
+            if self._centred:
+                out -= share
+                np.maximum(out, 0.0, out=out)
+        else:
+            np.multiply(share, term, out=out)
+            out += base
+
+    # --- exact risks ---------------------------------------------------------------------------------
+
+    def exact_risks(self, at: Longs, nodes: Longs) -> Floats:
+        """The risks of records at positions ``at`` of the range, each at a node, as taken anywhere else."""
+        levels = [(nodes // stride) % size for stride, size in zip(self.strides, self.shape, strict=True)]
+        phi = self._instance.context.sensitivity.of_sum(
+            self._sum([terms[:, at] for terms in self.weights], levels)
+        )
+        counts = np.empty(len(at))
+        linked = np.zeros(len(at), dtype=np.int64)
+        for j in self.linked:
+            linked = linked * self.shape[j] + levels[j]
+        for number in np.unique(linked).tolist():
+            held = np.flatnonzero(linked == number)
+            own = np.unravel_index(number, [self.shape[j] for j in self.linked])
+            counts[held] = self._counts.counts([int(level) for level in own])[at[held]]
+        exposure = self._instance.exposure
+        return exposure.risks(Disclosed((counts,), (self._entities,), phi, None))
+
+    def is_absent(self) -> Bools:
+        """Whether nobody is consistent with each record as it is."""
+        absent: Bools = self._counts.counts([0] * len(self.linked)) == 0
+        return absent
+
+    def _sum(self, terms: Sequence[Floats], levels: Sequence[int | Longs]) -> Floats:
+        n = terms[0].shape[1]
+        total, rows = np.zeros(n), np.arange(n)
+        for own, level in zip(terms, levels, strict=True):
+            total = total + own[level, rows]
+        return total

@@ -1,0 +1,120 @@
+"""Scans over the nodes of many records answer as the exact evaluation of every lattice does, bit by bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.hierarchies import Hierarchy
+from app.domain.risk.models import RiskModel
+from app.domain.search.context import SearchContext
+from app.domain.search.problem import Problem
+from app.domain.search.record_instance import RecordInstance
+from app.domain.search.record_optima import Optima, ScannedOptima
+from app.domain.search.record_terms import are_separable
+from app.domain.sensitivity import Overrides, build_sensitivity
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from app.domain.weights import ConstantWeight, LeafWeights
+from tests.property.effort import examples
+
+
+@st.composite
+def hierarchies(draw):
+    """A tree of at most 8 nodes below the top, often unbalanced."""
+    parents = {}
+    for i in range(draw(st.integers(1, 8))):
+        above = draw(st.integers(-1, i - 1))
+        parents[f"v{i}"] = [None if above < 0 else f"v{above}"]
+    return Hierarchy.from_parents(parents)
+
+
+@st.composite
+def separable_contexts(draw):
+    """Trees with missing and inner cells in the table, leaves and values elsewhere in the dictionary."""
+    m = draw(st.integers(1, 4))
+    trees = [draw(hierarchies()) for _ in range(m)]
+    n, entities = draw(st.integers(1, 12)), draw(st.integers(0, 30))
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    codes = np.stack([rng.integers(0, tree.n_nodes, n) for tree in trees], axis=1).astype(np.int32)
+    names = tuple(f"a{j}" for j in range(m))
+    table = Table(names, tuple(trees), codes)
+    links = []
+    for j, (name, tree) in enumerate(zip(names, trees, strict=True)):
+        if j == 0 or draw(st.integers(0, 2)):
+            cells = tree.leaves[rng.integers(0, tree.n_leaves, entities)]
+            if draw(st.booleans()):
+                cells = np.where(rng.random(entities) < 0.2, -1, cells)
+            links.append(link_nodes(name, tree, cells.astype(np.int32)))
+    family = draw(st.sampled_from(["linear", "linear_personal", "multiplicative", "multiplicative_centered"]))
+    number = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 2.0])
+    weights = {name: draw(st.sampled_from([ConstantWeight, LeafWeights]))(draw(number)) for name in names}
+    overrides = None
+    if family != "linear" and draw(st.booleans()):
+        given_ = [[draw(st.one_of(st.just(np.nan), number)) for _ in names] for _ in range(2)]
+        overrides = Overrides(rng.integers(0, 2, n).astype(np.int32), np.array(given_))
+    model = draw(st.sampled_from(["depth_sum", "log_leaves", "info_loss_xt"]))
+    return SearchContext(
+        table,
+        Dictionary(entities, tuple(links)),
+        build_sensitivity(table, family, weights, overrides),
+        build_utility(table, model),
+        model=RiskModel(draw(st.sampled_from(["I", "III"]))),
+    )
+
+
+def check(context, floor, rows_at_once):
+    instance = RecordInstance(context, "zero", "known")
+    assume(are_separable(instance))
+    instance.prepare(range(instance.n_distinct), lambda: None)
+    problem = Problem("min_risk", floor, "record_level")
+    whole = Optima(instance, problem).of(np.arange(instance.n_distinct))
+    for start in range(0, instance.n_distinct, rows_at_once):
+        rows = np.arange(start, min(instance.n_distinct, start + rows_at_once))
+        choice, risk = ScannedOptima(instance, problem).of(rows)
+        assert np.array_equal(risk, whole[1][rows])
+        for name in ("node", "code", "value", "reach"):
+            assert np.array_equal(getattr(choice, name), getattr(whole[0], name)[rows]), name
+        assert np.array_equal(choice.ties > 1, whole[0].ties[rows] > 1)
+
+
+FLOORS = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 3.0, 4.0, 9.0]), st.floats(0.0, 6.0))
+
+
+@given(context=separable_contexts(), floor=FLOORS, rows_at_once=st.integers(1, 12))
+@settings(max_examples=examples(200), deadline=None)
+def test_a_scan_finds_what_the_whole_lattices_say(context, floor, rows_at_once):
+    check(context, floor, rows_at_once)
+
+
+@pytest.mark.deep
+@given(context=separable_contexts(), floor=FLOORS, rows_at_once=st.integers(1, 12))
+@settings(max_examples=1000, deadline=None)
+def test_a_scan_finds_what_the_whole_lattices_say_thousands_of_times(context, floor, rows_at_once):
+    check(context, floor, rows_at_once)
+
+
+def test_most_records_of_distinct_counts_need_no_exact_evaluation(monkeypatch):
+    """Or the scan would be a waste."""
+    tree = Hierarchy.from_rows([[f"v{i}", f"g{i // 4}"] for i in range(16)])
+    rng = np.random.default_rng(5)
+    cells = (16 * rng.random((500, 2)) ** 2).astype(np.int64)
+    table = Table(("a", "b", "c"), (tree,) * 3, tree.leaves[rng.integers(0, 16, (60, 3))])
+    links = tuple(link_nodes(name, tree, tree.leaves[cells[:, j]]) for j, name in enumerate("ab"))
+    weights = {name: LeafWeights(0.3 + 0.1 * j) for j, name in enumerate("abc")}
+    context = SearchContext(
+        table,
+        Dictionary(500, links),
+        build_sensitivity(table, "multiplicative", weights),
+        build_utility(table),
+    )
+    instance = RecordInstance(context, "zero", "known")
+    instance.prepare(range(instance.n_distinct), lambda: None)
+    evaluated = []
+    evaluate = instance.evaluate
+    monkeypatch.setattr(instance, "evaluate", lambda rows: evaluated.append(len(rows)) or evaluate(rows))
+    ScannedOptima(instance, Problem("min_risk", 3.0, "record_level")).of(np.arange(instance.n_distinct))
+    assert sum(evaluated) <= 0.2 * instance.n_distinct
