@@ -6,15 +6,18 @@ from typing import Final
 
 from app.domain.errors import InvalidInput
 from app.experiments import (
+    aggregate_objective,
     branch_and_bound,
     estimated_dictionary,
     frontier_share,
+    genetic_risk,
     genetic_time,
     growing_attributes,
     k_anonymity,
     minimal_risk,
     optimal_generalisation,
     random_releases,
+    risk_models,
     thresholds,
 )
 from app.experiments.report import Experiment
@@ -29,7 +32,10 @@ EXPERIMENTS: Final = (
     Experiment("X7", optimal_generalisation.run),
     Experiment("X8", frontier_share.run),
     Experiment("X9", growing_attributes.run),
+    Experiment("X10", risk_models.run),
     Experiment("X11", genetic_time.run),
+    Experiment("X12", genetic_risk.run),
+    Experiment("X13", aggregate_objective.run),
 )
 ALL: Final = "all"
 

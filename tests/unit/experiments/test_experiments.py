@@ -89,6 +89,24 @@ def test_that_aruba_is_ahead_everywhere_is_reported_as_it_is_found(reports):
     assert fewer.holds == all(row[9] < row[1] for row in rows)
 
 
+@pytest.mark.spec("E-44")
+def test_the_risk_of_the_aggregate_objective_is_told_as_a_ratio(reports):
+    (claim,) = [claim for claim in reports["X13"].claims if "E-44" in claim.text]
+    ratios = [row[2] / row[5] for row in reports["X13"].tables[0].rows if row[5] > 0]
+    assert claim.grade == "qualitative"
+    assert claim.holds == all(ratio <= 2 for ratio in ratios)
+    assert [float(word) for word in claim.evidence.split(": ")[1].split()] == pytest.approx(ratios, rel=0.01)
+
+
+@pytest.mark.spec("INV-21")
+def test_genetic_search_is_not_below_the_optimum_and_its_excess_is_told(reports):
+    (claim,) = [claim for claim in reports["X12"].claims if "above ARUBA" in claim.text]
+    assert claim.grade == "qualitative"
+    rows = reports["X12"].tables[0].rows
+    assert all(genetic >= aruba - 1e-12 for _, genetic, aruba, _ in rows)
+    assert claim.holds == all(excess <= 0.07 for *_, excess in rows)
+
+
 def test_a_fall_is_a_fall_and_rounding_is_none():
     assert never_falls(np.array([0.0, 0.0, 1.0, 1.0 - 1e-12]))
     assert not never_falls(np.array([[0.0, 1.0], [1.0, 0.999]]))

@@ -1,0 +1,194 @@
+"""X13: the aggregate objective against the least risk at the utility that it leads to (DIS Fig. 5.1)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.charts.series import Series
+from app.domain.assessment import Assessment
+from app.domain.numbers import highest_accepted
+from app.domain.search.aggregate import AggregateObjective, maximise_aggregate
+from app.domain.search.aggregate_options import AggregateOptions
+from app.domain.search.canonical import outer_sum, threshold_histogram
+from app.domain.search.chain_records import ChainRecord
+from app.domain.search.closure import ClosureMaximiser
+from app.domain.search.problem import Problem
+from app.domain.search.solvers import Aruba, BranchAndBound
+from app.domain.weights import Floats
+from app.experiments.record_lattices import CountedLattice, random_lattice
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
+from app.experiments.searched import search
+from app.experiments.solving import context_of, solve
+from app.experiments.synthetic import generate
+
+TRADE_OFFS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+COMPARABLE = 2.0
+HEIGHT = 3
+ATTRIBUTES = (3, 4, 5, 6, 7)
+TRADE_OFF_OF_TIMES = 1e-3
+TIMED = ("aggregate", "ARUBA", "branch and bound", "ARUBA, half", "branch and bound, half")
+RISKS = ("average", "highest", "lowest")
+
+
+@dataclass(frozen=True)
+class AtTradeOff:
+    """What the aggregate objective chooses for a table, and the least risk at the utility it chooses.
+
+    ``together`` keeps the mean utility, ``alone`` that mean as a floor for every record.
+    """
+
+    trade_off: float
+    aggregate: Assessment
+    together: Assessment
+    alone: Assessment
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """Utility; average, highest and lowest loss of the three."""
+        found = [self.aggregate.utility_average]
+        for one in (self.aggregate, self.together, self.alone):
+            found += [one.risk_average, one.risk_max, float(one.records.loss.min())]
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of the aggregate and of threshold searches on one lattice; whether f is the greatest."""
+
+    attributes: int
+    seconds: tuple[float, ...]
+    is_greatest: bool
+
+
+def run(effort: Effort) -> Report:
+    """Risks on the synthetic data by λ, times on random lattices by number of attributes."""
+    risks = [_at(seed, trade_off, effort) for trade_off in TRADE_OFFS for seed in range(effort.seeds)]
+    times = [_timed(seed, k, effort) for k in ATTRIBUTES for seed in range(effort.seeds)]
+    means = np.array([np.mean([one.row for one in risks if one.trade_off == t], axis=0) for t in TRADE_OFFS])
+    seconds = np.array([np.mean([o.seconds for o in times if o.attributes == k], axis=0) for k in ATTRIBUTES])
+    return Report(
+        id="X13",
+        title="The aggregate objective against the least risk at its utility",
+        source="DIS Fig. 5.1",
+        setting=f"risks: {effort.records} records against {effort.entities} entities, κ = 1; times: one "
+        f"record, attributes of height {HEIGHT}, λ = {TRADE_OFF_OF_TIMES:g}, minimum cuts; threshold searches"
+        f" at the aggregate's utility and at half of the most; means of {effort.seeds} seeds",
+        tables=(_risk_table(means), _time_table(seconds)),
+        pictures=_pictures(means, seconds),
+        claims=_claims(risks, times, means, seconds),
+    )
+
+
+def _at(seed: int, trade_off: float, effort: Effort) -> AtTradeOff:
+    data = generate(seed, effort.entities)
+    context = context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
+
+    def found(problem: Problem) -> Assessment:
+        assessment = solve(context, problem).assessment
+        if assessment is None:
+            raise ValueError("the utility that was chosen can be kept")
+        return assessment
+
+    chosen = found(Problem("aggregate", trade_off, "record_level"))
+    floor = chosen.utility_average
+    together = found(Problem("min_risk", floor, "record_level", constraint="average"))
+    return AtTradeOff(trade_off, chosen, together, found(Problem("min_risk", floor, "record_level")))
+
+
+def _timed(seed: int, attributes: int, effort: Effort) -> Timed:
+    lattice = random_lattice(
+        (HEIGHT,) * attributes, effort.entities, np.random.default_rng([seed, attributes])
+    )
+    record = ChainRecord.of(
+        [np.array(chain) for chain in lattice.utilities],
+        [np.array(chain) for chain in lattice.weights],
+        lattice.thresholds,
+    )
+    start = time.process_time()
+    found = maximise_aggregate(record, TRADE_OFF_OF_TIMES, AggregateOptions(), ClosureMaximiser)
+    seconds = [time.process_time() - start]
+    if found.levels is None:
+        raise ValueError("random weights are finite")
+    for floor in (record.utility(found.levels), float(HEIGHT * attributes // 2)):
+        seconds += [search(lattice, floor, solver).seconds for solver in (Aruba(), BranchAndBound())]
+    greatest = _greatest(lattice)
+    value = AggregateObjective(record, TRADE_OFF_OF_TIMES, 1).value(found.levels)
+    return Timed(attributes, tuple(seconds), abs(value - greatest) <= 1e-9 * greatest)
+
+
+def _greatest(lattice: CountedLattice) -> float:
+    """The greatest λT/Φ + u of all nodes with Φ > 0."""
+    counts = threshold_histogram(lattice.thresholds, lattice.heights)
+    harm = outer_sum([np.array(chain) for chain in lattice.weights])
+    utility = outer_sum([np.array(chain) for chain in lattice.utilities])
+    admitted = harm > 0
+    return float((TRADE_OFF_OF_TIMES * counts[admitted] / harm[admitted] + utility[admitted]).max())
+
+
+def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds: Floats) -> tuple[Claim, ...]:
+    at_stake = means[:, 4] > 0
+    ratios = means[at_stake, 1] / means[at_stake, 4]
+    growth = (seconds[-1] / np.maximum(seconds[0], 1e-9)) ** (1 / (ATTRIBUTES[-1] - ATTRIBUTES[0]))
+    return (
+        Claim(
+            "The least mean risk at the aggregate's mean utility is never above the aggregate's",
+            "exact",
+            all(o.together.risk_average <= highest_accepted(o.aggregate.risk_average) for o in risks),
+            f"{len(risks)} tables",
+        ),
+        Claim(
+            "The minimum cut finds the greatest aggregate objective of all nodes",
+            "exact",
+            all(one.is_greatest for one in times),
+            f"{len(times)} lattices, the largest of {(HEIGHT + 1) ** ATTRIBUTES[-1]} nodes",
+        ),
+        Claim(
+            f"The risks are comparable, within a factor of {COMPARABLE:g} (E-44: not in general)",
+            "qualitative",
+            bool((ratios <= COMPARABLE).all()),
+            "aggregate / least risk at its mean utility, by λ: " + " ".join(f"{r:.3g}" for r in ratios),
+        ),
+        Claim(
+            "The time of the aggregate objective grows more slowly with the attributes than ARUBA's",
+            "qualitative",
+            bool(growth[0] < growth[3]),
+            "factor per attribute: "
+            + ", ".join(f"{name} {factor:.2g}" for name, factor in zip(TIMED, growth, strict=True)),
+        ),
+        Claim(
+            "The aggregate objective is much faster than the threshold searches at its utility",
+            "qualitative",
+            bool((seconds[-1, 0] < seconds[-1, 1:3] / 2).all()),
+            f"{ATTRIBUTES[-1]} attributes: "
+            + ", ".join(f"{name} {s:.3g} s" for name, s in zip(TIMED, seconds[-1], strict=True)),
+        ),
+    )
+
+
+def _risk_table(means: Floats) -> ResultTable:
+    rules = ("aggregate", "least at its mean utility", "least with it as floor")
+    columns = ("λ", "mean utility", *(f"{rule}: {risk}" for rule in rules for risk in RISKS))
+    rows = tuple((t, *row) for t, row in zip(TRADE_OFFS, means.tolist(), strict=True))
+    return ResultTable("Losses of records", columns, rows)
+
+
+def _time_table(seconds: Floats) -> ResultTable:
+    rows = tuple((k, *row) for k, row in zip(ATTRIBUTES, seconds.tolist(), strict=True))
+    return ResultTable("Seconds by number of attributes", ("attributes", *TIMED), rows)
+
+
+def _pictures(means: Floats, seconds: Floats) -> tuple[Picture, ...]:
+    utility = tuple(means[:, 0].tolist())
+    by_utility = tuple(
+        Series(name, utility, tuple(means[:, i].tolist()), "points")
+        for name, i in (("aggregate", 1), ("least at its mean utility", 4), ("least with it as floor", 7))
+    )
+    x = tuple(map(float, ATTRIBUTES))
+    curves = tuple(Series(name, x, tuple(seconds[:, i].tolist())) for i, name in enumerate(TIMED))
+    return (
+        Picture("x13-risk", "Risk at the aggregate's utility", "Mean utility", "Mean risk", by_utility),
+        Picture("x13-time", "Time by number of attributes", "Attributes", "Seconds", curves),
+    )
