@@ -23,7 +23,7 @@ from app.domain.rules import TableRule, apply, identity
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, carry_out, plan
-from app.domain.search.problem import Constraint, Objective, Problem
+from app.domain.search.problem import Constraint, Problem, ThresholdObjective
 from app.domain.search.solvers import Enumeration
 
 LEAST_FLOOR: Final = -1e300
@@ -39,7 +39,7 @@ Binding = Literal["utility_floor", "risk_cap", "lattice_edge", "nothing"]
 class OptimumParameters:
     """The problem that the rule is meant to solve."""
 
-    objective: Annotated[Objective, doc("What was optimised.")]
+    objective: Annotated[ThresholdObjective, doc("What was optimised.")]
     threshold: Annotated[
         float,
         Ge(-1e12),

@@ -25,6 +25,9 @@ from app.domain.search.chain_records import ChainRecord
 
 Floats = npt.NDArray[np.float64]
 
+PROVEN = 1e-9
+"""What exact means of a parametric search in floating point (E-39), relative to the maximum."""
+
 
 @dataclass(frozen=True)
 class AggregateObjective:
@@ -176,6 +179,11 @@ class AggregateOptimum:
     def evaluations(self) -> int:
         return sum(map(len, self.steps)) + len(self.boxes)
 
+    @property
+    def proven(self) -> bool:
+        """Whether the bound is the value, up to what the greatest g_α is rounded by."""
+        return self.bound <= self.value or self.bound - self.value <= PROVEN * max(1.0, abs(self.value))
+
 
 def maximise_aggregate(
     record: ChainRecord,
@@ -201,10 +209,10 @@ def maximise_aggregate(
             f"The utility to the power of {options.kappa} is greater than any number.",
             "Choose a smaller kappa, or weigh the utility less.",
         )
+    if trade_off > 0.0 and harmless is not None and options.phi_zero_policy == "unbounded":
+        return AggregateOptimum(harmless, math.inf, math.inf)
     if trade_off == 0.0 or record.phi(least) == 0.0:
         return AggregateOptimum(least, gained, gained)
-    if harmless is not None and options.phi_zero_policy == "unbounded":
-        return AggregateOptimum(harmless, math.inf, math.inf)
     search = dinkelbach if options.parametric_search == "dinkelbach" else bisection
     boxes = admitted_boxes(record, least, harmless)
     found: list[tuple[Levels, BoxOptimum]] = []
@@ -253,5 +261,6 @@ def aggregate_values(
     values = np.where(finite & (phi > 0), safety + gained, -np.inf)
     if options.phi_zero_policy == "unbounded":
         values[phi == 0] = np.inf
+        return values
     harmless = np.where(finite, gained, -np.inf)
     return np.where(at_stake, values, harmless)

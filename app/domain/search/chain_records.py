@@ -147,12 +147,14 @@ class ChainRecords:
     ----------
     of_record
         Distinct record of each record of the table.
+    first
+        One record of the table for each distinct one.
     multiplicity, mass
         Records, and the sum of their weights, per distinct record.
     absent
-        Per distinct record whether no entity is consistent with it as it is.
+        Per distinct record whether its |ρ| as it is is 0 under the absent policy.
     n_absent
-        Records of the table for which that holds.
+        Records of the table with which no entity of the dictionary is consistent as they are.
     """
 
     def __init__(self, context: SearchContext, policy: AbsentPolicy, view: View) -> None:
@@ -162,6 +164,7 @@ class ChainRecords:
         columns = [*table.codes.T, profiles.of_record]
         keys, limit = row_keys(columns, [*table.sizes, profiles.size], table.n_records)
         first, self.of_record = group(keys, limit)
+        self.first = first
         self.multiplicity = np.bincount(self.of_record, minlength=len(first))
         self.mass = np.bincount(self.of_record, table.weights, minlength=len(first)).astype(np.float64)
         self._codes, self._profile = table.codes[first], profiles.of_record[first]
@@ -169,11 +172,9 @@ class ChainRecords:
             None if link is None else Compatibility(link, used)
             for link, used in zip(self.context.links, table.used_nodes, strict=True)
         ]
-        self.absent = np.zeros(len(first), dtype=bool)
-        if profiles.thresholds is None:
-            counted = Counter(table, self.context.dictionary).count_records(self._codes)
-            self.absent = counted.values == 0
-        self.n_absent = int(self.multiplicity[self.absent].sum())
+        unknown = Counter(table, self.context.dictionary).count_records(self._codes).values == 0
+        self.absent = unknown & (policy != "add_self")
+        self.n_absent = int(self.multiplicity[unknown].sum())
         refuse_absent(policy, self.n_absent)
 
     @property
@@ -193,16 +194,9 @@ class ChainRecords:
 
     def record(self, row: int) -> ChainRecord:
         """The canonical instance of one distinct record."""
-        context, profile = self.context, int(self._profile[row])
-        sensitivity, group_ = context.sensitivity, self._profiles.groups[profile]
-        chains = self._chains(row)
+        context, chains = self.context, self._chains(row)
         utilities = [values[chain] for values, chain in zip(context.utility.values, chains, strict=True)]
-        if sensitivity.family == "constant":
-            base, weights = sensitivity.constant, [np.zeros(len(chain)) for chain in chains]
-        else:
-            base = 0.0
-            groups = [np.full(len(chain), group_, dtype=np.int32) for chain in chains]
-            weights = [sensitivity.weights(j, chains[j], groups[j]) for j in range(len(chains))]
+        weights, base = self._weights(row, chains)
         reduced = context.dictionary.reduced
         thresholds = np.zeros((reduced.size, len(chains)), dtype=np.int64)
         column_of = {link.attribute: i for i, link in enumerate(context.dictionary.links)}
@@ -211,8 +205,19 @@ class ChainRecords:
                 thresholds[:, j] = self._thresholds(j, chain)[reduced.codes[:, column_of[name]]]
         counts = reduced.counts
         if self._profiles.thresholds is not None:
-            thresholds, counts = self._with_self(thresholds, counts, profile)
+            thresholds, counts = self._with_self(thresholds, counts, int(self._profile[row]))
         return ChainRecord.of(utilities, weights, thresholds, counts, base)
+
+    def least_finite(self, row: int) -> Levels | None:
+        """The least steps with Φ < ∞ of a distinct record; None if there are none."""
+        chains = self._chains(row)
+        weights, base = self._weights(row, chains)
+        return ChainRecord.of(weights, weights, np.zeros((0, len(chains)), int), base=base).least_finite
+
+    def disclosed(self, row: int, levels: Levels) -> Ints:
+        """The values of a distinct record after some steps, (1, m)."""
+        chains = self._chains(row)
+        return np.array([[chain[x] for chain, x in zip(chains, levels, strict=True)]], dtype=np.int32)
 
     def rule_of(self, steps: npt.NDArray[np.integer]) -> RecordRule:
         """The rule that generalises each distinct record by its row of steps (d, m)."""
@@ -229,6 +234,15 @@ class ChainRecords:
                 chain[step + 1] = hierarchy.parent[chain[step]]
             chains.append(chain)
         return chains
+
+    def _weights(self, row: int, chains: list[Ints]) -> tuple[list[Floats], float]:
+        """The weight of each value of a record's chains, and what Φ is beside them."""
+        sensitivity = self.context.sensitivity
+        if sensitivity.family == "constant":
+            return [np.zeros(len(chain)) for chain in chains], sensitivity.constant
+        group_ = self._profiles.groups[self._profile[row]]
+        groups = [np.full(len(chain), group_, dtype=np.int32) for chain in chains]
+        return [sensitivity.weights(j, chains[j], groups[j]) for j in range(len(chains))], 0.0
 
     def _thresholds(self, j: int, chain: Ints) -> Longs:
         """The least step from which each code of the dictionary is consistent with the chain."""

@@ -71,6 +71,35 @@ class Bounds:
     gap: float
 
 
+@dataclass(frozen=True)
+class Certificate:
+    """What an approximation proves of this run; its published guarantee is false (E-42).
+
+    ``ratio`` is the mean risk over its lower bound (+∞ over 0), ``promised`` what was published for it. Of
+    the ``records``, ``exact`` were solved exactly where that was plain and ``fallback`` because they missed
+    the promise; ``met`` is how many keep it. ``kept_floor`` is the utility that every record keeps at least.
+    """
+
+    ratio: float
+    promised: float
+    kept_floor: float
+    records: int
+    met: int
+    exact: int
+    fallback: int
+    linear_programmes: int
+    rounding_trials: int
+
+    @property
+    def guarantee_met(self) -> bool:
+        """Whether every record keeps the published ratio."""
+        return self.met == self.records
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        return {**vars(self), "ratio": _number(self.ratio), "guarantee_met": self.guarantee_met}
+
+
 @dataclass(frozen=True, eq=False)
 class Score:
     """Risk and utility of a rule as the problem sees them, from the path of any other assessment.
@@ -93,12 +122,13 @@ class Outcome:
     score
         Score of the rule, None without a rule.
     objective
-        Value of what is minimised (risk, or risk − λ · utility) or maximised (utility); None without a rule.
+        Value of what is minimised (risk, or risk − λ · utility) or maximised (utility, or the mean of
+        λ/risk + utility^κ over records); None without a rule.
     ties
         Table-level: rules within the tie margin of the optimum, None where the solver need not know.
         Record-level: records whose optimum is shared by several nodes.
     bounds
-        ``lower`` bounds what is minimised (for ``max_utility``: minus the utility); gap 0 when proven.
+        ``lower`` bounds what is minimised (minus the objective where that is maximised); gap 0 when proven.
     shortfall
         For ``infeasible``; None if the node budget was too small to find it.
     prohibited_records
@@ -109,6 +139,8 @@ class Outcome:
         It is not proved that generalising never raises the risk of a record: every candidate was looked at.
     complete
         False if the search was halted from outside before its end, so that it would not end there again.
+    certificate
+        What an approximation can say of its distance from the optimum in this run; None for other searches.
     """
 
     problem: Problem
@@ -128,6 +160,7 @@ class Outcome:
     attributes: tuple[str, ...]
     not_monotone: bool = False
     complete: bool = True
+    certificate: Certificate | None = None
 
     @property
     def assessment(self) -> Assessment | None:
@@ -179,6 +212,7 @@ class Outcome:
             "visited_nodes": self.counters.visited_nodes,
             "risk_evaluations": self.counters.risk_evaluations,
             "utility_evaluations": self.counters.utility_evaluations,
+            **({} if self.certificate is None else {"certificate": self.certificate.to_document()}),
         }
 
     def map_document(self) -> dict[str, Any] | None:
@@ -252,7 +286,8 @@ def least_objective(problem: Problem, model: RiskModel, most_utility: float) -> 
 
 def proven(problem: Problem, objective: float) -> Bounds:
     """The bounds of an objective that is proven optimal."""
-    return Bounds(-objective if problem.objective == "max_utility" else objective, 0.0)
+    maximised = problem.objective in ("max_utility", "aggregate")
+    return Bounds(-objective if maximised else objective, 0.0)
 
 
 def shortfall_of(context: SearchContext, asked: Problem, best: float, records: int) -> Shortfall | None:

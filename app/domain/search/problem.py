@@ -9,9 +9,11 @@ from typing import Any, Literal, get_args
 from app.domain.attackers import View
 from app.domain.errors import InvalidInput
 from app.domain.numbers import lowest_accepted
+from app.domain.search.aggregate_options import AggregateOptions
 from app.domain.utility import Utility
 
-Objective = Literal["min_risk", "max_utility", "lagrangian"]
+ThresholdObjective = Literal["min_risk", "max_utility", "lagrangian"]
+Objective = Literal["min_risk", "max_utility", "lagrangian", "aggregate"]
 Scope = Literal["table_level", "record_level"]
 AbsentPolicy = Literal["zero", "add_self", "error"]
 Constraint = Literal["per_record", "average"]
@@ -21,6 +23,7 @@ THRESHOLD_NAMES: dict[str, str] = {
     "min_risk": "utility_floor",
     "max_utility": "risk_cap",
     "lagrangian": "trade_off",
+    "aggregate": "trade_off",
 }
 
 
@@ -29,13 +32,13 @@ FRONTIER_POINTS = 2_000
 
 @dataclass(frozen=True)
 class Problem:
-    """One of the three problems of section 11.
+    """One of the three problems of section 11, or the aggregate objective of section 17.2.
 
     Parameters
     ----------
     threshold
         The utility floor of ``min_risk``, the risk cap of ``max_utility`` or the trade-off λ of
-        ``lagrangian`` (minimise risk − λ · utility).
+        ``lagrangian`` (minimise risk − λ · utility) and of ``aggregate`` (maximise λ/risk + utility^κ).
     view
         What is assumed of the attacker (section 7): ``known`` or ``estimated`` for one dictionary, else what
         becomes of the risks under several.
@@ -48,6 +51,8 @@ class Problem:
         Round the mean utility to the nearest integer, halves up, before it is held against the floor (E-15).
     threshold_is_loss
         The threshold of ``min_risk`` is the greatest information loss instead of the least utility (D-11).
+    aggregate_options
+        For ``aggregate`` alone: κ, the policy for records of no sensitivity, and the method.
     """
 
     objective: Objective
@@ -59,6 +64,7 @@ class Problem:
     aggregate: Aggregate = "average"
     round_utility: bool = False
     threshold_is_loss: bool = False
+    aggregate_options: AggregateOptions | None = None
 
     def __post_init__(self) -> None:
         _require_choices(
@@ -76,6 +82,15 @@ class Problem:
         self._check_options()
 
     def _check_options(self) -> None:
+        if self.objective == "aggregate" and self.aggregate_options is None:
+            object.__setattr__(self, "aggregate_options", AggregateOptions())
+        if self.objective != "aggregate" and self.aggregate_options is not None:
+            raise InvalidInput.of(
+                "/objective/kappa",
+                "not-applicable",
+                f"{self.objective} has no exponent, policy or method of the aggregate objective.",
+                "Leave them out, or choose the objective aggregate.",
+            )
         if self.threshold_is_loss and self.objective != "min_risk":
             raise InvalidInput.of(
                 "/objective/loss_cap",
@@ -123,7 +138,11 @@ class Problem:
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form, for results and hashes."""
         return {
-            "objective": {"kind": self.objective, self.threshold_name: self.threshold},
+            "objective": {
+                "kind": self.objective,
+                self.threshold_name: self.threshold,
+                **({} if self.aggregate_options is None else self.aggregate_options.to_document()),
+            },
             "scope": self.scope,
             "absent_policy": self.absent_policy,
             "attacker_view": self.view,
