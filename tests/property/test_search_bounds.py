@@ -60,7 +60,7 @@ def test_bounds_of_table_rules(data, context, policy, aggregate):
     assume(context.harm_is_monotone)
     scores = rule_scores(context, policy, data.draw(views(context)), aggregate)
     shape = tuple(height + 1 for height in context.table.heights)
-    pairs = {node: scores.risks_at(node) for node in itertools.product(*map(range, shape))}
+    pairs = {node: scores.rate(node) for node in itertools.product(*map(range, shape))}
     risks, bounds = (np.array([pairs[node][i] for node in np.ndindex(*shape)]).reshape(shape) for i in (0, 1))
     assert_bounds(shape, risks, bounds)
     walked = scores.to_table_order(scores.scores(0, 0, 1, lambda _: None))

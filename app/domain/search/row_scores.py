@@ -22,6 +22,7 @@ from app.domain.search.exposure import Disclosed, Exposure
 from app.domain.search.linked_counts import LinkedCounts, Place, record_codes
 from app.domain.search.problem import AbsentPolicy, Aggregate
 from app.domain.search.profiles import build_profiles
+from app.domain.search.rule_risk import Growth, RuleRisk
 from app.domain.search.scores import refuse_absent
 from app.domain.search.walk import walk_order
 from app.domain.sensitivity import Sensitivity
@@ -119,6 +120,14 @@ class RowScores:
         scored = len(self._mass) * len(self._attackers) * SECONDS_PER_ROW
         return self.n_rules * (SECONDS_PER_RULE + counted + scored)
 
+    @property
+    def seconds_per_rule(self) -> float:
+        return self.seconds / self.n_rules
+
+    @property
+    def growth(self) -> Growth:
+        return Growth.none([height + 1 for height in self._context.table.heights])
+
     def to_table_order(self, values: Floats) -> Floats:
         return values.reshape(self.shape).transpose(np.argsort(self.order))
 
@@ -159,12 +168,13 @@ class RowScores:
         if is_last:
             tick(n_levels)
 
-    def risks_at(self, levels: Sequence[int]) -> tuple[float, float]:
+    def rate(self, levels: Sequence[int]) -> RuleRisk:
         path = self._root
         for j in self.order:
             path = self._advance(path, levels[j])
         records, losses = self._losses(path)
-        return self._risk(losses), self._risk(self._exposure.bounds(records, losses, self._present))
+        bound = self._risk(self._exposure.bounds(records, losses, self._present))
+        return RuleRisk(self._risk(losses), bound, 0.0)
 
     def _advance(self, path: _Path, level: int) -> _Path:
         """The path with a level for one more attribute."""

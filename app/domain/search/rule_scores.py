@@ -7,6 +7,7 @@ losses of the distinct records.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -19,6 +20,7 @@ from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Exposure
 from app.domain.search.problem import AbsentPolicy, Aggregate
 from app.domain.search.row_scores import RowScores
+from app.domain.search.rule_risk import Growth, RuleRisk
 from app.domain.search.scores import TableScores
 from app.domain.sensitivity import constant_sensitivity
 
@@ -50,18 +52,28 @@ class RuleScores(Protocol):
     def seconds(self) -> float:
         """Estimated time to score all rules."""
 
+    @property
+    def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule of many, in any order."""
+
+    @property
+    def growth(self) -> Growth:
+        """By how much Φ of every record grows at least from rule to finer rule."""
+
     def to_table_order(self, values: Floats) -> Floats:
         """Array over the lattice in the table's attribute order from values in the order of the walk."""
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
         """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order."""
 
-    def risks_at(self, levels: Sequence[int]) -> tuple[float, float]:
-        """Risk of one rule (levels in the table's order) and a lower bound of it for every finer rule."""
+    def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
 
 
-def rule_scores(context: SearchContext, policy: AbsentPolicy, view: View, aggregate: Aggregate) -> RuleScores:
-    """The cheapest exact way to score the rules of an instance."""
+def rule_scores(
+    context: SearchContext, policy: AbsentPolicy, view: View, aggregate: Aggregate, one_by_one: bool = False
+) -> RuleScores:
+    """The cheapest exact way to score all rules of an instance, or to rate some of them in any order."""
     attackers = context.attackers(view)
     exposure = Exposure(view, context.model, tuple(prior for _, prior in attackers))
     plain = [_plain(attacker) for attacker, _ in attackers]
@@ -71,7 +83,7 @@ def rule_scores(context: SearchContext, policy: AbsentPolicy, view: View, aggreg
     parts: list[TableScores] = []
     for attacker in plain:
         if attacker is not None:
-            parts.append(TableScores(attacker, policy, parts[0].order if parts else None))
+            parts.append(TableScores(attacker, policy, parts[0].order if parts else None, one_by_one))
     return parts[0] if len(parts) == 1 and exposure.priors == (1.0,) else SetScores(parts, exposure)
 
 
@@ -105,6 +117,14 @@ class SetScores:
     def seconds(self) -> float:
         return sum(part.seconds for part in self._parts)
 
+    @property
+    def seconds_per_rule(self) -> float:
+        return sum(part.seconds_per_rule for part in self._parts)
+
+    @property
+    def growth(self) -> Growth:
+        return self._parts[0].growth
+
     def to_table_order(self, values: Floats) -> Floats:
         return self._parts[0].to_table_order(values)
 
@@ -114,10 +134,14 @@ class SetScores:
             risks.append(part.scores(depth, first, last, tick if i == len(self._parts) - 1 else _quiet))
         return self._exposure.combined(risks)
 
-    def risks_at(self, levels: Sequence[int]) -> tuple[float, float]:
-        pairs = np.array([part.risks_at(levels) for part in self._parts])
-        risk, bound = self._exposure.combined(list(pairs))
-        return float(risk), float(bound)
+    def rate(self, levels: Sequence[int]) -> RuleRisk:
+        rated = [part.rate(levels) for part in self._parts]
+        risk, bound = self._exposure.combined([np.array([one.risk, one.bound]) for one in rated]).tolist()
+        if self._exposure.view == "bayes":
+            slopes = zip(self._exposure.priors, rated, strict=True)
+            return RuleRisk(risk, bound, math.fsum(q * one.slope for q, one in slopes))
+        # Each dictionary's bound is one of the worst case: the greatest, with the slope that belongs to it.
+        return RuleRisk(risk, bound, max(one.slope for one in rated if one.bound == bound))
 
 
 def _quiet(rules: int) -> None:

@@ -15,11 +15,14 @@ import numpy as np
 
 from app.domain.distinct import group, row_keys, sort_with_positions
 from app.domain.errors import InvalidInput
-from app.domain.search.axes import Axis, Floats, Longs, build_axes
+from app.domain.search.axes import Axis, Floats, Ints, Longs, build_axes
 from app.domain.search.context import SearchContext
+from app.domain.search.late_levels import Late, LateLevels, counts_of, late_cut, late_order
 from app.domain.search.linked_counts import LinkedCounts, entity_codes, record_codes
 from app.domain.search.problem import AbsentPolicy
 from app.domain.search.profiles import build_profiles
+from app.domain.search.rule_risk import EXPONENTIAL, Growth, RuleRisk, least_growth
+from app.domain.search.state_cache import StateCache
 from app.domain.search.walk import (
     Columns,
     State,
@@ -35,9 +38,10 @@ from app.domain.search.walk import (
 
 SECONDS_PER_STATE = 3e-5
 SECONDS_PER_ROW = 1.5e-8
+SECONDS_PER_RATING = 4e-5
+SECONDS_PER_RATED_ROW = 6e-9
 RECORDS = 1
 CHOSEN = -1
-EXPONENTIAL = ("multiplicative", "multiplicative_centered")
 Tick = Callable[[int], None]
 
 
@@ -55,10 +59,16 @@ class TableScores:
 
     Model I without a harm of failure and without interactions, against one dictionary.
 
+    Parameters
+    ----------
+    order
+        Positions in the table of the attributes in the order of the walk; None: the best one for scoring all
+        rules, or, ``one_by_one``, for rating rules in any order.
+
     Attributes
     ----------
     order
-        Positions in the table of the attributes in the order of the walk, see :func:`walk_order`.
+        As above.
     shape
         Number of levels per attribute in that order.
     absent
@@ -66,11 +76,17 @@ class TableScores:
     """
 
     def __init__(
-        self, context: SearchContext, policy: AbsentPolicy, order: Sequence[int] | None = None
+        self,
+        context: SearchContext,
+        policy: AbsentPolicy,
+        order: Sequence[int] | None = None,
+        one_by_one: bool = False,
     ) -> None:
         self._context = context
         axes = build_axes(context, "table_level")
-        self.order = walk_order(axes, range(len(axes))) if order is None else list(order)
+        if order is None:
+            order = late_order(axes) if one_by_one else walk_order(axes, range(len(axes)))
+        self.order = list(order)
         self._axes = [axes[j] for j in self.order]
         self.shape = tuple(axis.n_levels for axis in self._axes)
         self._profiles = build_profiles(context, policy, "table_level")
@@ -107,6 +123,11 @@ class TableScores:
             on_path = min(on_path * classes[middle], self._root.n_rows)
             state = self._advance(self._thinned_from(state, depth, middle), depth, middle)
         return seconds
+
+    @property
+    def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule of many, in any order: states are shared, later levels kept."""
+        return SECONDS_PER_RATING + self._root.n_rows * SECONDS_PER_RATED_ROW
 
     def _thinned_from(self, state: State, depth: int, level: int) -> State:
         for coarser in self._coarser[depth][: level + 1]:
@@ -236,15 +257,14 @@ class TableScores:
 
     def _charged(self, state: State, depth: int, level: int) -> Columns:
         """The state's columns with the weights of one attribute and level added to Φ."""
-        charge = self._charges[depth][level]
-        if charge.is_free or self._context.sensitivity.family == "constant":
+        if self._charges_nothing(depth, level):
             return state.columns
         suffix = self._coarser[depth][level].suffix
         codes = suffix.codes[state.rest]
-        weights = charge.own[codes]
-        factors = self._context.sensitivity.factors[:, self.order[depth]]
-        if not np.isnan(factors).all():
-            weights = self._personal(weights, charge.unit[codes], factors, depth, suffix.next[state.rest])
+        marks = None
+        if self._is_personal(depth):
+            marks = self._mark_of_rest[depth + 1][suffix.next[state.rest]]
+        weights = self._weights(depth, level, codes, marks)
         entities, records, harm, *infinite = state.columns
         with np.errstate(over="ignore"):
             if infinite:
@@ -254,9 +274,20 @@ class TableScores:
             harm = harm * np.exp(weights) if self._exponential else harm + records * weights
         return (entities, records, harm, *infinite)
 
-    def _personal(self, own: Floats, unit: Floats, factors: Floats, depth: int, later: Longs) -> Floats:
-        marks = self._mark_of_rest[depth + 1][later]
-        factor = factors[self._profiles.groups[self._profile_of_mark[marks]]]
+    def _charges_nothing(self, depth: int, level: int) -> bool:
+        return self._charges[depth][level].is_free or self._context.sensitivity.family == "constant"
+
+    def _is_personal(self, depth: int) -> bool:
+        return not bool(np.isnan(self._context.sensitivity.factors[:, self.order[depth]]).all())
+
+    def _weights(self, depth: int, level: int, codes: Ints, marks: Longs | None) -> Floats:
+        """Weights of one attribute and level for codes, of records with ``marks`` where it is personal."""
+        charge = self._charges[depth][level]
+        own = charge.own[codes]
+        if marks is None:
+            return own
+        factors = self._context.sensitivity.factors[:, self.order[depth]]
+        factor, unit = factors[self._profiles.groups[self._profile_of_mark[marks]]], charge.unit[codes]
         with np.errstate(invalid="ignore"):
             scaled = np.where(unit == 0.0, 0.0, factor * unit)
         return np.where(np.isnan(factor), own, scaled)
@@ -312,10 +343,59 @@ class TableScores:
 
     # --- single rules --------------------------------------------------------------------------------
 
-    def risks_at(self, levels: Sequence[int]) -> tuple[float, float]:
-        """Risk of one rule (levels in the table's order) and a lower bound of it for every finer rule."""
+    def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
         ordered = tuple(levels[j] for j in self.order)
-        return self._risks(self._thinned(ordered), ordered)
+        cut = self._late.cut
+        if cut == len(self.order):
+            return RuleRisk(*self._risks(self._thinned(ordered), ordered), 0.0)
+        return self._rated(self._state(ordered[:cut]), self._late.at(ordered[cut:]), ordered)
+
+    def _rated(self, state: State, late: Late, levels: Sequence[int]) -> RuleRisk:
+        """Of the rule with the levels of the state and those of the later attributes: one pass over rows."""
+        rest, n = state.rest, self._context.total_weight
+        entities, records, harm, *infinite = state.columns
+        counts = counts_of(state.prefix * late.n_classes + late.classes[rest], state, late, entities)
+        if self._profiles.thresholds is not None:
+            counts = counts + self._added_for(levels)[self._profile_of_mark[self._late.marks[rest]]]
+        chances = np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
+        with np.errstate(over="ignore"):
+            if late.weights is not None:
+                weights = late.weights[rest]
+                harm = harm * weights if self._exponential else harm + records * weights
+            if self._context.sensitivity.family == "multiplicative_centered":
+                harm = harm - records
+            losses = np.multiply(harm, chances, out=np.zeros(len(counts)), where=counts > 0)
+        for beyond in infinite:
+            losses[(counts > 0) & (beyond > 0)] = math.inf
+        if late.infinite is not None:
+            losses[(counts > 0) & late.infinite[rest] & (records > 0)] = math.inf
+        chances *= records
+        risk = bound = float(losses.sum()) / n
+        if not self._bounded.all():
+            bounded = self._bounded[self._late.marks[rest]]
+            chances, bound = chances[bounded], float(losses[bounded].sum()) / n
+        slope = float(chances.sum()) / n
+        if self._exponential:
+            centred = self._context.sensitivity.family == "multiplicative_centered"
+            slope = bound + slope if centred else bound
+        return RuleRisk(risk, bound, slope)
+
+    @cached_property
+    def _late(self) -> LateLevels:
+        cut = late_cut(self._axes)
+        marks = self._mark_of_rest[cut] if cut < len(self.order) else np.empty(0, np.int64)
+        return LateLevels(self._axes, self._suffixes, cut, marks, self._exponential, self._late_weights)
+
+    def _late_weights(self, depth: int, level: int, codes: Ints, marks: Longs) -> Floats | None:
+        if self._charges_nothing(depth, level):
+            return None
+        return self._weights(depth, level, codes, marks if self._is_personal(depth) else None)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """By how much Φ of every record grows at least from rule to finer rule."""
+        return least_growth(self._context)
 
     def _state(self, prefix: tuple[int, ...]) -> State:
         if not prefix:
@@ -336,31 +416,6 @@ class TableScores:
             found = thin(self._thinned((*before, level - 1)), self._coarser[len(before)][level])
             self._states.put(prefix, found)
         return found
-
-
-class StateCache:
-    """States by the levels that led to them, the least recently used dropped above a number of bytes."""
-
-    def __init__(self, max_bytes: int = 256 * 1024**2) -> None:
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._states: dict[tuple[int, ...], State] = {}
-
-    def get(self, prefix: tuple[int, ...]) -> State | None:
-        state = self._states.pop(prefix, None)
-        if state is not None:
-            self._states[prefix] = state
-        return state
-
-    def put(self, prefix: tuple[int, ...], state: State) -> None:
-        self._states[prefix] = state
-        self._bytes += _bytes_of(state)
-        while self._bytes > self._max_bytes and len(self._states) > 1:
-            self._bytes -= _bytes_of(self._states.pop(next(iter(self._states))))
-
-
-def _bytes_of(state: State) -> int:
-    return state.prefix.nbytes + state.rest.nbytes + sum(column.nbytes for column in state.columns)
 
 
 def refuse_absent(policy: AbsentPolicy, n_absent: int) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -28,8 +29,9 @@ from app.domain.search.outcome import (
     shortfall_of,
 )
 from app.domain.search.problem import Problem
-from app.domain.search.rule_scores import rule_scores
+from app.domain.search.rule_scores import RuleScores, rule_scores
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Floats, choose
+from app.domain.search.state_cache import MAX_BYTES
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
@@ -67,15 +69,34 @@ class TableInstance:
         self.context = context
         self.asked = asked
         self.problem = asked.in_utility(context.utility)
-        self.scores = rule_scores(context, asked.absent_policy, asked.view, asked.aggregate)
         self.utilities = TableUtilities(context)
+
+    @cached_property
+    def scores(self) -> RuleScores:
+        """Scores all rules."""
+        return self._rule_scores(one_by_one=False)
+
+    @cached_property
+    def ratings(self) -> RuleScores:
+        """Rates rules in any order."""
+        return self._rule_scores(one_by_one=True)
+
+    def _rule_scores(self, one_by_one: bool) -> RuleScores:
+        asked = self.asked
+        return rule_scores(self.context, asked.absent_policy, asked.view, asked.aggregate, one_by_one)
+
+    @property
+    def n_rules(self) -> int:
+        """Number of table-level rules."""
+        return math.prod(height + 1 for height in self.heights)
 
     @property
     def heights(self) -> Levels:
         return self.context.table.heights
 
     def risks(self, levels: Levels) -> tuple[float, float]:
-        return self.scores.risks_at(levels)
+        rated = self.ratings.rate(levels)
+        return rated.risk, rated.bound
 
     def utility(self, levels: Levels) -> float:
         return self.utilities.of(levels)
@@ -83,7 +104,8 @@ class TableInstance:
     @property
     def n_absent(self) -> int:
         """Records without a consistent entity when disclosed as they are, in any dictionary that counts."""
-        return int(self.context.table.reduced.counts[self.scores.absent].sum())
+        made = self.scores if "scores" in vars(self) else self.ratings
+        return int(self.context.table.reduced.counts[made.absent].sum())
 
 
 class RuleBlocks:
@@ -200,16 +222,19 @@ class TableSearch:
         self._instance = instance
         self._how = solver
         self._budget = budget
+        self._ratings = instance.ratings
         self.solver = solver.name
-        self.units = instance.scores.n_rules
+        self.units = instance.n_rules
 
     @property
     def seconds(self) -> float:
-        return self._instance.scores.seconds
+        """Estimated time if half of the rules are rated, or as many as the budget allows."""
+        most = self._budget.max_nodes or self._instance.n_rules
+        return min(most, self._instance.n_rules / 2) * self._ratings.seconds_per_rule
 
     @property
     def n_bytes(self) -> int:
-        return self._instance.scores.n_bytes
+        return MAX_BYTES + self._ratings.n_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON."""
@@ -274,7 +299,7 @@ def conclude(
         shortfall=shortfall_of(context, instance.asked, found.reach, n) if infeasible else None,
         prohibited_records=0,
         absent=instance.n_absent,
-        n_rules=instance.scores.n_rules,
+        n_rules=instance.n_rules,
         counters=Counters(found.visited_nodes, found.risk_evaluations, found.utility_evaluations),
         risk_map=None
         if risk is None or utility is None
