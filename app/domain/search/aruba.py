@@ -68,12 +68,16 @@ class FrontierSearch:
     def frontier(self, first: Levels) -> Iterator[Levels]:
         """All frontier nodes, ``first`` the first; the neighbours of each are visited when asked for more."""
         nodes = self._nodes
-        queue = deque([first])
+        queue, seen = deque([first]), {first}
         while queue:
             at = queue.popleft()
             yield at
             for neighbour in self._neighbours(at):
-                if nodes.visit(neighbour) and nodes.is_feasible(neighbour) and self._is_edge(neighbour):
+                if neighbour in seen:
+                    continue
+                seen.add(neighbour)
+                nodes.visit(neighbour)
+                if nodes.is_feasible(neighbour) and self._is_edge(neighbour):
                     queue.append(neighbour)
 
     def _is_edge(self, node: Levels) -> bool:

@@ -12,9 +12,20 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from app.domain.measures.entry import Guarantee, Need
+from app.domain.search import approximation_plan
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.domain.search.solvers import Auto, BranchAndBound, Enumeration, Solver
+from app.domain.search.solvers import (
+    Approx,
+    Aruba,
+    Auto,
+    BranchAndBound,
+    Candidates,
+    Enumeration,
+    Genetic,
+    Solver,
+    TopDown,
+)
 
 S = TypeVar("S", bound=Solver)
 
@@ -56,6 +67,13 @@ def always(context: SearchContext, problem: Problem, parameters: object) -> str 
     return None
 
 
+def needs_criteria(context: SearchContext, problem: Problem, parameters: object) -> str | None:
+    """Refuse objectives that are not made of the risk and the utility of a table."""
+    if problem.objective in ("min_risk", "max_utility", "lagrangian"):
+        return None
+    return f"Given rules are compared by risk and utility, not by {problem.objective}. Leave the solver out."
+
+
 def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse where the general corner of a box may be riskier than its other nodes."""
     if context.harm_is_monotone:
@@ -65,6 +83,36 @@ def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -
         f"{context.model.name} with these sensitivities is not. Use enumeration, without max_nodes and on at "
         "most 2,000,000 rules."
     )
+
+
+def needs_monotone_extremes(context: SearchContext, problem: Problem, parameters: object) -> str | None:
+    """Refuse what a search from one corner of the lattice to the other cannot solve."""
+    if problem.objective not in ("min_risk", "max_utility"):
+        return (
+            f"The search goes from one corner of the lattice to the other; {problem.objective} sets no "
+            "threshold that would tell it where to stop. Use branch_and_bound or enumeration."
+        )
+    return needs_bounds(context, problem, parameters)
+
+
+def needs_frontier(context: SearchContext, problem: Problem, parameters: object) -> str | None:
+    """Refuse where the optimum need not be on the frontier of the feasible rules."""
+    if context.failure is not None:
+        return (
+            "With a harm of failed identification risk may rise under generalisation, and the best rule need "
+            "not be on the frontier of the feasible ones. Use btda, branch_and_bound or enumeration."
+        )
+    return needs_monotone_extremes(context, problem, parameters)
+
+
+def needs_floor(context: SearchContext, problem: Problem, parameters: object) -> str | None:
+    """Refuse what paths from the top to the first feasible node do not lead to."""
+    if problem.objective != "min_risk":
+        return (
+            "The search follows paths from the most general rule to the first one above a utility floor; "
+            f"{problem.objective} has none. Use branch_and_bound, btda or enumeration."
+        )
+    return needs_bounds(context, problem, parameters)
 
 
 def entry_of(solver: Solver) -> AnySearch:
@@ -89,5 +137,31 @@ SEARCHES: Final[tuple[AnySearch, ...]] = (
         "branch_and_bound", 1,
         "Parts of the lattice are left out where a bound proves that they hold nothing better",
         "Decision-theoretic framework, section 12.3", "exact", BranchAndBound, _SCORED, False, needs_bounds,
+    ),
+    SearchEntry(
+        "approx", 1,
+        "Linear programmes over the Lovász extension, rounded; keeps a share of the utility floor and "
+        "certifies a lower bound of the risk", "DIS 5.2.3, Algorithm 5, without its guarantee (E-42)",
+        "bound", Approx, _SCORED, False, approximation_plan.support,
+    ),
+    SearchEntry(
+        "btda", 1, "From the most general rule down, the least risk first; for a risk cap from the bottom up",
+        "DIS 4.5.1, Algorithm 2, Theorem 4.5.1; decision-theoretic framework, section 12.4", "exact", TopDown,
+        _SCORED, True, needs_monotone_extremes,
+    ),
+    SearchEntry(
+        "aruba", 1, "Along the frontier of the rules that keep the threshold: few risks are evaluated",
+        "DIS 4.5.2, Algorithm 3; decision-theoretic framework, section 12.5", "exact", Aruba, _SCORED, False,
+        needs_frontier,
+    ),
+    SearchEntry(
+        "genetic", 1, "Random paths from the most general rule, bred for small risk",
+        "DIS 4.5.4, Algorithm 4; decision-theoretic framework, section 13", "heuristic", Genetic, _SCORED,
+        False, needs_floor,
+    ),
+    SearchEntry(
+        "min_risk_of_candidates", 1, "The best of rules that are given",
+        "DIS Algorithm 1; decision-theoretic framework, section 12.2", "exact", Candidates, _SCORED, True,
+        needs_criteria,
     ),
 )  # fmt: skip

@@ -12,20 +12,34 @@ from typing import Protocol
 
 from app.domain.attackers import View
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.search.aggregate_plan import plan_aggregate
+from app.domain.search.approximation_plan import plan_approximation
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.candidates import CandidatesPlan
 from app.domain.search.catalogue import entry_of
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier import FrontierOutcome
-from app.domain.search.frontier_plans import RecordFrontier, TableFrontier
+from app.domain.search.frontier_plans import RecordFrontier
 from app.domain.search.joint import COMBINATIONS_LIMIT, JointPlan, n_combinations
 from app.domain.search.lattice_search import LatticeSolver
 from app.domain.search.minimax import MinimaxPlan
 from app.domain.search.outcome import Outcome
+from app.domain.search.portfolio import plan_table
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_level import RecordPlan
 from app.domain.search.record_means import MeanPlan
-from app.domain.search.solvers import AUTO, Auto, BranchAndBound, Enumeration, Solver
+from app.domain.search.solvers import (
+    AUTO,
+    Approx,
+    Aruba,
+    Auto,
+    BranchAndBound,
+    Candidates,
+    Enumeration,
+    Solver,
+)
+from app.domain.search.table_frontier import frontier_of_table
 from app.domain.search.table_level import TableEnumeration, TableInstance, TableSearch
 
 RULES_LIMIT = 2_000_000
@@ -110,11 +124,19 @@ def plan(
     policy refuses the data.
     """
     _refuse_meaningless_failure(context)
+    if problem.objective == "aggregate":
+        return plan_aggregate(context, problem, solver, budget)
     _require_support(context, problem, solver)
+    if isinstance(solver, Approx):
+        return plan_approximation(context, problem, solver, budget)
+    if isinstance(solver, Candidates):
+        return CandidatesPlan(context, problem, solver, budget)
     if problem.scope == "record_level":
         return _plan_records(context, problem, solver, budget)
     table = TableInstance(context, problem)
-    n_rules = table.scores.n_rules
+    if isinstance(solver, Auto):
+        return plan_table(table, budget, RULES_LIMIT)
+    n_rules = table.n_rules
     too_many = n_rules > RULES_LIMIT
     if too_many and isinstance(solver, Enumeration):
         raise NotSupported(
@@ -125,6 +147,7 @@ def plan(
     if isinstance(how, Enumeration):
         return TableEnumeration(table)
     _require_support(context, problem, how)
+    _require_present(how, problem, table.n_absent)
     return TableSearch(table, how, budget)
 
 
@@ -145,6 +168,8 @@ def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budg
         return MeanPlan(records, problem)
     how = _chosen(solver, _is_less(budget.max_nodes, records.n_nodes * records.n_distinct))
     _require_support(context, problem, how)
+    if len(context.attackers(problem.view)) > 1:
+        _require_present(how, problem, records.n_absent)
     return RecordPlan(records, problem, how, budget)
 
 
@@ -196,6 +221,20 @@ def _require_support(context: SearchContext, problem: Problem, solver: Solver) -
         raise NotSupported(reason)
 
 
+def _require_present(solver: Solver, problem: Problem, n_absent: int) -> None:
+    """Refuse the frontier where generalising can raise the risk of a record that nobody is consistent with.
+
+    A single record that nobody is consistent with in the only dictionary has risk 0 as it is: there is
+    nothing to search.
+    """
+    if isinstance(solver, Aruba) and n_absent and problem.absent_policy == "zero":
+        raise NotSupported(
+            f"{n_absent} records have no consistent entity in a dictionary: generalising them may raise the "
+            "risk, and the best rule need not be on the frontier of the feasible ones.",
+            "Use the absent policy add_self, or btda, branch_and_bound or enumeration.",
+        )
+
+
 def estimate_frontier(context: SearchContext, problem: FrontierProblem) -> SearchCost:
     """What :func:`plan_frontier` would cost to carry out; raises what it raises."""
     chosen = plan_frontier(context, problem)
@@ -229,19 +268,19 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
         "lagrangian", 0.0, problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
     )
     table = TableInstance(context, asked)
-    if table.scores.n_rules > RULES_LIMIT:
+    if table.n_rules > RULES_LIMIT:
         raise NotSupported(
-            f"There are {table.scores.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
+            f"There are {table.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
             "Disclose fewer attributes, use fewer levels per hierarchy, or ask for single optima.",
         )
-    return TableFrontier(table, problem)
+    return frontier_of_table(table, problem)
 
 
 def _chosen(solver: Solver, is_large: bool) -> Enumeration | LatticeSolver:
     """What to search one lattice with; ``is_large`` if enumeration takes more than there is."""
     if isinstance(solver, Auto):
         return BranchAndBound() if is_large else Enumeration()
-    if isinstance(solver, Enumeration | BranchAndBound):
+    if isinstance(solver, LatticeSolver | Enumeration):
         return solver
     raise NotSupported(f"{solver.name} does not search a single lattice.", "Choose another solver.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +17,9 @@ from app.domain.search.lattice_search import LatticeSolver, search_lattice
 from app.domain.search.outcome import Bounds, Counters, Outcome, Status, proven, score, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
+from app.domain.search.record_optima import optima_of
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.search.solvers import Enumeration
+from app.domain.search.solvers import Aruba, Enumeration
 from app.domain.search.unsolved import bounds_of, popular, try_on_all
 
 CELLS_PER_BLOCK = 1.5e7
@@ -51,6 +52,7 @@ class RecordPlan:
         self._asked = asked
         self._problem = asked.in_utility(instance.context.utility)
         self._how = None if isinstance(solver, Enumeration) else solver
+        self._optima = optima_of(instance, self._problem)
         self.solver = solver.name
         self.units = instance.n_distinct
         self._budget = budget
@@ -90,7 +92,7 @@ class RecordPlan:
             self._instance.prepare(range(first, last), lambda: self._visit(tick, halted))
         except HaltedError:
             return found.tobytes()
-        at_once = self._instance.rows_at_once
+        at_once = self._instance.rows_at_once if self._how else self._optima.rows_at_once
         for start in range(first, last, at_once):
             if halted():
                 break
@@ -107,39 +109,42 @@ class RecordPlan:
         halted: Halted,
         done: int,
     ) -> None:
-        lattices = self._instance.evaluate(rows)
-        risk, utility = lattices.risk, lattices.utility
         if self._how is not None:
-            bounds = self._instance.bounds(rows, lattices)
+            lattices = self._instance.evaluate(rows)
+            risk, utility = lattices.risk, lattices.utility
+            bounds, tops = self._instance.bounds(rows, lattices), self._instance.tops(rows).tolist()
             for i in range(len(rows)):
                 if halted():
                     return
-                self._search(self._how, risk[:, i], bounds[:, i], utility[:, i], found[i : i + 1], halted)
+                lattice = self._lattice(tops[i], risk[:, i], bounds[:, i], utility[:, i])
+                self._search(self._how, lattice, int(rows[i]), found[i : i + 1], halted)
                 tick(done + i + 1)
             return
-        beyond = self._instance.beyond_top(rows)
-        if beyond is not None:
-            # A node that repeats another is no tie of it; the other comes first and is never lost.
-            risk[beyond] = np.inf
-        choice = choose(risk, utility, self._problem)
+        choice, found["risk"] = self._optima.of(rows)
         found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
         found["ties"], found["bound"] = choice.ties, choice.value
-        found["risk"] = risk[choice.node, np.arange(len(rows))]
         for counter in ("visited", "risks", "utilities"):
             found[counter] = self._instance.n_nodes
+
+    def _lattice(self, tops: Sequence[int], risk: Floats, bounds: Floats, utility: Floats) -> ScoredLattice:
+        """The record's own lattice, without the nodes that repeat its top."""
+        if isinstance(self._how, Aruba) and (bounds < risk).any():
+            # Nobody is consistent with the record: as it is it has risk 0 (12.1, pre-check 2).
+            tops = [0] * len(tops)
+        own = tuple(slice(top + 1) for top in tops)
+        shape = self._instance.shape
+        return ScoredLattice(*(part.reshape(shape)[own] for part in (risk, bounds, utility)))
 
     def _search(
         self,
         how: LatticeSolver,
-        risk: Floats,
-        bounds: Floats,
-        utility: Floats,
+        lattice: ScoredLattice,
+        row: int,
         found: npt.NDArray[np.void],
         halted: Halted,
     ) -> None:
-        shape = self._instance.shape
-        lattice = ScoredLattice(risk.reshape(shape), bounds.reshape(shape), utility.reshape(shape))
-        best = search_lattice(lattice, self._problem, how, self._budget, halted=halted)
+        shape, moves = self._instance.shape, self._instance.moves(row)
+        best = search_lattice(lattice, self._problem, how, self._budget, halted=halted, moves=moves)
         found["node"] = -1 if best.node is None else np.ravel_multi_index(best.node, shape)
         found["code"], found["risk"] = best.code, best.risk
         found["truncated"] = HALTED if best.halted else best.truncated

@@ -7,7 +7,7 @@ lexicographically smallest levels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +62,13 @@ def choose(risk: Floats, utility: Floats, problem: Problem) -> Choice:
     ``risk`` and ``utility`` have shape (nodes, B), nodes in lexicographic order of their levels. Infinite
     risks are allowed, NaN is not.
     """
-    criteria = Criteria.of(risk, utility, problem)
     reach = risk.min(axis=0) if problem.objective == "max_utility" else utility.max(axis=0)
+    choice = choose_by(Criteria.of(risk, utility, problem), reach)
+    return replace(choice, value=-choice.value) if problem.objective == "max_utility" else choice
+
+
+def choose_by(criteria: Criteria, reach: Floats) -> Choice:
+    """The D-2 best of each column of (nodes, B), of equal nodes the first; ``value`` is that of ``first``."""
     masked = np.where(criteria.feasible, criteria.first, np.inf)
     best = masked.min(axis=0)
     tied = (masked <= best + tie_margins(best)) & criteria.feasible
@@ -73,8 +78,7 @@ def choose(risk: Floats, utility: Floats, problem: Problem) -> Choice:
     code = np.full(best.shape, OPTIMAL, dtype=np.int8)
     code[np.isposinf(best)] = PROHIBITED
     code[~criteria.feasible.any(axis=0)] = INFEASIBLE
-    value = -best if problem.objective == "max_utility" else best
-    return Choice(node.astype(np.int64), code, value, tied.sum(axis=0), reach)
+    return Choice(node.astype(np.int64), code, best, tied.sum(axis=0), reach)
 
 
 def frontier(risk: Floats, utility: Floats) -> npt.NDArray[np.int64]:

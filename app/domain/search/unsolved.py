@@ -70,13 +70,13 @@ def try_on_all(instance: RecordInstance, problem: Problem, more: Sequence[int] =
     pairs = []
     for node in nodes:
         found, _ = score(instance.context, problem, instance.rule_of(np.full(n, node)))
-        risk, utility = _per_record(found, problem)
+        risk, utility = per_record(found, problem)
         pairs.append((risk[first], utility[first]))
     risks, utilities = zip(*pairs, strict=True)
     return Tried(np.array(nodes, dtype=np.int64), np.stack(risks), np.stack(utilities))
 
 
-def _per_record(found: Score, problem: Problem) -> tuple[Floats, Floats]:
+def per_record(found: Score, problem: Problem) -> tuple[Floats, Floats]:
     """Risk and utility of each record of the table (n,) as a search of single records sees them."""
     if found.in_set is None:
         if found.assessment is None:

@@ -291,6 +291,7 @@ def test_genetic_parameters_fit_together():
         Genetic(seed=1, population=5, elites=5)
 
 
+@pytest.mark.spec("E-26")
 @pytest.mark.parametrize("kind", ["min_risk", "max_utility"])
 @pytest.mark.parametrize("solver", [*EXACT, Genetic(seed=2, population=4, elites=1)])
 def test_a_search_cut_short_has_a_feasible_node_and_a_bound(solver, kind):

@@ -46,7 +46,7 @@ def answer(context, problem, solver="auto", max_nodes=None):
 
 
 @pytest.mark.spec("TV-11")
-@pytest.mark.parametrize("solver", ["enumeration", "branch_and_bound"])
+@pytest.mark.parametrize("solver", ["enumeration", "branch_and_bound", "btda", "aruba"])
 @pytest.mark.parametrize(
     ("floor", "cut", "risk"),
     [
@@ -73,7 +73,7 @@ def test_risk_and_utility_of_all_rules_correlate_as_tabulated():
 @pytest.mark.spec("TV-11")
 @pytest.mark.parametrize(("floor", "risk"), [(3, 0.015278), (5, 0.057037), (6, 0.130093), (7, 0.223009)])
 def test_the_constraint_per_record_has_the_tabulated_risks(floor, risk):
-    for solver in ("enumeration", "branch_and_bound"):
+    for solver in ("enumeration", "branch_and_bound", "btda", "aruba"):
         outcome = answer(first_records(3), Problem("min_risk", floor, "record_level"), solver)
         assert outcome.risk == pytest.approx(risk, abs=5.1e-7)
         assert outcome.assessment.utility_min >= floor
