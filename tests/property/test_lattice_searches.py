@@ -21,6 +21,7 @@ from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Genetic, TopDown
+from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
 
@@ -37,6 +38,7 @@ THOROUGH = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+QUICK = settings(THOROUGH, max_examples=examples(30))
 DEEP = settings(THOROUGH, max_examples=examples(150))
 QUESTIONS = st.one_of(
     st.tuples(st.just("min_risk"), st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0])),
@@ -165,7 +167,7 @@ def test_the_walk_lists_the_frontier_of_random_down_sets_from_every_start():
 
 
 @pytest.mark.spec("INV-5", "INV-8")
-@THOROUGH
+@QUICK
 @given(contexts(), st.sampled_from(["zero", "add_self"]), QUESTIONS)
 def test_every_search_finds_the_table_rule_that_loops_find(context, policy, question):
     check_table(context, policy, question)
@@ -213,7 +215,7 @@ def check_genetic(context, problem, status):
 
 
 @pytest.mark.spec("INV-5", "INV-21")
-@THOROUGH
+@QUICK
 @given(contexts(), st.sampled_from(["zero", "add_self"]), QUESTIONS)
 def test_every_search_finds_the_record_rule_that_loops_find(context, policy, question):
     check_records(context, policy, question)
@@ -366,3 +368,90 @@ def check_mean(problem, best, found):
         assert found.risk <= cap + 1e-9
     if best.objective is not None and found.bounds is not None:
         assert found.bounds.lower <= sign * best.objective + 1e-9
+
+
+PROPER_MODELS = [model for model in MODELS if model[0] != "III_raw"]
+OF_SETS = ("bayes", "worst_case", "worst_case_per_record")
+VIEWS = st.sampled_from(OF_SETS)
+AGGREGATES = st.sampled_from(["average", "max"])
+SCOPES = st.sampled_from(["table_level", "record_level"])
+
+
+def fits(context, problem, solver, absent):
+    """Whether a search is exact here, by its conditions in the specification (12.1, 19.8)."""
+    if isinstance(solver, Enumeration):
+        return True
+    if not context.harm_is_monotone:
+        return False
+    if isinstance(solver, Aruba) and (context.failure is not None):
+        return False
+    several = problem.scope == "table_level" or len(context.attackers(problem.view)) > 1
+    return not (isinstance(solver, Aruba) and several and absent and problem.absent_policy == "zero")
+
+
+@pytest.mark.spec("INV-5")
+@THOROUGH
+@given(instances(), st.sampled_from(["zero", "add_self"]), QUESTIONS, SCOPES, VIEWS, AGGREGATES)
+def test_every_search_agrees_with_enumeration_under_every_attacker(
+    context, policy, question, scope, view, aggregate
+):
+    view = view if context.dictionaries else "known"
+    if scope == "record_level" and (aggregate == "max" or view == "worst_case"):
+        return
+    problem = Problem(*question, scope, policy, view, aggregate=aggregate)
+    best = carry_out(plan(context, problem, Enumeration()))
+    for solver in (BranchAndBound(), TopDown(), *ARUBAS[:2]):
+        if not fits(context, problem, solver, best.absent):
+            with pytest.raises(NotSupported):
+                plan(context, problem, solver)
+            continue
+        found = carry_out(plan(context, problem, solver))
+        assert (found.status, found.objective) == (best.status, best.objective)
+        if best.rule is not None and scope == "table_level":
+            assert found.rule == best.rule
+
+
+@THOROUGH
+@given(
+    instances(models=PROPER_MODELS, max_records=3),
+    QUESTIONS,
+    SCOPES,
+    st.sampled_from(["per_record", "average"]),
+    VIEWS,
+    AGGREGATES,
+    st.integers(0, 12),
+)
+def test_a_search_halted_anywhere_under_every_attacker_says_nothing_that_is_wrong(
+    context, question, scope, constraint, view, aggregate, calls
+):
+    view = view if context.dictionaries else "known"
+    constraint = constraint if scope == "record_level" else "per_record"
+    problem = Problem(*question, scope, "zero", view, constraint, aggregate)
+    best = carry_out(plan(context, problem))
+    asked = 0
+
+    def halted():
+        nonlocal asked
+        asked += 1
+        return asked > calls
+
+    search = plan(context, problem)
+    blocks = {i: search.run_block(i, lambda _: None, halted) for i in range(search.n_blocks)}
+    for held in (blocks, {}, dict(list(blocks.items())[1:])):
+        check_bound(problem, best, search.combine(held))
+
+
+def check_bound(problem, best, found):
+    sign = -1 if problem.objective == "max_utility" else 1
+    found.to_document()
+    if best.status == "optimal":
+        assert found.status in ("optimal", "heuristic")
+        if found.bounds is not None:
+            assert found.bounds.lower <= sign * best.objective + 1e-9
+    if found.rule is not None and best.objective is not None and best.status == "optimal":
+        assert sign * found.objective >= sign * best.objective - 1e-9
+    if found.status == "optimal":
+        assert best.status in ("optimal", "heuristic")
+        assert best.objective is None or found.objective == pytest.approx(best.objective, abs=1e-9)
+    if found.status == "infeasible":
+        assert best.status == "infeasible"
