@@ -152,14 +152,14 @@ def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds:
             "aggregate / least risk at its mean utility, by λ: " + " ".join(f"{r:.3g}" for r in ratios),
         ),
         Claim(
-            "The time of the aggregate objective grows more slowly with the attributes than ARUBA's",
+            "With the attributes its time grows more slowly than ARUBA's at half of the most utility",
             "qualitative",
             bool(growth[0] < growth[3]),
             "factor per attribute: "
             + ", ".join(f"{name} {factor:.2g}" for name, factor in zip(TIMED, growth, strict=True)),
         ),
         Claim(
-            "The aggregate objective is much faster than the threshold searches at its utility",
+            "It is much faster than the threshold searches at the utility that it leads to",
             "qualitative",
             bool((seconds[-1, 0] < seconds[-1, 1:3] / 2).all()),
             f"{ATTRIBUTES[-1]} attributes: "

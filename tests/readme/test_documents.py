@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from app.api.problems import PROBLEM_TYPES
+from app.domain.search.catalogue import SEARCHES
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -188,3 +189,9 @@ def test_every_command_is_documented():
     assert {"serve", "demo"} <= commands
     pages = text + (ROOT / "docs" / "demo.md").read_text()
     assert {command for command in commands if f"python -m app {command}" not in pages} == set()
+
+
+def test_every_search_stands_on_the_page_on_choosing_one():
+    page = (ROOT / "docs" / "choosing-an-algorithm.md").read_text()
+    for search in SEARCHES:
+        assert f"`{search.name}`" in page, search.name
