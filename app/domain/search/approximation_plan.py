@@ -103,8 +103,8 @@ class ApproximationPlan:
         table, size = self._context.table, self._context.dictionary.reduced.size
         lattice = math.prod(height + 1 for height in table.heights)
         rows = min(size, lattice)
-        programmes = 2 + math.log(1e2) / math.log1p(self._parameters.epsilon)
-        one = programmes * (4e-3 + rows * table.n_attributes * 2e-5)
+        programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
+        one = programmes * (3e-3 + rows * table.n_attributes * 7e-6)
         fallback = 1e-4 + lattice * 1e-7 if lattice <= NODES_LIMIT else 0.0
         return self._records.n_distinct * (size * (table.n_attributes * 2e-8 + 1e-7) + one + fallback / 2)
 

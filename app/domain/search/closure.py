@@ -91,9 +91,14 @@ class ClosureMaximiser:
         )
 
 
+def n_products(n_steps: int, kappa: int) -> int:
+    """How many products the expansion of Φ·u^κ has at most."""
+    return math.comb(n_steps + kappa + 1, kappa + 1)
+
+
 def refuse_products(n_steps: int, kappa: int) -> None:
     """NotSupported where Φ·u^κ may have too many products for a cut."""
-    products = math.comb(n_steps + kappa + 1, kappa + 1)
+    products = n_products(n_steps, kappa)
     if products > PRODUCTS_LIMIT:
         raise NotSupported(
             f"The minimum cut would hold up to {products} products of steps, of at most {PRODUCTS_LIMIT}.",
