@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.anonymity import equivalence_k, matching_k
+from app.domain.anonymity import Classes, equivalence_k, matching_k
 from app.domain.counting.counter import Cost, Counter, Engine
 from app.domain.dictionaries import Dictionary
-from app.domain.distinct import DistinctRows, Ints, Longs, distinct_rows
+from app.domain.distinct import Ints, Longs, distinct_rows, recoded_rows
 from app.domain.errors import InvalidInput
 from app.domain.risk.loss import AbsentPolicy, identification_probability, with_self
 from app.domain.risk.models import MODEL_I, RiskModel
@@ -23,7 +23,7 @@ from app.domain.risk.summaries import (
     mean,
     quantiles,
 )
-from app.domain.rules import Rule, TableRule, apply, apply_to_codes
+from app.domain.rules import Rule, TableRule, apply, recodings
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
@@ -109,7 +109,7 @@ class Assessment:
     @cached_property
     def records(self) -> RecordScores:
         """The numbers of every record."""
-        rows, place = self._scored, self._scored.row_of_record
+        rows, place = self._scored, self._scored.row_of.record
         probability = identification_probability(rows.counts)
         return RecordScores(
             rows.counts[place],
@@ -132,6 +132,19 @@ class _Harm:
 
 
 @dataclass(frozen=True, eq=False)
+class _RowOf:
+    """The disclosed row of each record: ``row`` (n,), or ``row`` of what ``of_record`` (n,) numbers."""
+
+    row: Ints
+    of_record: Ints | None
+
+    @cached_property
+    def record(self) -> Ints:
+        """Row per record (n,); made only where single records are asked for."""
+        return self.row if self.of_record is None else self.row[self.of_record]
+
+
+@dataclass(frozen=True, eq=False)
 class _Disclosed:
     """Distinct disclosed rows in canonical order, with what else the loss of a record depends on.
 
@@ -144,7 +157,7 @@ class _Disclosed:
     failure_groups: Ints | None
     own: Ints | None
     records: Longs
-    row_of_record: Ints
+    row_of: _RowOf
 
 
 NO_OWN_ROW, OWN_ROW_INCONSISTENT, OWN_ROW_CONSISTENT = range(3)
@@ -157,7 +170,7 @@ class _Scored:
     codes: Ints
     records: Longs
     mass: Longs | Floats
-    row_of_record: Ints
+    row_of: _RowOf
     is_split: bool
     absent: int
     counts: Longs
@@ -242,7 +255,7 @@ def _summary(
         histogram_losses=histogram_of_losses(scored.loss, scored.records),
         k_matching=k_equivalence if coincide else matching_k(counter.of_table_itself, classes, levels),
         k_equivalence=k_equivalence,
-        classes=classes.size,
+        classes=len(classes.counts),
         engine=scored.engine,
         monotone=Monotone(
             non_empty=scored.absent == 0 or policy == "add_self",
@@ -295,15 +308,19 @@ def _disclose(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -
         "own": None if own is None or bool((own == own[0]).all()) else (own, OWN_ROW_CONSISTENT + 1),
     }
     carried = {name: column for name, column in extra.items() if column is not None}
-    whole = not isinstance(rule, TableRule) or bool(carried)
-    codes = apply(rule, table) if whole else apply_to_codes(rule, table, table.reduced.codes)
-    columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(m)]
-    columns += [column for column, _ in carried.values()]
-    rows = distinct_rows(columns, [*table.sizes, *(size for _, size in carried.values())], len(codes))
-    records, place = rows.counts, rows.inverse
-    if not whole:
-        records = np.bincount(place, table.reduced.counts, minlength=rows.size).astype(np.int64)
-        place = place[table.reduced.inverse]
+    if isinstance(rule, TableRule) and not carried:
+        reduced = table.reduced
+        rows = recoded_rows(
+            [reduced.codes[:, j] for j in range(m)], recodings(rule, table), table.used_nodes, reduced.size
+        )
+        records = np.bincount(rows.inverse, reduced.counts, minlength=rows.size).astype(np.int64)
+        row_of = _RowOf(rows.inverse, reduced.inverse)
+    else:
+        codes = apply(rule, table)
+        columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(m)]
+        columns += [column for column, _ in carried.values()]
+        rows = distinct_rows(columns, [*table.sizes, *(size for _, size in carried.values())], len(codes))
+        records, row_of = rows.counts, _RowOf(rows.inverse, None)
     found = {name: rows.codes[:, m + i] for i, name in enumerate(carried)}
     if own is not None:
         found.setdefault("own", np.full(rows.size, own[0], dtype=np.int32))
@@ -314,7 +331,7 @@ def _disclose(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -
         failure_groups=found.get("failure_groups"),
         own=found.get("own"),
         records=records,
-        row_of_record=place,
+        row_of=row_of,
     )
 
 
@@ -349,7 +366,7 @@ def _score(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _
         codes=rows.codes,
         records=rows.records,
         mass=rows.records if weights is None else _mass(weights, rows),
-        row_of_record=rows.row_of_record,
+        row_of=rows.row_of,
         is_split=rows.is_split,
         absent=absent,
         counts=counts,
@@ -363,14 +380,14 @@ def _score(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _
 
 def _mass(weights: Floats, rows: _Disclosed) -> Floats:
     """Sum of the record weights per distinct row."""
-    return np.bincount(rows.row_of_record, weights, minlength=len(rows.records)).astype(np.float64)
+    return np.bincount(rows.row_of.record, weights, minlength=len(rows.records)).astype(np.float64)
 
 
-def _classes(scored: _Scored, table: Table) -> DistinctRows:
+def _classes(scored: _Scored, table: Table) -> Classes:
     """Distinct disclosed records, whoever's they are."""
     if not scored.is_split:
-        return DistinctRows(scored.codes, scored.records, scored.row_of_record)
+        return Classes(scored.codes, scored.records)
     columns = [scored.codes[:, j] for j in range(table.n_attributes)]
     rows = distinct_rows(columns, table.sizes, len(scored.codes))
     records = np.bincount(rows.inverse, scored.records, minlength=rows.size).astype(np.int64)
-    return DistinctRows(rows.codes, records, rows.inverse[scored.row_of_record])
+    return Classes(rows.codes, records)

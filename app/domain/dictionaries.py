@@ -199,11 +199,14 @@ def own_rows(table: Table, dictionary: Dictionary) -> Longs:
 
 def link_nodes(attribute: str, hierarchy: Hierarchy, nodes: Ints) -> LinkedAttribute:
     """Link entities whose values are already nodes (N,) of the hierarchy; −1 marks elsewhere."""
-    used = np.unique(nodes)
-    column = np.searchsorted(used, nodes).astype(np.int32)
+    place = np.zeros(hierarchy.n_nodes + 1, dtype=np.int32)
+    place[nodes + 1] = 1
+    used = (np.flatnonzero(place) - 1).astype(np.int32)
+    place[used + 1] = np.arange(len(used), dtype=np.int32)
+    column = place[nodes + 1]
     listed, leaves = hierarchy.leaves_below(used[used > TOP])
     starts = np.concatenate([np.zeros(int((used <= TOP).sum()), dtype=np.int64), listed])
-    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, used == TOP, used.astype(np.int32))
+    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, used == TOP, used)
 
 
 def _link_labels(

@@ -178,6 +178,14 @@ def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
     return disclosed
 
 
+def recodings(rule: TableRule, table: Table) -> list[Ints]:
+    """What each node of each attribute becomes (nodes,)."""
+    _require_width(rule.levels, table)
+    return [
+        hierarchy.ancestors_at(level) for hierarchy, level in zip(table.hierarchies, rule.levels, strict=True)
+    ]
+
+
 def _require_width(levels: Sequence[int], table: Table) -> None:
     if len(levels) != table.n_attributes:
         raise InvalidInput.of(

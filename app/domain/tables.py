@@ -156,6 +156,10 @@ def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:
     """Raise InvalidInput unless there is one identifier per row and none twice (E-8)."""
     if len(ids) != n:
         raise ValueError("one identifier per row")
+    if ids.dtype.kind in "iu" and bool((ids[1:] > ids[:-1]).all()):
+        return
+    if len(set(ids.tolist())) == n:
+        return
     seen: dict[Any, int] = {}
     rows = []
     for row, entity in enumerate(ids.tolist()):

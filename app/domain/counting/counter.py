@@ -1,15 +1,17 @@
-"""The one function that counts, over two engines chosen by estimated cost and a memory ceiling."""
+"""The one function that counts, over three engines chosen by estimated cost and a memory ceiling."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.compatibility import Classes, Compatibility
 from app.domain.counting.cube import Cube, cube_cells
 from app.domain.counting.sorted_keys import DictionaryRows, count_group
@@ -19,7 +21,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP
 from app.domain.tables import Table
 
-Engine = Literal["cube", "sorted_keys"]
+Engine = Literal["cube", "sorted_keys", "bitsets"]
 
 MEMORY_CEILING = 1 << 30
 SECONDS_PER_CALL = 2e-4
@@ -80,7 +82,10 @@ class Counter:
                 self._cube = Cube(self.dictionary, self.compatibilities)
             return Counts(self._cube.count(nodes), chosen)
         counts = np.zeros(len(nodes), dtype=np.int64)
-        for positions, layers in self._groups(nodes, levels):
+        groups = list(self._groups(nodes, levels))
+        if chosen == "bitsets" or (engine is None and self._suits_bits(len(groups), nodes)):
+            return Counts(self._bitsets.count_rows(nodes), "bitsets")
+        for positions, layers in groups:
             counts[positions] = self._count_layers(nodes[positions], layers)
         return Counts(counts, chosen)
 
@@ -93,6 +98,28 @@ class Counter:
         rows = distinct_rows([codes[:, j] for j in self.linked], sizes, len(codes))
         counted = self.count(rows.codes, chosen)
         return Counts(counted.values[rows.inverse], counted.engine)
+
+    def least(self, codes: Ints, at_least: Longs, levels: Sequence[int] | None = None) -> int:
+        """The least count of disclosed records (r, m) of the table, none of which is below ``at_least`` (r,).
+
+        Rows that cannot be the least are not counted, and nothing is once no row can be below the least.
+        """
+        if levels is not None or not self.linked or self.choose(len(codes), 1).engine == "cube":
+            return int(self.count_records(codes, levels).values.min())
+        nodes = codes[:, list(self.linked)]
+        floor, least = int(at_least.min()), np.iinfo(np.int64).max
+        # Where much is disclosed, few are consistent.
+        groups = sorted(
+            self._groups(nodes, None),
+            key=lambda group: -sum(math.log(kinds.size + 1) for _, kinds in group[1]),
+        )
+        for positions, layers in groups:
+            bound = at_least[positions]
+            held = bound < least
+            if least > floor and held.any():
+                wanted = nodes[positions][held]
+                least = min(least, int(self._count_layers(wanted, layers).min()))
+        return int(least)
 
     @cached_property
     def of_table_itself(self) -> Counter:
@@ -118,6 +145,20 @@ class Counter:
         gathers = n_rules * (SECONDS_PER_CALL + n_rows * (q + 1) * SECONDS_PER_CODE)
         by_cube = Cost(built + gathers, 8 * largest, "cube")
         return min(by_cube, by_keys, key=lambda cost: cost.seconds)
+
+    @cached_property
+    def _bitsets(self) -> EntityBitsets:
+        return EntityBitsets(self.compatibilities, self.dictionary.n_entities)
+
+    def _suits_bits(self, n_groups: int, nodes: Ints) -> bool:
+        """Whether rows that disclose in many different ways are counted faster by the bits of their nodes."""
+        q, n, size = len(self.linked), self.dictionary.n_entities, self.dictionary.reduced.size
+        per_row = SECONDS_PER_KEY + q * SECONDS_PER_CODE
+        by_keys = n_groups * (SECONDS_PER_CALL + size * per_row) + len(nodes) * per_row
+        if by_keys < SECONDS_WORTH_A_CUBE:
+            return False
+        n_nodes = sum(len(np.unique(column)) for column in nodes.T)
+        return EntityBitsets.seconds(n, q, n_nodes, len(nodes)) < by_keys
 
     @cached_property
     def _cube_cells(self) -> tuple[int, int]:
@@ -180,7 +221,15 @@ def dictionary_of(table: Table) -> Dictionary:
         link_nodes(attribute, hierarchy, table.codes[:, j])
         for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True))
     )
-    return Dictionary(table.n_records, links, table.own_ids, comparable_ids=table.entity_ids is not None)
+    dictionary = Dictionary(
+        table.n_records, links, table.own_ids, comparable_ids=table.entity_ids is not None
+    )
+    reduced = table.reduced
+    places = zip(table.used_nodes, reduced.codes.T, strict=True)
+    codes = np.stack([np.searchsorted(used, column) for used, column in places], axis=1)
+    # The nodes are numbered in their order: the distinct rows are those of the table, in the same order.
+    vars(dictionary)["reduced"] = replace(reduced, codes=np.asfortranarray(codes, dtype=np.int32))
+    return dictionary
 
 
 class OwnRows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.distinct import Longs
 from app.domain.numbers import exact_sum
@@ -17,6 +18,9 @@ LOSS_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 COUNT_EDGES = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000, 1_000_000)
 LOSS_BINS = 20
 SHARE_TOLERANCE = 1e-9
+MANY = 50_000
+VALUES_AT_ONCE = 2**15
+BITS_WITHIN_BIN = 42
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,36 @@ def quantiles(
     values: Floats, records: Longs | Floats, levels: tuple[float, ...] = LOSS_QUANTILES
 ) -> dict[float, float]:
     """Per level q the least value that at least the share q of the records, or weights, does not exceed."""
+    if len(values) >= MANY and records.dtype.kind == "i" and not bool((values < 0).any()):
+        return _quantiles_of_many(values, records.astype(np.int64), levels)
     order = np.argsort(values, kind="stable")
     order = order[records[order] > 0]
     reached = np.cumsum(records[order])
     total = float(reached[-1])
-    found = {}
+    return {level: float(values[order[np.searchsorted(reached, _rank(level, total))]]) for level in levels}
+
+
+def _rank(level: float, total: float) -> float:
+    return level * total - SHARE_TOLERANCE * max(1.0, total)
+
+
+def _quantiles_of_many(values: Floats, records: Longs, levels: tuple[float, ...]) -> dict[float, float]:
+    """The same for numbers of records and values from 0 on: only values about a quantile are sorted.
+
+    Non-negative doubles are ordered as the integers of their bits; the first of these make the bins.
+    """
+    bins = (np.abs(values).view(np.int64) >> BITS_WITHIN_BIN).astype(np.int32)
+    bins -= bins.min()
+    below = np.cumsum(np.bincount(bins, records))
+    total = float(below[-1])
+    found: dict[float, float] = {}
     for level in levels:
-        rank = level * total - SHARE_TOLERANCE * max(1.0, total)
-        found[level] = float(values[order[np.searchsorted(reached, rank)]])
+        rank = _rank(level, total)
+        number = int(np.searchsorted(below, rank))
+        held = np.flatnonzero(bins == number)
+        before = below[number - 1] if number else 0.0
+        order = held[np.argsort(values[held], kind="stable")]
+        found[level] = float(values[order[np.searchsorted(before + np.cumsum(records[order]), rank)]])
     return found
 
 
@@ -59,7 +85,7 @@ def histogram_of_counts(counts: Longs, records: Longs) -> Histogram:
     greatest = int(counts.max())
     inner = [edge for edge in COUNT_EDGES if edge <= greatest]
     edges = np.array([*inner, greatest + 1])
-    place = np.searchsorted(edges, counts, side="right") - 1
+    place = _bin_of(counts, edges, len(inner))
     held = np.bincount(place, records, minlength=len(inner)).astype(np.int64)
     return Histogram(tuple(float(edge) for edge in edges), tuple(held.tolist()))
 
@@ -68,10 +94,25 @@ def histogram_of_losses(losses: Floats, records: Longs, bins: int = LOSS_BINS) -
     """Records by loss, in equal bins from 0 to the greatest finite loss; of III_raw from the least to 0."""
     finite = np.isfinite(losses)
     infinite = int(records[~finite].sum())
-    least, greatest = min(0.0, losses[finite].min(initial=0.0)), max(0.0, losses[finite].max(initial=0.0))
+    if not finite.all():
+        losses, records = losses[finite], records[finite]
+    least, greatest = min(0.0, losses.min(initial=0.0)), max(0.0, losses.max(initial=0.0))
     if least == greatest:
-        return Histogram((0.0, 0.0), (int(records[finite].sum()),), infinite)
+        return Histogram((0.0, 0.0), (int(records.sum()),), infinite)
     edges = np.linspace(least, greatest, bins + 1)
-    place = np.minimum(np.searchsorted(edges, losses[finite], side="right") - 1, bins - 1)
-    held = np.bincount(place, records[finite], minlength=bins).astype(np.int64)
+    place = _bin_of(losses, edges, bins)
+    held = np.bincount(place, records, minlength=bins).astype(np.int64)
     return Histogram(tuple(edges.tolist()), tuple(held.tolist()), infinite)
+
+
+def _bin_of(values: Longs | Floats, edges: npt.NDArray[np.number], bins: int) -> npt.NDArray[np.int64]:
+    """The bin of each value from the first edge on; the last bin is closed."""
+    place = np.zeros(len(values), dtype=np.int64)
+    # Few edges, and pieces that stay in the processor's cache: faster than searching among them.
+    for start in range(0, len(values), VALUES_AT_ONCE):
+        piece = values[start : start + VALUES_AT_ONCE]
+        found = np.zeros(len(piece), dtype=np.int8)
+        for edge in edges[1:bins].tolist():
+            found += piece >= edge
+        place[start : start + VALUES_AT_ONCE] = found
+    return place

@@ -1,0 +1,118 @@
+"""The ways for many rows give what the plain ones give: sums, quantiles, bins, distinct rows, counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain import distinct, numbers
+from app.domain.counting.counter import Counter, dictionary_of
+from app.domain.distinct import distinct_rows, group, recoded_rows
+from app.domain.hierarchies import Hierarchy
+from app.domain.numbers import exact_sum
+from app.domain.risk import summaries
+from app.domain.rules import RecordRule, apply
+from app.domain.tables import Table
+from tests.property.effort import examples
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(st.lists(st.floats(-1e250, 1e250), max_size=40), st.integers(1, 5))
+@settings(max_examples=examples(200), deadline=None)
+def test_sums_of_many_are_correctly_rounded(values, at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbers, "SUMMED_AT_ONCE", at_once)
+        assert exact_sum(np.array(values)) == math.fsum(values)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-320, 1e300])
+def test_sums_of_many_of_any_size_are_correctly_rounded(scale):
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal(50_000) * 10.0 ** -rng.integers(0, 30, 50_000) * scale * 1e-5
+    values = np.append(values, -values[:40_000])
+    assert exact_sum(values) == math.fsum(values.tolist())
+
+
+@given(SEEDS, st.integers(1, 60), st.booleans())
+@settings(max_examples=examples(200), deadline=None)
+def test_quantiles_of_many_are_those_of_few(seed, n, has_infinite):
+    rng = np.random.default_rng(seed)
+    values = rng.choice([0.0, 1e-9, 0.1, 0.1 + 1e-17, 0.1 + 1e-16, 0.25, 7.0], n) * rng.choice([1.0, 1.1], n)
+    if has_infinite:
+        values[rng.integers(0, n)] = math.inf
+    records = np.append(rng.integers(0, 4, n - 1), 1)
+    expected = summaries.quantiles(values, records)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summaries, "MANY", 0)
+        assert summaries.quantiles(values, records) == expected
+
+
+@given(SEEDS, st.integers(1, 80))
+@settings(max_examples=examples(100), deadline=None)
+def test_bins_are_half_open_and_the_last_is_closed(seed, n):
+    rng = np.random.default_rng(seed)
+    losses = rng.choice([0.0, 0.35, 0.7, 7.0, 6.65], n) * rng.choice([1.0, rng.random()], n)
+    found = summaries.histogram_of_losses(losses, np.ones(n, dtype=np.int64))
+    assert sum(found.records) == n
+    for low, high, records in zip(found.edges, found.edges[1:], found.records, strict=False):
+        closed = high == found.edges[-1]
+        assert records == sum(low <= loss and (loss < high or closed) for loss in losses.tolist())
+
+
+@given(SEEDS, st.integers(0, 50), st.integers(1, 400))
+@settings(max_examples=examples(200), deadline=None)
+def test_groups_are_numbered_alike_in_every_way(seed, n, limit):
+    keys = np.random.default_rng(seed).integers(0, limit, n)
+    expected, inverse = np.unique(keys, return_index=True, return_inverse=True)[1:]
+    for dense in (0, 10_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(distinct, "DENSE_KEYS_PER_ROW", dense)
+            first, numbers_ = group(keys, limit)
+        assert np.array_equal(first, expected)
+        assert np.array_equal(numbers_, inverse)
+
+
+@given(SEEDS, st.integers(1, 40), st.integers(1, 4))
+@settings(max_examples=examples(200), deadline=None)
+def test_recoded_rows_are_the_distinct_rows_of_recoded_columns(seed, n, m):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, m)
+    columns = [np.sort(rng.integers(0, size, n)).astype(np.int32) for size in sizes]
+    recodings = [np.sort(rng.integers(0, size, size)).astype(np.int32) for size in sizes]
+    recoded = [recoding[column] for recoding, column in zip(recodings, columns, strict=True)]
+    expected = distinct_rows(recoded, sizes.tolist(), n)
+    for dense, limit in ((0, 2**62), (1000, 2**62), (0, 1)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(distinct, "DENSE_KEYS_PER_ROW", dense)
+            patch.setattr(distinct, "ROWS_AT_ONCE", 7)
+            if limit == 1:
+                patch.setattr(distinct, "KEY_LIMIT", 40)
+            found = recoded_rows(columns, recodings, [np.unique(column) for column in columns], n)
+        for name in ("codes", "counts", "inverse"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), (name, dense, limit)
+
+
+@given(SEEDS, st.integers(1, 25))
+@settings(max_examples=examples(100), deadline=None)
+def test_the_least_count_of_many_rows_is_found_without_counting_all(seed, n):
+    rng = np.random.default_rng(seed)
+    trees = (
+        Hierarchy.from_rows([[f"v{i}", f"g{i // 2}"] for i in range(6)]),
+        Hierarchy.from_parents({"x": [None], "y": ["x"], "z": [None]}),
+    )
+    codes = np.stack([rng.integers(0, tree.n_nodes, n) for tree in trees], axis=1).astype(np.int32)
+    table = Table(("a", "b"), trees, codes)
+    steps = rng.integers(0, 3, (n, 2)).astype(np.int16)
+    disclosed = apply(RecordRule(steps), table)
+    rows = distinct_rows([disclosed[:, 0], disclosed[:, 1]], table.sizes, n)
+    dictionary = dictionary_of(table)
+    assert np.array_equal(dictionary.reduced.counts, table.reduced.counts)
+    for j, link in enumerate(dictionary.links):
+        assert np.array_equal(link.column[:], dictionary.reduced.codes[dictionary.reduced.inverse, j])
+    counter = Counter(table, dictionary, memory_ceiling=0)
+    assert counter.least(rows.codes, rows.counts) == counter.count_records(rows.codes).values.min()
