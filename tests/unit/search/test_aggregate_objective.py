@@ -227,3 +227,13 @@ def test_alpha_rises_strictly_to_the_maximum():
                 assert all(a < b for a, b in itertools.pairwise(alphas))
                 assert len(alphas) < 10
             assert (found.levels, found.value) == best_by_loops(record, trade_off)
+
+
+def test_what_only_rounding_sets_apart_is_a_tie_of_which_the_least_is_chosen():
+    """f is 9/35 at each of the three nodes; the greatest g_α, rounded, is at the last one alone."""
+    weights = [np.array([3 * 0.7, 2 * 0.7, 0.7])]
+    record = ChainRecord.of([np.array([0.2, 0.1, 0.0])], weights, np.array([[0], [0], [0], [0], [1], [2]]))
+    values = [0.03 * count / phi + u for _, count, phi, u in nodes_of(record)]
+    assert values == pytest.approx([9 / 35] * 3, rel=1e-15)
+    for maximiser in MAXIMISERS:
+        assert maximise_aggregate(record, 0.03, AggregateOptions(), maximiser).levels == (0,)
