@@ -17,6 +17,8 @@ from app.domain.search.approximation_plan import plan_approximation
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.candidates import CandidatesPlan
 from app.domain.search.catalogue import entry_of
+from app.domain.search.chain_instance import NODES_LIMIT, ChainInstance, lattice_size
+from app.domain.search.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier import FrontierOutcome
 from app.domain.search.frontier_plans import RecordFrontier
@@ -152,8 +154,12 @@ def plan(
 
 
 def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
-    records = RecordInstance(context, problem.absent_policy, problem.view)
     alone = _is_separable(problem)
+    if alone and lattice_size(context) > NODES_LIMIT and isinstance(solver, Auto | LatticeSolver):
+        _require_support(context, problem, solver)
+        context.attackers(problem.view)
+        return ChainPlan(ChainInstance(context, problem.absent_policy), problem, solver, budget)
+    records = RecordInstance(context, problem.absent_policy, problem.view)
     minimax = problem.view == "worst_case" and problem.aggregate == "average"
     if minimax and not (alone and problem.objective == "max_utility"):
         _refuse_budget(solver, budget)

@@ -1,0 +1,226 @@
+"""Sets of entities as bits: which entities of a dictionary are consistent with a disclosed node.
+
+One index for all records: per linked attribute the entities ordered by code, from which the set of a node is
+made when it is asked for; the sets used last are kept. |ρ| of a disclosed record is the size of an
+intersection. Bits are those of little-endian 64-bit words, bits past the last entity are 0.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.counting.compatibility import Compatibility
+from app.domain.distinct import Ints, Longs, concatenated_ranges, sort_with_positions
+from app.domain.hierarchies import TOP
+
+Words = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+
+KEPT_BYTES = 2**28
+SHORT_CODES = 2**16
+SHARE_OF_FEW = 64
+"""A node with less than this part of the entities is counted along its list, not by bits."""
+ANDS_BETWEEN_CHECKS = 4
+
+SECONDS_PER_ORDERED = 2e-8
+SECONDS_PER_MARKED = 3e-10
+SECONDS_PER_SET = 3e-6
+SECONDS_PER_AND = 5e-12
+
+
+def size_of(words: Words) -> int:
+    """How many bits are set."""
+    bits = np.bitwise_count(words)
+    return int(bits.sum(dtype=np.int64))
+
+
+def members_of(words: Words) -> Longs:
+    """Positions of the bits that are set, ascending."""
+    used = np.flatnonzero(words)
+    bits = np.unpackbits(words[used].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    where, place = np.nonzero(bits)
+    return used[where] * 64 + place
+
+
+class _Kept:
+    """Arrays made on demand, of which those used last are kept up to a number of bytes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._n_bytes = 0
+        self._arrays: OrderedDict[tuple[int, int], npt.NDArray[Any]] = OrderedDict()
+
+    def get(self, key: tuple[int, int], make: Callable[[int, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        found = self._arrays.get(key)
+        if found is not None:
+            self._arrays.move_to_end(key)
+            return found
+        found = make(*key)
+        found.flags.writeable = False
+        self._arrays[key] = found
+        self._n_bytes += found.nbytes
+        while self._n_bytes > self._max_bytes and len(self._arrays) > 1:
+            self._n_bytes -= self._arrays.popitem(last=False)[1].nbytes
+        return found
+
+
+class EntityBitsets:
+    """The sets of entities consistent with each node, for the linked attributes of one dictionary.
+
+    Parameters
+    ----------
+    compatibilities
+        One per linked attribute, in the dictionary's order.
+    n_entities
+        N.
+    kept_bytes
+        Most memory for the sets that are kept.
+    """
+
+    def __init__(
+        self, compatibilities: Sequence[Compatibility], n_entities: int, kept_bytes: int = KEPT_BYTES
+    ) -> None:
+        self._compatibilities = tuple(compatibilities)
+        self.n_entities = n_entities
+        self.n_words = (n_entities + 63) // 64
+        self._sets = _Kept(kept_bytes)
+        self._member = _Kept(kept_bytes // 8)
+        self._steps = _Kept(kept_bytes // 8)
+        self._sizes: dict[tuple[int, int], int] = {}
+        self._orders: dict[int, tuple[Longs, Ints]] = {}
+
+    @staticmethod
+    def n_bytes(n_entities: int, n_linked: int, kept_bytes: int = KEPT_BYTES) -> int:
+        """Memory of an index at most: entities by code, codes by entity, and what is kept."""
+        return n_entities * (n_linked * (4 + 4) + 1) + kept_bytes + kept_bytes // 4
+
+    def of(self, attribute: int, node: int) -> Words:
+        """The entities consistent with a node of a linked attribute, uint64 (words,), read-only."""
+        words: Words = self._sets.get((attribute, node), self._make)
+        return words
+
+    def size(self, attribute: int, node: int) -> int:
+        """How many entities are consistent with a node of a linked attribute."""
+        key = (attribute, node)
+        if key not in self._sizes:
+            if node == TOP:
+                return self.n_entities
+            starts, _ = self._order(attribute)
+            codes = self._codes_of(attribute, node)
+            self._sizes[key] = int((starts[codes + 1] - starts[codes]).sum())
+        return self._sizes[key]
+
+    def is_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
+        """Per code of a linked attribute, whether the node is consistent with it."""
+        found: npt.NDArray[np.bool_] = self._member.get((attribute, node), self._make_member)
+        return found
+
+    def steps(self, attribute: int, node: int) -> Bytes:
+        """Per code, the steps up from the node after which it is consistent, uint8; trees only."""
+        found: Bytes = self._steps.get((attribute, node), self._make_steps)
+        return found
+
+    def thresholds(self, nodes: Sequence[int], rows: Longs) -> Bytes:
+        """Steps up per entity and linked attribute (rows, q) from which on each is consistent (2.5)."""
+        if not nodes:
+            return np.zeros((len(rows), 0), dtype=np.uint8)
+        steps = np.concatenate([self.steps(j, node) for j, node in enumerate(nodes)])
+        return steps.take(self._codes[rows])
+
+    def listed(self, attribute: int, node: int) -> Ints:
+        """The entities consistent with a node, in the order of their codes."""
+        starts, order = self._order(attribute)
+        codes = self._codes_of(attribute, node)
+        return order[concatenated_ranges(starts[codes], starts[codes + 1] - starts[codes])]
+
+    @staticmethod
+    def seconds(n_entities: int, n_linked: int, n_nodes: int, n_rows: int) -> float:
+        """Estimated time to order the entities, make the sets of so many nodes and count so many rows."""
+        made = n_entities * (n_linked * SECONDS_PER_ORDERED + n_nodes * SECONDS_PER_MARKED)
+        return made + n_rows * n_linked * (SECONDS_PER_SET + n_entities * SECONDS_PER_AND)
+
+    def count_rows(self, nodes: Ints) -> Longs:
+        """|ρ| of rows of disclosed nodes (r, q) of the linked attributes, int64 (r,)."""
+        return np.array([self.count(list(enumerate(row))) for row in nodes.tolist()], dtype=np.int64)
+
+    def count(self, nodes: Sequence[tuple[int, int]]) -> int:
+        """|ρ| for a record that discloses some (linked attribute, node); the others are ⊥."""
+        shown = sorted((self.size(j, node), j, node) for j, node in nodes if node != TOP)
+        if not shown:
+            return self.n_entities
+        few = self.n_entities // SHARE_OF_FEW
+        if shown[0][0] <= few:
+            return self._count_listed(self.listed(*shown[0][1:]), shown[1:])
+        words = self.of(*shown[0][1:]).copy()
+        for done, (_, j, node) in enumerate(shown[1:], start=1):
+            np.bitwise_and(words, self.of(j, node), out=words)
+            if done % ANDS_BETWEEN_CHECKS == 0 and size_of(words) <= few:
+                return self._count_listed(members_of(words), shown[done + 1 :])
+        return size_of(words)
+
+    def _count_listed(self, rows: npt.NDArray[np.integer[Any]], shown: Sequence[tuple[int, int, int]]) -> int:
+        for _, j, node in shown:
+            if not len(rows):
+                return 0
+            link = self._compatibilities[j].link
+            rows = rows[self.is_member(j, node)[link.column[rows]]]
+        return len(rows)
+
+    # --- what is made on demand -------------------------------------------------------------------
+
+    @cached_property
+    def _codes(self) -> npt.NDArray[np.unsignedinteger[Any]]:
+        """Codes (N, q), those of each attribute numbered on from the last one's."""
+        sizes = [one.link.n_codes for one in self._compatibilities]
+        small = sum(sizes) <= SHORT_CODES
+        found = np.empty((self.n_entities, len(sizes)), dtype=np.uint16 if small else np.uint32)
+        before = 0
+        for j, one in enumerate(self._compatibilities):
+            np.add(one.link.column, before, out=found[:, j], casting="unsafe")
+            before += one.link.n_codes
+        return found
+
+    def _order(self, attribute: int) -> tuple[Longs, Ints]:
+        """Entities by code: those of code c are ``order[starts[c]:starts[c + 1]]``."""
+        if attribute not in self._orders:
+            link = self._compatibilities[attribute].link
+            starts = np.zeros(link.n_codes + 1, dtype=np.int64)
+            np.cumsum(np.bincount(link.column, minlength=link.n_codes), out=starts[1:])
+            if link.n_codes <= SHORT_CODES:
+                order = np.argsort(link.column.astype(np.uint16), kind="stable")
+            else:
+                order = sort_with_positions(link.column.astype(np.int64), link.n_codes)[1]
+            self._orders[attribute] = starts, order.astype(np.int32)
+        return self._orders[attribute]
+
+    def _codes_of(self, attribute: int, node: int) -> Longs:
+        return np.flatnonzero(self.is_member(attribute, node))
+
+    def _make_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
+        compatibility = self._compatibilities[attribute]
+        if node == TOP:
+            return np.ones(compatibility.link.n_codes, dtype=bool)
+        found = compatibility.link.everything.copy()
+        owners, codes = compatibility.pairs
+        first, last = np.searchsorted(owners, (node, node + 1))
+        found[codes[first:last]] = True
+        return found
+
+    def _make_steps(self, attribute: int, node: int) -> Bytes:
+        hierarchy = self._compatibilities[attribute].link.hierarchy
+        found = np.zeros(self._compatibilities[attribute].link.n_codes, dtype=np.uint8)
+        while node != TOP:
+            found += ~self.is_member(attribute, node)
+            node = int(hierarchy.parent[node])
+        return found
+
+    def _make(self, attribute: int, node: int) -> Words:
+        marks = np.zeros(64 * self.n_words, dtype=bool)
+        marks[self.listed(attribute, node)] = True
+        return np.packbits(marks, bitorder="little").view(np.uint64)
