@@ -48,7 +48,10 @@ class Budget:
         int | None,
         Ge(1),
         Le(2**53),
-        doc("Most nodes that the whole search visits; the same number gives the same answer."),
+        doc(
+            "Most nodes that the whole search visits, but at least one for each different record; the same "
+            "number gives the same answer."
+        ),
     ] = None
     relative_gap: Annotated[
         float | None,

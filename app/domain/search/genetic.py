@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from app.domain.search.boxes import Found, Levels
+from app.domain.search.boxes import Found, Levels, search_boxes
+from app.domain.search.budget import Budget
 from app.domain.search.nodes import EndedError, Nodes
 from app.domain.search.selection import PROHIBITED
 from app.domain.search.solvers import Genetic
+
+BOUND_SHARE = 4
+LEAST_BOXES = 16
 
 Path = tuple[int, ...]
 Individual = tuple[float, float, Levels, Path]
@@ -115,7 +120,11 @@ class GeneticSearch:
 
 
 def genetic(nodes: Nodes, solver: Genetic) -> Found:
-    """A feasible node of small risk for ``min_risk``, with a lower bound; never called optimal."""
+    """A feasible node of small risk for ``min_risk``, with a lower bound; never called optimal.
+
+    What the published algorithm does not have is a bound: boxes of the lattice give one, for a quarter of the
+    risk evaluations more. The ``value_…`` counters are those of the published algorithm.
+    """
     if not nodes.is_feasible(nodes.identity):
         return nodes.infeasible(nodes.utility(nodes.identity))
     bound = nodes.least_value()
@@ -134,4 +143,25 @@ def genetic(nodes: Nodes, solver: Genetic) -> Found:
             best = min(best, ranked[0])
     except EndedError as ended:
         return nodes.unfinished(search.best and search.best[2], bound, ended.halted)
-    return nodes.unfinished(best[2], bound, halted=False)
+    nodes.value_is_known()
+    found, boxes = nodes.unfinished(best[2], bound, halted=False), _bounding(nodes)
+    if boxes is None:
+        return found
+    visited, risks, utilities = nodes.counters
+    return replace(
+        found,
+        bound=max(bound, boxes.bound),
+        visited_nodes=visited + boxes.visited_nodes,
+        risk_evaluations=risks,
+        utility_evaluations=utilities,
+        halted=boxes.halted,
+    )
+
+
+def _bounding(nodes: Nodes) -> Found | None:
+    """A search of boxes for the bound that it proves, by a fraction of the work; None without room."""
+    visited, risks, _ = nodes.counters
+    room = max(LEAST_BOXES, risks // BOUND_SHARE)
+    if nodes.budget.max_nodes is not None:
+        room = min(room, nodes.budget.max_nodes - visited)
+    return search_boxes(nodes, nodes.problem, Budget(room), halted=nodes.halted) if room > 0 else None

@@ -52,7 +52,7 @@ class Nodes:
         self.moves = moves or Moves.on_chains(self.top)
         self.visited: set[Levels] = set()
         self._tick = tick
-        self._halted = halted
+        self.halted = halted
         self._risks: dict[Levels, tuple[float, float]] = {}
         self._utilities: dict[Levels, float] = {}
         self._at_value: tuple[int, int, int] | None = None
@@ -63,14 +63,20 @@ class Nodes:
         """Whether the node is new; raises EndedError where nothing new may be looked at any more."""
         if levels in self.visited:
             return False
-        if self._halted():
+        if self.halted():
             raise EndedError(halted=True)
         if self.budget.max_nodes is not None and len(self.visited) >= self.budget.max_nodes:
             raise EndedError(halted=False)
         self.visited.add(levels)
         return True
 
-    def _risk_and_bound(self, levels: Levels) -> tuple[float, float]:
+    @property
+    def heights(self) -> Levels:
+        """Largest level of each attribute: the nodes are a lattice for other searches, evaluated once."""
+        return self.top
+
+    def risks(self, levels: Levels) -> tuple[float, float]:
+        """Risk of a node, and a lower bound of the risk of every node at or below it."""
         found = self._risks.get(levels)
         if found is None:
             found = self._risks[levels] = self.lattice.risks(levels)
@@ -80,11 +86,11 @@ class Nodes:
 
     def risk(self, levels: Levels) -> float:
         """Risk of a node."""
-        return self._risk_and_bound(levels)[0]
+        return self.risks(levels)[0]
 
     def bound(self, levels: Levels) -> float:
         """A lower bound of the risk of the node and of everything more specific."""
-        return self._risk_and_bound(levels)[1]
+        return self.risks(levels)[1]
 
     def utility(self, levels: Levels) -> float:
         """Utility of a node."""
@@ -212,7 +218,7 @@ class Nodes:
         """The best so far of a search that ended early, or a frontier node where it has found none."""
         if best is None:
             # A few more nodes than the budget says: an answer without a rule would be worth nothing.
-            self.budget, self._halted = UNLIMITED, never
+            self.budget, self.halted = UNLIMITED, never
             best = self.last_feasible_on_chain()
         if best is not None and math.isinf(self.risk(best)):
             best = None

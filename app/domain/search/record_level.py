@@ -13,7 +13,7 @@ from app.domain.numbers import exact_sum
 from app.domain.search.axes import Floats, Longs
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.canonical import ScoredLattice
-from app.domain.search.lattice_search import LatticeSolver, search_lattice
+from app.domain.search.lattice_search import LatticeSolver, search_lattice, seconds_of
 from app.domain.search.outcome import Bounds, Counters, Outcome, Status, proven, score, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
@@ -24,7 +24,6 @@ from app.domain.search.unsolved import bounds_of, popular, try_on_all
 
 CELLS_PER_BLOCK = 1.5e7
 SEARCHES_PER_BLOCK = 500
-SECONDS_PER_SEARCH = 8e-4
 
 UNSOLVED = 3
 HALTED = 2
@@ -67,8 +66,9 @@ class RecordPlan:
     @property
     def seconds(self) -> float:
         """Estimated time to solve all distinct records."""
-        searches = self.units * SECONDS_PER_SEARCH if self._how else 0.0
-        return self._instance.seconds(self.n_blocks) + searches
+        heights = tuple(size - 1 for size in self._instance.shape)
+        each = seconds_of(self._how, heights, self._budget) if self._how else 0.0
+        return self._instance.seconds(self.n_blocks) + self.units * each
 
     @property
     def n_bytes(self) -> int:
