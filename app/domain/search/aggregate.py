@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -196,7 +196,8 @@ def maximise_aggregate(
     """The best of the nodes that the policy admits, of equals the one of highest utility, then least levels.
 
     ``maximiser`` says how g_α is maximised on a box. Somebody must be consistent with the record as it is:
-    then T ≥ 1 everywhere. NotSupported where u^κ outgrows all numbers.
+    then T ≥ 1 everywhere. A budget of nodes is shared by the boxes, each of which takes at least one step.
+    NotSupported where u^κ outgrows all numbers.
     """
     record = record.with_base(record.base + (options.phi_offset or 0.0))
     least = record.least_finite
@@ -215,6 +216,8 @@ def maximise_aggregate(
         return AggregateOptimum(least, gained, gained)
     search = dinkelbach if options.parametric_search == "dinkelbach" else bisection
     boxes = admitted_boxes(record, least, harmless)
+    if budget.max_nodes is not None:
+        budget = replace(budget, max_nodes=max(1, budget.max_nodes // len(boxes)))
     found: list[tuple[Levels, BoxOptimum]] = []
     for lo, hi in boxes:
         objective = AggregateObjective(record.box(lo, hi), trade_off, options.kappa)
