@@ -147,6 +147,7 @@ def plan(
         )
     how = _chosen(solver, too_many or _is_less(budget.max_nodes, n_rules))
     if isinstance(how, Enumeration):
+        _require_room(budget, n_rules)
         return TableEnumeration(table)
     _require_support(context, problem, how)
     _require_present(how, problem, table.n_absent)
@@ -174,6 +175,8 @@ def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budg
         return MeanPlan(records, problem)
     how = _chosen(solver, _is_less(budget.max_nodes, records.n_nodes * records.n_distinct))
     _require_support(context, problem, how)
+    if isinstance(how, Enumeration):
+        _require_room(budget, records.n_nodes * records.n_distinct)
     if len(context.attackers(problem.view)) > 1:
         _require_present(how, problem, records.n_absent)
     return RecordPlan(records, problem, how, budget)
@@ -225,6 +228,15 @@ def _require_support(context: SearchContext, problem: Problem, solver: Solver) -
     reason = entry.supports(context, problem, solver)
     if reason is not None:
         raise NotSupported(reason)
+
+
+def _require_room(budget: Budget, needed: int) -> None:
+    """Refuse to enumerate more nodes than may be visited."""
+    if _is_less(budget.max_nodes, needed):
+        raise NotSupported(
+            f"Enumeration visits {needed} nodes, more than max_nodes.",
+            "Use auto or branch_and_bound, which stop there, or leave max_nodes out.",
+        )
 
 
 def _require_present(solver: Solver, problem: Problem, n_absent: int) -> None:

@@ -159,3 +159,10 @@ def test_hierarchies_that_are_no_trees_are_refused_by_name():
         with pytest.raises(NotSupported, match="tree"):
             plan(context, Problem("min_risk", 1, "record_level"), solver)
     assert carry_out(plan(context, Problem("min_risk", 1, "record_level"), TopDown())).status == "optimal"
+
+
+def test_enumeration_is_not_begun_with_less_room_than_it_needs():
+    for scope in ("table_level", "record_level"):
+        with pytest.raises(NotSupported, match="max_nodes"):
+            plan(D1, Problem("min_risk", 3, scope), Enumeration(), Budget(10))
+        assert plan(D1, Problem("min_risk", 3, scope), Enumeration(), Budget(10**6)).solver == "enumeration"
