@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from app.domain.numbers import to_json_number
 from app.domain.search.outcome import Counters
 from app.domain.search.problem import FrontierProblem
 
+Floats = npt.NDArray[np.float64]
 PointKind = Literal["proven", "hull", "heuristic"]
 
 
@@ -86,3 +90,13 @@ class FrontierOutcome:
                 for point, price in zip(self.points, prices, strict=True)
             ],
         }
+
+
+def spread_over(utility: Floats, n_points: int) -> npt.NDArray[np.int64]:
+    """At most so many positions of ascending utilities, both ends kept, evenly over the utility."""
+    if len(utility) <= n_points:
+        return np.arange(len(utility))
+    wanted = np.linspace(utility[0], utility[-1], n_points)
+    after = np.clip(np.searchsorted(utility, wanted), 1, len(utility) - 1)
+    nearer = wanted - utility[after - 1] < utility[after] - wanted
+    return np.unique(np.where(nearer, after - 1, after))

@@ -1,8 +1,8 @@
-"""Finding the risk–utility frontier in blocks, like any other search.
+"""Finding the risk–utility frontier of record-level rules in blocks, like any other search.
 
-Table-level rules are all scored. For single records one sweep over the price of utility visits the lower
-convex hull of all rules; a dynamic programme over the total utility adds the points between where utilities
-are whole numbers of some unit and the table is small enough.
+One sweep over the price of utility visits the lower convex hull of all rules; a dynamic programme over the
+total utility adds the points between where utilities are whole numbers of some unit and the table is small
+enough.
 """
 
 from __future__ import annotations
@@ -11,51 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from app.domain.numbers import tie_margins
 from app.domain.search.choices import Choices, Floats, items_of, steps_of
-from app.domain.search.frontier import FrontierOutcome, FrontierPoint, PointKind
+from app.domain.search.frontier import FrontierOutcome, FrontierPoint, PointKind, spread_over
 from app.domain.search.knapsack import MAX_BYTES, MAX_STEPS, front_bytes, front_steps, unit_of, whole_front
-from app.domain.search.outcome import Counters
 from app.domain.search.problem import FrontierProblem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_means import CurveBlocks, greatest_risks
 from app.domain.search.relaxation import relax
 from app.domain.search.selection import proper_frontier
-from app.domain.search.table_level import RuleBlocks, TableInstance
-
-
-class TableFrontier(RuleBlocks):
-    """The exact frontier of the table-level rules."""
-
-    def __init__(self, instance: TableInstance, problem: FrontierProblem) -> None:
-        super().__init__(instance)
-        self._problem = problem
-
-    def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
-        """The rules that no other dominates."""
-        instance = self._instance
-        risk, utility = self.scored(blocks)
-        chosen = proper_frontier(risk, utility)
-        shown = chosen[spread_over(utility[chosen], self._problem.max_points)]
-        shape = [height + 1 for height in instance.heights]
-        levels = np.stack(np.unravel_index(shown, shape), axis=1).tolist()
-        points = tuple(
-            FrontierPoint(r, u, "proven", tuple(row))
-            for r, u, row in zip(risk[shown].tolist(), utility[shown].tolist(), levels, strict=True)
-        )
-        return FrontierOutcome(
-            problem=self._problem,
-            solver=self.solver,
-            points=points,
-            n_points=len(chosen),
-            complete=True,
-            absent=instance.n_absent,
-            n_rules=len(risk),
-            counters=Counters(*[len(risk)] * 3),
-            attributes=instance.context.table.attributes,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +121,3 @@ def near_hull(choices: Choices, n_points: int) -> tuple[Floats, Floats, Floats]:
         np.concatenate([gains, more[1]]),
         np.concatenate([gaps, np.maximum(more[2], 0.0)]),
     )
-
-
-def spread_over(utility: Floats, n_points: int) -> npt.NDArray[np.int64]:
-    """At most so many positions of ascending utilities, both ends kept, evenly over the utility."""
-    if len(utility) <= n_points:
-        return np.arange(len(utility))
-    wanted = np.linspace(utility[0], utility[-1], n_points)
-    after = np.clip(np.searchsorted(utility, wanted), 1, len(utility) - 1)
-    nearer = wanted - utility[after - 1] < utility[after] - wanted
-    return np.unique(np.where(nearer, after - 1, after))
