@@ -19,6 +19,7 @@ Longs = npt.NDArray[np.int64]
 KEY_LIMIT = 2**62
 DENSE_KEYS_PER_ROW = 8
 ROWS_AT_ONCE = 2**15
+MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +121,27 @@ def distinct_rows(
     columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int], n_rows: int
 ) -> DistinctRows:
     """Reduce rows, given as columns with codes in [0, size), to the distinct ones in canonical order."""
-    keys, limit = row_keys(columns, sizes, n_rows)
+    if math.prod(sizes) > KEY_LIMIT >> max(1, n_rows.bit_length()) and n_rows >= MANY:
+        # Numbers of the values in use make keys that can be sorted with their positions.
+        compact = [_compacted(column, size) for column, size in zip(columns, sizes, strict=True)]
+        keys, limit = row_keys([c for c, _ in compact], [size for _, size in compact], n_rows)
+    else:
+        keys, limit = row_keys(columns, sizes, n_rows)
     representatives, inverse = group(keys, limit)
     codes = np.empty((len(representatives), len(columns)), dtype=np.int32, order="F")
     for j, column in enumerate(columns):
         codes[:, j] = column[representatives]
     counts = np.bincount(inverse, minlength=len(representatives)).astype(np.int64)
     return DistinctRows(codes, counts, inverse)
+
+
+def _compacted(column: npt.NDArray[np.integer], size: int) -> tuple[Ints, int]:
+    """The column with its values numbered in their order, and how many there are."""
+    number = np.zeros(size, dtype=np.int32)
+    number[column] = 1
+    used = np.flatnonzero(number)
+    number[used] = np.arange(len(used), dtype=np.int32)
+    return number[column], max(1, len(used))
 
 
 def recoded_rows(

@@ -225,10 +225,13 @@ def dictionary_of(table: Table) -> Dictionary:
         table.n_records, links, table.own_ids, comparable_ids=table.entity_ids is not None
     )
     reduced = table.reduced
-    places = zip(table.used_nodes, reduced.codes.T, strict=True)
-    codes = np.stack([np.searchsorted(used, column) for used, column in places], axis=1)
+    codes = np.empty(reduced.codes.shape, dtype=np.int32, order="F")
+    for j, used in enumerate(table.used_nodes):
+        place = np.zeros(table.sizes[j], dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        codes[:, j] = place[reduced.codes[:, j]]
     # The nodes are numbered in their order: the distinct rows are those of the table, in the same order.
-    vars(dictionary)["reduced"] = replace(reduced, codes=np.asfortranarray(codes, dtype=np.int32))
+    vars(dictionary)["reduced"] = replace(reduced, codes=codes)
     return dictionary
 
 

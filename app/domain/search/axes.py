@@ -109,7 +109,11 @@ def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:
     shape = context.sensitivity.shapes[j]
     own, unit, utility = shape[0][ladder], shape[1][ladder], context.utility.values[j][ladder]
     depth = steps_to_top(hierarchy, used)[None, :].astype(np.float64)
-    entries = np.zeros(1, np.int32) if link is None else np.unique(link.column)
+    entries = (
+        np.zeros(1, np.int32)
+        if link is None
+        else np.flatnonzero(np.bincount(link.column, minlength=link.n_codes)).astype(np.int32)
+    )
     compatibility = None if link is None else Compatibility(link, used)
     per_level = [_classes_of_level(compatibility, nodes, entries) for nodes in ladder]
     data_classes = np.stack([classes for classes, _ in per_level])

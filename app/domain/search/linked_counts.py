@@ -197,4 +197,7 @@ def entity_codes(context: SearchContext, axes: Sequence[Axis]) -> tuple[list[Int
 def record_codes(context: SearchContext, axes: Sequence[Axis]) -> Ints:
     """Axis codes (d, m) of the table's distinct records."""
     reduced = context.table.reduced
-    return np.stack([axis.of_node[reduced.codes[:, j]] for j, axis in enumerate(axes)], axis=1)
+    codes = np.empty(reduced.codes.shape, dtype=np.int32, order="F")
+    for j, axis in enumerate(axes):
+        codes[:, j] = axis.of_node[reduced.codes[:, j]]
+    return codes

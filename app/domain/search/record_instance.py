@@ -78,42 +78,51 @@ class RecordInstance:
             )
         profiles = [build_profiles(attacker, policy, "record_level") for attacker in contexts]
         of_distinct = [record_codes(*pair) for pair in zip(contexts, axes, strict=True)]
-        first = self._merge(of_distinct, axes, profiles)
-        at = context.table.reduced.inverse[first]
-        self._codes = of_distinct[0][at]
+        at, kinds = self._merge(of_distinct, axes, profiles)
+        self._codes = _rows_of(of_distinct[0], at)
         self._counts = [
             RecordCounts(
-                contexts[t], axes[t], profiles[t], of_distinct[t][at],
-                profiles[t].of_record[first], COUNTS_BYTES // len(contexts),
+                contexts[t], axes[t], profiles[t], _rows_of(of_distinct[t], at) if t else self._codes,
+                kinds[t], COUNTS_BYTES // len(contexts),
             )
             for t in range(len(contexts))
         ]  # fmt: skip
-        self._groups = profiles[0].groups[profiles[0].of_record[first]]
-        self._failure_groups = profiles[0].failure_groups[profiles[0].of_record[first]]
+        self._groups = profiles[0].groups[kinds[0]]
+        self._failure_groups = profiles[0].failure_groups[kinds[0]]
         self.n_absent = int(self.multiplicity[np.any([c.absent for c in self._counts], axis=0)].sum())
         refuse_absent(policy, self.n_absent)
 
     def _merge(
         self, codes: Sequence[Ints], axes: Sequence[Sequence[Axis]], profiles: Sequence[Profiles]
-    ) -> Longs:
-        """Find the distinct records; returns one record of the table for each."""
-        table, inverse = self.context.table, self.context.table.reduced.inverse
+    ) -> tuple[Longs, list[Ints]]:
+        """Find the distinct records; returns a distinct row of the table for each, and its profiles."""
+        table, reduced = self.context.table, self.context.table.reduced
+        # Where nothing but its values sets a record apart, the table's distinct rows are enough.
+        alike = all(profile.size == 1 for profile in profiles)
         columns: list[npt.NDArray[np.integer]] = []
         sizes: list[int] = []
         for of_distinct, own, profile in zip(codes, axes, profiles, strict=True):
-            columns += [*of_distinct[inverse].T, profile.of_record]
-            sizes += [*(axis.n_codes for axis in own), profile.size]
-        keys, limit = row_keys(columns, sizes, table.n_records)
-        first, self.of_record = group(keys, limit)
-        self.multiplicity = np.bincount(self.of_record, minlength=len(first))
-        self.mass = np.bincount(self.of_record, table.weights, minlength=len(first)).astype(np.float64)
-        used_and_codes = zip(table.used_nodes, table.codes[first].T, strict=True)
-        self._place = [np.searchsorted(used, column) for used, column in used_and_codes]
+            columns += [column if alike else column[reduced.inverse] for column in of_distinct.T]
+            sizes += [axis.n_codes for axis in own]
+            if not alike:
+                columns.append(profile.of_record)
+                sizes.append(profile.size)
+        keys, limit = row_keys(columns, sizes, reduced.size if alike else table.n_records)
+        first, numbers = group(keys, limit)
+        at = first if alike else reduced.inverse[first].astype(np.int64)
+        kinds = [np.zeros(len(at), np.int32) if alike else profile.of_record[first] for profile in profiles]
+        self.of_record = numbers[reduced.inverse] if alike else numbers
+        self.multiplicity = np.bincount(self.of_record, minlength=len(at))
+        self.mass = np.bincount(self.of_record, table.weights, minlength=len(at)).astype(np.float64)
+        self._place = [
+            _places(used, hierarchy.n_nodes)[reduced.codes[at, j]]
+            for j, (used, hierarchy) in enumerate(zip(table.used_nodes, table.hierarchies, strict=True))
+        ]
         self._ladders = [
             ladder_of(hierarchy, used, "record_level")
             for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
         ]
-        return first
+        return at, kinds
 
     @property
     def n_distinct(self) -> int:
@@ -237,12 +246,19 @@ class RecordInstance:
 
     def rule_of(self, nodes: npt.NDArray[np.integer]) -> RecordRule | CellRule:
         """The rule that discloses each record of the table (n,) as the node of its lattice."""
-        steps = np.unravel_index(nodes, self.shape)
+        numbers = np.arange(self.n_nodes)
+        table, strides = self.context.table, [math.prod(self.shape[j + 1 :]) for j in range(len(self.shape))]
+        steps = [
+            (numbers // stride % size).astype(np.int16)
+            for stride, size in zip(strides, self.shape, strict=True)
+        ]
         if self.is_chains:
-            return RecordRule(np.asfortranarray(np.stack(steps, axis=1), dtype=np.int16))
-        table = self.context.table
+            rule = np.empty((len(nodes), len(steps)), dtype=np.int16, order="F")
+            for j, step in enumerate(steps):
+                rule[:, j] = step[nodes]
+            return RecordRule(rule)
         columns = [
-            ladder[step, np.searchsorted(used, table.codes[:, j])]
+            ladder[step[nodes], np.searchsorted(used, table.codes[:, j])]
             for j, (ladder, step, used) in enumerate(zip(self._ladders, steps, table.used_nodes, strict=True))
         ]
         return CellRule(np.asfortranarray(np.stack(columns, axis=1), dtype=np.int32))
@@ -279,3 +295,18 @@ def _spread(values: Floats, terms: Floats) -> Floats:
     """(nodes, rows) from the sums over the attributes so far and the terms (levels, rows) of the next."""
     spread: Floats = (values[:, None, :] + terms[None, :, :]).reshape(-1, values.shape[1])
     return spread
+
+
+def _rows_of(codes: Ints, at: Longs) -> Ints:
+    """Some rows of codes, column-major."""
+    found = np.empty((len(at), codes.shape[1]), dtype=np.int32, order="F")
+    for j in range(codes.shape[1]):
+        found[:, j] = codes[at, j]
+    return found
+
+
+def _places(used: Ints, n_nodes: int) -> Ints:
+    """Position among the ``used`` nodes of each of them (nodes,)."""
+    places = np.zeros(n_nodes, dtype=np.int32)
+    places[used] = np.arange(len(used), dtype=np.int32)
+    return places
