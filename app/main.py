@@ -139,6 +139,7 @@ async def application(
             max_cell_bytes=settings.upload_max_cell,
         )
         budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
+        run_bytes = settings.run_memory_mib * MIB
         loader = TableLoader(store, database.table_cache_bytes)
         async with PostgresRunSignals(database.url) as signals:
             services = Services(
@@ -153,8 +154,8 @@ async def application(
                 rules=RuleService(store, loader),
                 assessments=AssessmentService(store, loader, budget),
                 measurements=MeasurementService(store, loader, budget),
-                optimisations=OptimisationService(store, loader),
-                frontiers=FrontierService(store, loader),
+                optimisations=OptimisationService(store, loader, run_bytes),
+                frontiers=FrontierService(store, loader, run_bytes),
                 runs=RunService(store, signals),
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),

@@ -16,6 +16,7 @@ from app.domain.errors import (
     DirectBudgetExceeded,
     Forbidden,
     InvalidInput,
+    MemoryLimitExceeded,
     PrivacyRiskError,
     RateLimited,
     TooLarge,
@@ -141,6 +142,15 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "Send the same body to `run_route` and follow the run.",
     ),
     ProblemType(
+        "memory-limit",
+        422,
+        "The work needs more memory than a run may have",
+        "By its estimate the computation would exceed the memory of a run, and fail in the middle. `cost` "
+        "holds the estimate and `limit` the bytes that a run may have. Nothing was stored.",
+        "Use fewer or coarser attributes, another solver or scope, or have the operator raise "
+        "`PRIVACY_RISK_RUN_MEMORY_MIB`.",
+    ),
+    ProblemType(
         "rate-limited",
         429,
         "Too many requests",
@@ -211,6 +221,8 @@ def body_of_error(error: PrivacyRiskError, request_id: str) -> dict[str, Any]:
             extensions["limit"] = error.limit
         case DirectBudgetExceeded():
             extensions |= {"cost": error.cost, "run_route": error.run_route}
+        case MemoryLimitExceeded():
+            extensions |= {"cost": error.cost, "limit": error.limit}
         case Forbidden():
             extensions["scope"] = error.scope
     return problem_body(BY_CODE[error.code], error.message, request_id=request_id, extensions=extensions)

@@ -1,4 +1,4 @@
-"""What can be chosen beside measures: searches, risk models, families of sensitivity, models of utility.
+"""What can be chosen beside measures and searches: risk models, families of sensitivity, models of utility.
 
 Their code is in the rooms that do the work; here is what a reader needs to choose among them. The
 catalogue's tests hold the names to those that the rooms accept. Measures have a catalogue of their own.
@@ -32,32 +32,6 @@ class Choice:
     fields: tuple[str, ...] = ()
     version: int = 1
 
-
-_SCORED: Final[frozenset[Need]] = frozenset({"dictionary", "sensitivity"})
-
-SEARCHES: Final = (
-    Choice(
-        "auto",
-        "Whichever of the others fits the question and is estimated to be faster",
-        "Decision-theoretic framework, section 12.1",
-        needs=_SCORED,
-        fields=("max_nodes",),
-    ),
-    Choice(
-        "enumeration",
-        "Every rule of the lattice, counts shared between neighbours",
-        "Decision-theoretic framework, section 12.2",
-        needs=_SCORED,
-        fields=("max_nodes",),
-    ),
-    Choice(
-        "branch_and_bound",
-        "Parts of the lattice are left out where a bound proves that they hold nothing better",
-        "Decision-theoretic framework, section 12.3",
-        needs=_SCORED | {"trees"},
-        fields=("max_nodes",),
-    ),
-)
 
 _COMMON_WEIGHTS: Final = ("attributes", "normalisation", "allow_positive_top")
 _COMMON_UTILITY: Final = ("weights", "round_before_constraint", "display_rounding")

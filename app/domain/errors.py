@@ -9,6 +9,7 @@
     ├─ Conflict                      the name, key or state is taken, or the resource is in use
     ├─ TooLarge                      a stated limit was exceeded
     ├─ DirectBudgetExceeded          too much work for a direct answer: it must be a run
+    ├─ MemoryLimitExceeded           work that would need more memory than a run may have
     ├─ Unauthenticated               no valid credential
     ├─ Forbidden                     the credential lacks a scope
     ├─ RateLimited                   too many requests
@@ -113,6 +114,22 @@ class DirectBudgetExceeded(PrivacyRiskError):
         )
         self.cost = dict(cost)
         self.run_route = run_route
+
+
+class MemoryLimitExceeded(PrivacyRiskError):
+    """By its estimate the work would need ``needed`` bytes; a run may have ``allowed``."""
+
+    code = "memory-limit"
+
+    def __init__(self, needed: int, allowed: int, cost: Mapping[str, Any]) -> None:
+        mib = 1024**2
+        super().__init__(
+            f"The work is estimated to need {-(-needed // mib):,} MiB of memory; a run may have "
+            f"{allowed // mib:,} MiB.",
+            "Use fewer or coarser attributes, another solver or scope, or have the operator raise the limit.",
+        )
+        self.cost = dict(cost)
+        self.limit = allowed
 
 
 class Unauthenticated(PrivacyRiskError):

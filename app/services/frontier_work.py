@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
-from app.domain.search.budget import Halted, never
 from app.domain.search.plans import FrontierPlan, plan_frontier
 from app.domain.search.problem import FrontierProblem
 from app.domain.utility import Utility
-from app.services.ports import Store
 from app.services.references import document_of
-from app.services.resources import JsonObject, Stored, TenantId
+from app.services.resources import JsonObject, TenantId
 from app.services.run_execution import Conclusion
-from app.services.scoring_inputs import find_sources, load_scoring, refs_of
+from app.services.scoring_inputs import Sources, load_scoring
 from app.services.scoring_options import ScoringOptions
-from app.services.tables import TableLoader
+from app.services.search_work import Asked, SearchPreparation, SearchWork
 
 
 def frontier_problem_of(document: JsonObject) -> FrontierProblem:
@@ -32,33 +30,13 @@ def frontier_problem_of(document: JsonObject) -> FrontierProblem:
     )
 
 
-class FrontierWork:
+class FrontierWork(SearchWork):
     """The work of a run that searches for a frontier."""
 
-    time_limit = None
-
     def __init__(self, search: FrontierPlan, utility: Utility) -> None:
+        super().__init__(search)
         self._search = search
         self._utility = utility
-
-    @property
-    def n_blocks(self) -> int:
-        """Blocks of the search."""
-        return self._search.n_blocks
-
-    @property
-    def units(self) -> int:
-        """Rules, or distinct records."""
-        return self._search.units
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time."""
-        return self._search.seconds
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """Search one block."""
-        return self._search.run_block(index, tick)
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The frontier; its points say their loss of information too, where that is what utility means."""
@@ -73,19 +51,15 @@ class FrontierWork:
         )
 
 
-class FrontierPreparation:
-    """Makes the work of a stored frontier; a ``Prepare`` of run execution."""
+class FrontierPreparation(SearchPreparation):
+    """Makes the work of a frontier; a ``Prepare`` of run execution."""
 
-    def __init__(self, store: Store, loader: TableLoader) -> None:
-        self._store = store
-        self._loader = loader
-
-    async def __call__(self, tenant: TenantId, frontier: Stored) -> FrontierWork:
+    async def work(
+        self, tenant: TenantId, asked: Asked, sources: Sources, options: ScoringOptions | None = None
+    ) -> FrontierWork:
         """Load what the frontier rests on, and plan its search."""
-        document = document_of(frontier)
-        async with self._store.work(tenant) as work:
-            sources = await find_sources(work, refs_of(frontier))
-        scoring = await load_scoring(self._loader, tenant, sources, ScoringOptions.of(document))
+        document = document_of(asked)
+        scoring = await load_scoring(self._loader, tenant, sources, options or ScoringOptions.of(document))
         problem = frontier_problem_of(document)
         search = await asyncio.to_thread(lambda: plan_frontier(scoring.context, problem))
         return FrontierWork(search, scoring.utility)

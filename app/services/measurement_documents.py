@@ -51,21 +51,21 @@ def document_of_result(measure: Measure[Any, Any], result: object) -> JsonObject
     return {"kind": measure.name, "version": measure.version, **_document(result)}
 
 
-def references_in(parameters: object) -> tuple[Reference, ...]:
-    """All resources that the parameters name, in the order of the fields."""
+def references_in(parameters: object, pointer: str = "/measure") -> tuple[Reference, ...]:
+    """All resources that the parameters at ``pointer`` name, in the order of the fields."""
     found: list[Reference] = []
 
     def note(reference: Reference) -> str:
         found.append(reference)
         return reference.ref
 
-    _map_references(type(parameters), parameters, "/measure", note)
+    _map_references(type(parameters), parameters, pointer, note)
     return tuple(found)
 
 
-def with_references(parameters: P, replace: Visit) -> P:
-    """The parameters with the text of every reference replaced."""
-    replaced: P = _map_references(type(parameters), parameters, "/measure", replace)
+def with_references(parameters: P, replace: Visit, pointer: str = "/measure") -> P:
+    """The parameters at ``pointer`` with the text of every reference replaced."""
+    replaced: P = _map_references(type(parameters), parameters, pointer, replace)
     return replaced
 
 

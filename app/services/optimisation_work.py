@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from app.domain.errors import InvalidInput
-from app.domain.search.budget import Budget, Halted, never
-from app.domain.search.context import SearchContext
+from app.domain.numbers import to_json_number
+from app.domain.rules import Rule
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
-from app.domain.search.solvers import Auto, BranchAndBound, Enumeration, Solver
+from app.domain.tables import Table
 from app.services.assessment_documents import result_of
-from app.services.ports import Store
+from app.services.objectives import SearchBudget, solver_of
 from app.services.references import document_of
-from app.services.resources import JsonObject, NewResource, Stored, TenantId
-from app.services.rule_documents import new_rule, rule_document
+from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
+from app.services.rule_documents import (
+    new_rule,
+    require_rule_of,
+    rule_document,
+    rule_of,
+)
 from app.services.run_execution import Conclusion
-from app.services.scoring_inputs import Scoring, find_sources, load_scoring, refs_of
+from app.services.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring_options import ScoringOptions
-from app.services.tables import TableLoader
+from app.services.search_work import Asked, SearchPreparation, SearchWork
 
 
 def problem_of(document: JsonObject) -> Problem:
@@ -52,21 +57,6 @@ def _problem(document: JsonObject, options: ScoringOptions, is_loss: bool) -> Pr
     )
 
 
-PLAIN_SOLVERS: dict[str, Solver] = {
-    solver.name: solver for solver in (Auto(), Enumeration(), BranchAndBound())
-}
-
-
-def solver_of(document: JsonObject) -> tuple[Solver, Budget]:
-    """The solver that an optimisation's document names, and what it may use."""
-    return PLAIN_SOLVERS[document["solver"]], Budget(document["max_nodes"])
-
-
-def plan_search(context: SearchContext, document: JsonObject) -> SearchPlan:
-    """The search that an optimisation's document asks for."""
-    return plan(context, problem_of(document), *solver_of(document))
-
-
 def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     """The result document: no ids, no times.
 
@@ -87,65 +77,86 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     }
 
 
-def found_rule(result: JsonObject, optimisation: Stored, dataset: Stored) -> NewResource | None:
+def how_it_was_found(outcome: Outcome, document: JsonObject) -> JsonObject:
+    """What the search was asked to use and whether it would find the same again, for its result."""
+    asked = document["solver"]
+    gap = outcome.relative_gap
+    return {
+        "solver_parameters": {"kind": asked} if isinstance(asked, str) else asked,
+        "budget": SearchBudget.of(document).shown(),
+        "reproducible": outcome.complete,
+        "relative_gap": None if gap is None else to_json_number(gap),
+    }
+
+
+def found_rule(result: JsonObject, name: str, dataset: Stored, found_by: str | None) -> NewResource | None:
     """The rule to be stored under the optimisation's name, if one was found."""
     if result["rule"] is None:
         return None
-    return new_rule(optimisation.name, result["rule"], dataset, found_by=optimisation.sha256)
+    return new_rule(name, result["rule"], dataset, found_by=found_by)
 
 
 def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
     return {**point, "levels": dict(zip(attributes, point["levels"], strict=True))}
 
 
-class OptimisationWork:
+class OptimisationWork(SearchWork):
     """The work of a run that searches for the best rule."""
 
-    time_limit = None
-
-    def __init__(self, search: SearchPlan, scoring: Scoring, optimisation: Stored, dataset: Stored) -> None:
+    def __init__(self, search: SearchPlan, scoring: Scoring, asked: Asked, dataset: Stored) -> None:
+        self._document = document_of(asked)
+        super().__init__(search, SearchBudget.of(self._document).time_limit_seconds)
         self._search = search
         self._scoring = scoring
-        self._optimisation = optimisation
+        self._asked = asked
         self._dataset = dataset
 
-    @property
-    def n_blocks(self) -> int:
-        """Blocks of the search."""
-        return self._search.n_blocks
-
-    @property
-    def units(self) -> int:
-        """Rules, or distinct records."""
-        return self._search.units
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time."""
-        return self._search.seconds
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """Search one block."""
-        return self._search.run_block(index, tick, halted)
-
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
-        """The result, and the rule that was found."""
-        result = result_of_search(self._search.combine(blocks), self._scoring)
-        return Conclusion(result, found_rule(result, self._optimisation, self._dataset))
+        """The result, and the rule that was found.
+
+        That of a search which was halted does not stand for the question: the same may find another one.
+        """
+        outcome = self._search.combine(blocks)
+        result = {
+            **result_of_search(outcome, self._scoring),
+            **how_it_was_found(outcome, self._document),
+        }
+        found_by = self._asked.sha256 if outcome.complete else None
+        rule = found_rule(result, self._asked.name, self._dataset, found_by)
+        return Conclusion(result, rule, outcome.complete)
 
 
-class OptimisationPreparation:
-    """Makes the work of a stored optimisation; a ``Prepare`` of run execution."""
+class OptimisationPreparation(SearchPreparation):
+    """Makes the work of an optimisation; a ``Prepare`` of run execution."""
 
-    def __init__(self, store: Store, loader: TableLoader) -> None:
-        self._store = store
-        self._loader = loader
-
-    async def __call__(self, tenant: TenantId, optimisation: Stored) -> OptimisationWork:
+    async def work(
+        self, tenant: TenantId, asked: Asked, sources: Sources, options: ScoringOptions | None = None
+    ) -> OptimisationWork:
         """Load what the optimisation rests on, and plan its search."""
-        document = document_of(optimisation)
+        document = document_of(asked)
+        budget = SearchBudget.of(document).counted
+        scoring = await load_scoring(self._loader, tenant, sources, options or ScoringOptions.of(document))
+        rules = await self._candidates(tenant, document, sources.dataset, scoring.table)
+        search = await asyncio.to_thread(
+            lambda: plan(
+                replace(scoring.context, rules=rules),
+                problem_of(document),
+                solver_of(document["solver"]),
+                budget,
+            )
+        )
+        return OptimisationWork(search, scoring, asked, sources.dataset)
+
+    async def _candidates(
+        self, tenant: TenantId, document: JsonObject, dataset: Stored, table: Table
+    ) -> Mapping[str, Rule]:
+        """The rules that the solver is to choose from, by their hashes."""
+        ids: Mapping[str, str] = document.get("candidates", {})
+        if not ids:
+            return {}
         async with self._store.work(tenant) as work:
-            sources = await find_sources(work, refs_of(optimisation))
-        scoring = await load_scoring(self._loader, tenant, sources, ScoringOptions.of(document))
-        search = await asyncio.to_thread(lambda: plan_search(scoring.context, document))
-        return OptimisationWork(search, scoring, optimisation, sources.dataset)
+            stored = {sha256: await work.resources.get(Kind.RULE, id_) for sha256, id_ in ids.items()}
+        documents = {sha256: require_rule_of(rule, dataset) for sha256, rule in stored.items()}
+        return await asyncio.to_thread(
+            lambda: {sha256: rule_of(own, table) for sha256, own in documents.items()}
+        )

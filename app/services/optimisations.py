@@ -2,59 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from app.domain.errors import Conflict, InvalidInput, NotFound
-from app.domain.search.budget import Budget
-from app.domain.search.plans import SearchCost, estimate
+from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
 from app.domain.search.problem import Aggregate, Constraint
-from app.services.access import require
-from app.services.assessments import RunStarted, start_run
+from app.domain.search.solvers import AUTO, Solver
 from app.services.fingerprints import resource_sha256
-from app.services.named import NamedResources
-from app.services.naming import check_name
-from app.services.optimisation_work import PLAIN_SOLVERS, found_rule, problem_of
-from app.services.plans import Plan
+from app.services.measurement_documents import references_in, with_references
+from app.services.objectives import Lagrangian as Lagrangian
+from app.services.objectives import MaxUtility as MaxUtility
+from app.services.objectives import (
+    MinRisk,
+    Objective,
+    SearchBudget,
+    objective_document,
+    solver_document,
+)
+from app.services.optimisation_work import OptimisationPreparation, found_rule, problem_of
+from app.services.plans import RUN_BYTES
 from app.services.ports import Store, UnitOfWork
 from app.services.references import document_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, RunState, Scope, Stored
-from app.services.scoring_inputs import (
-    SourceRefs,
-    Sources,
-    find_sources,
-    load_scoring,
-    missing_sources,
-    plan_or_missing,
-)
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored
+from app.services.rule_documents import require_rule_of
+from app.services.scoring_inputs import SourceRefs, Sources
 from app.services.scoring_options import ScoringOptions
+from app.services.searches import SearchService
 from app.services.tables import TableLoader
-
-
-@dataclass(frozen=True)
-class MinRisk:
-    """Least risk among the rules with at least this utility, or at most this loss of information."""
-
-    utility_floor: float | None = None
-    loss_cap: float | None = None
-
-
-@dataclass(frozen=True)
-class MaxUtility:
-    """Greatest utility among the rules with at most this risk."""
-
-    risk_cap: float
-
-
-@dataclass(frozen=True)
-class Lagrangian:
-    """Least risk − trade_off · utility."""
-
-    trade_off: float
-
-
-Objective = MinRisk | MaxUtility | Lagrangian
 
 
 @dataclass(frozen=True)
@@ -71,17 +46,22 @@ class CreateOptimisation:
     sensitivity: str
     objective: Objective
     scope: Literal["table_level", "record_level"] = "table_level"
-    solver: Literal["auto", "enumeration", "branch_and_bound"] = "auto"
+    solver: Solver = AUTO
     failure: str | None = None
     options: ScoringOptions = field(default_factory=ScoringOptions)
     constraint: Constraint | None = None
     aggregate: Aggregate = "average"
-    max_nodes: int | None = None
+    budget: SearchBudget = field(default_factory=SearchBudget)
 
     @property
     def refs(self) -> SourceRefs:
         """What the question is about."""
         return SourceRefs(self.dataset, self.dictionary, self.sensitivity, self.failure)
+
+    @property
+    def named(self) -> Sequence[tuple[str, Kind, str]]:
+        """The rules that the solver is to choose from."""
+        return [(found.pointer, found.kind, found.ref) for found in references_in(self.solver, "/solver")]
 
 
 @dataclass(frozen=True)
@@ -95,7 +75,7 @@ class OptimisationSummary:
     failure: str | None
     objective: JsonObject
     scope: str
-    solver: str
+    solver: str | JsonObject
     constraint: str
     aggregate: str
     utility: str | JsonObject
@@ -103,98 +83,60 @@ class OptimisationSummary:
     risk_model: str | JsonObject
     consistency: JsonObject
     attacker_view: str
-    max_nodes: int | None
+    budget: JsonObject
 
 
-@dataclass(frozen=True)
-class OptimisationView:
-    """An optimisation with its result, None until its run has succeeded."""
-
-    resource: Stored
-    result: JsonObject | None
-
-
-class OptimisationService(NamedResources):
+class OptimisationService(SearchService[CreateOptimisation]):
     """Pose questions and read their answers."""
 
     kind: ClassVar[Kind] = Kind.OPTIMISATION
-    write_scope: ClassVar[Scope] = Scope.ASSESS
 
-    def __init__(self, store: Store, loader: TableLoader) -> None:
-        super().__init__(store)
-        self._loader = loader
+    def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
+        super().__init__(store, OptimisationPreparation(store, loader), run_bytes)
 
-    async def plan(self, actor: Actor, request: CreateOptimisation) -> Plan:
-        """Cost and missing inputs; computes and stores nothing."""
-        require(actor, Scope.ASSESS)
+    async def _posed(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
+        request = _resolved(request, sources)
+        candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
+        _require_rules_of(sources.dataset, candidates)
+        document = _document(request, candidates)
+        problem_of(document)
+        return _new(request, document, sources, candidates)
 
-        async def planned() -> Plan:
-            async with self._store.work(actor.tenant) as work:
-                missing = await missing_sources(work, request.refs)
-                if missing:
-                    return Plan(None, None, None, None, None, missing)
-                sources = await find_sources(work, request.refs)
-            cost = await self._cost(actor, _resolved(request, sources), sources)
-            return Plan("run", cost.seconds, cost.bytes, cost.engine, cost.units, ())
-
-        return await plan_or_missing(planned)
-
-    async def create(self, actor: Actor, request: CreateOptimisation) -> RunStarted:
-        """Store the question and queue its run in one transaction.
-
-        If the answer is known from an equal question, the run has succeeded at once and the rule is there.
-        """
-        require(actor, Scope.ASSESS)
-        check_name(request.name)
-        async with self._store.work(actor.tenant) as work:
-            sources = await find_sources(work, request.refs)
-            request = _resolved(request, sources)
-            document = _document(request)
-            problem_of(document)
-            new = _new(request, document, sources)
-            known = await work.results.find(self.kind.value, new.sha256)
-            if known is None:
-                await _refuse_taken_rule_name(work, new)
-        cost = None if known else await self._cost(actor, request, sources)
-        async with self._store.work(actor.tenant) as work:
-            stored, created = await work.resources.add(new)
-            if created:
-                await work.audit.record(
-                    actor.key_id, "optimisation.create", stored.id, {"sha256": stored.sha256}
-                )
-            run = await start_run(work, stored, asdict(cost) if cost else {})
-            if run.state is RunState.SUCCEEDED:
-                await self._store_known_rule(work, actor, stored, sources)
-            await work.commit()
-        return RunStarted(stored, run, created)
-
-    async def view(self, actor: Actor, ref: str) -> OptimisationView:
-        """The optimisation with its result, if there is one yet."""
-        async with self._store.work(actor.tenant) as work:
-            stored = await work.resources.get(self.kind, ref)
-            return OptimisationView(stored, await work.results.find(self.kind.value, stored.sha256))
-
-    async def _cost(self, actor: Actor, request: CreateOptimisation, sources: Sources) -> SearchCost:
-        problem = problem_of(_document(request))
-        scoring = await load_scoring(self._loader, actor.tenant, sources, request.options)
-
-        def cost() -> SearchCost:
-            return estimate(
-                scoring.context, problem, PLAIN_SOLVERS[request.solver], Budget(request.max_nodes)
+    async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
+        """Refuse the work whose rule could not be stored; one that an equal question found is no obstacle."""
+        try:
+            rule = await work.resources.get(Kind.RULE, new.name)
+        except NotFound:
+            return
+        if document_of(rule)["found_by"] != new.sha256:
+            raise Conflict(
+                f"A rule named {new.name!r} exists already; the best rule is to be stored under this name.",
+                "Choose another name for the optimisation, or delete that rule first.",
+                {"existing": {"kind": Kind.RULE.value, "name": rule.name, "id": rule.id}},
             )
 
-        return await asyncio.to_thread(cost)
-
-    async def _store_known_rule(
-        self, work: UnitOfWork, actor: Actor, stored: Stored, sources: Sources
+    async def _note_known(
+        self, work: UnitOfWork, actor: Actor, stored: Stored, sources: Sources, known: JsonObject
     ) -> None:
-        known = await work.results.find(self.kind.value, stored.sha256)
-        new = None if known is None else found_rule(known, stored, sources.dataset)
+        """Store the rule that an equal question has found."""
+        new = found_rule(known, stored.name, sources.dataset, stored.sha256)
         if new is None:
             return
         rule, created = await work.resources.add(new)
         if created:
             await work.audit.record(actor.key_id, "rule.create", rule.id, {"sha256": rule.sha256})
+
+
+def _require_rules_of(dataset: Stored, candidates: Mapping[str, Stored]) -> None:
+    """Raise InvalidInput for every candidate, by its pointer, that is a rule for another dataset."""
+    faults: list[Fault] = []
+    for pointer, rule in candidates.items():
+        try:
+            require_rule_of(rule, dataset)
+        except InvalidInput as error:
+            faults += [replace(fault, pointer=pointer) for fault in error.faults]
+    if faults:
+        raise InvalidInput(faults)
 
 
 def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisation:
@@ -228,23 +170,18 @@ def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:
         )
 
 
-def _document(request: CreateOptimisation) -> JsonObject:
-    """What is asked, apart from what it is asked about; all of it has meaning."""
-    match request.objective:
-        case MinRisk(None, loss_cap) if loss_cap is not None:
-            objective: JsonObject = {"kind": "min_risk", "loss_cap": float(loss_cap)}
-        case MinRisk(utility_floor):
-            objective = {"kind": "min_risk", "utility_floor": float(utility_floor or 0.0)}
-        case MaxUtility(risk_cap):
-            objective = {"kind": "max_utility", "risk_cap": float(risk_cap)}
-        case Lagrangian(trade_off):
-            objective = {"kind": "lagrangian", "trade_off": float(trade_off)}
+def _document(request: CreateOptimisation, candidates: Mapping[str, Stored]) -> JsonObject:
+    """What is asked, apart from what it is asked about; all of it has meaning.
+
+    Rules to choose from are in it by their hashes.
+    """
+    solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
     document = {
-        "objective": objective,
+        "objective": objective_document(request.objective),
         "scope": request.scope,
-        "solver": request.solver,
+        "solver": solver_document(solver),
         **request.options.document(),
-        "max_nodes": request.max_nodes,
+        **request.budget.document(),
     }
     # Only what is not as usual is written down, so that it means and hashes the same if it is left out.
     if request.scope == "record_level" and request.constraint == "average":
@@ -254,33 +191,29 @@ def _document(request: CreateOptimisation) -> JsonObject:
     return document
 
 
-def _new(request: CreateOptimisation, document: JsonObject, sources: Sources) -> NewResource:
+def _new(
+    request: CreateOptimisation, document: JsonObject, sources: Sources, candidates: Mapping[str, Stored]
+) -> NewResource:
     per_record = request.scope == "record_level" and request.constraint != "average"
+    named = with_references(request.solver, lambda found: candidates[found.pointer].name, "/solver")
     return NewResource(
         Kind.OPTIMISATION,
         request.name,
         resource_sha256(Kind.OPTIMISATION, document, sources.hashes),
         {
-            **document,
+            "objective": document["objective"],
+            "scope": request.scope,
+            "solver": solver_document(named),
+            "budget": request.budget.shown(),
             **sources.shown(),
             **request.options.shown(),
             "constraint": "per_record" if per_record else "average",
             "aggregate": request.aggregate,
         },
-        {**document, "sources": sources.refs},
-        sources.ids,
+        {
+            **document,
+            "sources": sources.refs,
+            "candidates": {rule.sha256: rule.id for rule in candidates.values()},
+        },
+        tuple(dict.fromkeys((*sources.ids, *(rule.id for rule in candidates.values())))),
     )
-
-
-async def _refuse_taken_rule_name(work: UnitOfWork, new: NewResource) -> None:
-    """Refuse the work whose rule could not be stored; a rule that an equal question found is no obstacle."""
-    try:
-        rule = await work.resources.get(Kind.RULE, new.name)
-    except NotFound:
-        return
-    if document_of(rule)["found_by"] != new.sha256:
-        raise Conflict(
-            f"A rule named {new.name!r} exists already; the best rule is to be stored under this name.",
-            "Choose another name for the optimisation, or delete that rule first.",
-            {"existing": {"kind": Kind.RULE.value, "name": rule.name, "id": rule.id}},
-        )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
-from app.domain.errors import Fault
+from app.domain.errors import Fault, MemoryLimitExceeded
+
+MIB: Final = 1024**2
+
+RUN_BYTES: Final = 8192 * MIB
+"""Memory that a run may have, unless an operator says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -26,3 +32,17 @@ class Plan:
     engine: str | None
     units: int | None
     missing: tuple[Fault, ...]
+
+
+def memory_fault(needed: int, allowed: int) -> tuple[Fault, ...]:
+    """Why work that is estimated to need so many bytes cannot be a run, if it cannot."""
+    if needed <= allowed:
+        return ()
+    error = MemoryLimitExceeded(needed, allowed, {})
+    return (Fault("", error.code, error.message, error.remedy),)
+
+
+def refuse_above(needed: int, allowed: int, cost: Mapping[str, Any]) -> None:
+    """Raise MemoryLimitExceeded with the estimate for work that needs more memory than a run may have."""
+    if needed > allowed:
+        raise MemoryLimitExceeded(needed, allowed, cost)

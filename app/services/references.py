@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.services.resources import JsonObject, Stored
+from app.services.resources import JsonObject, NewResource, Stored
 
 
 def reference(stored: Stored) -> JsonObject:
@@ -12,8 +12,8 @@ def reference(stored: Stored) -> JsonObject:
     return {"id": stored.id, "name": stored.name, "sha256": stored.sha256}
 
 
-def document_of(stored: Stored) -> JsonObject:
-    """The document of a resource that was read with it."""
+def document_of(stored: Stored | NewResource) -> JsonObject:
+    """The document of a resource that was read with it, or that is to be stored."""
     if stored.document is None:
         raise ValueError("the resource was read without its document")
     return stored.document

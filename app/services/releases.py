@@ -131,7 +131,7 @@ def _manifest(
             "kind": rule.summary["kind"],
             "sha256": rule.sha256,
             "levels": rule.summary["levels"],
-            **{key: rule.summary[key] for key in (SUPPRESSION,) if key in rule.summary},
+            SUPPRESSION: rule.summary.get(SUPPRESSION),
         },
         "columns": list(released.columns),
         "rows": released.n_records,

@@ -95,7 +95,7 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
         "kind": kind or document["kind"],
         "levels": document.get("levels"),
         "records": document.get("records"),
-        **{key: document[key] for key in (SUPPRESSION,) if key in document},
+        SUPPRESSION: document.get(SUPPRESSION),
     }
 
 

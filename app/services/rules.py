@@ -48,16 +48,13 @@ class CreateRule:
 
 @dataclass(frozen=True)
 class RuleSummary:
-    """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones.
-
-    ``suppress_classes_below`` is there for rules that withhold small classes alone.
-    """
+    """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones."""
 
     dataset: str
     kind: str
     levels: JsonObject | None
     records: int | None
-    suppress_classes_below: int
+    suppress_classes_below: int | None
 
 
 class RuleService(NamedResources):

@@ -354,7 +354,11 @@ BAD_OPTIMISATIONS = [
     ("negative floor", objective("min_risk", utility_floor=-1), 422, "utility_floor"),
     ("negative cap", objective("max_utility", risk_cap=-1), 422, "risk_cap"),
     ("negative trade-off", objective("lagrangian", trade_off=-1), 422, "trade_off"),
-    ("no nodes", {"max_nodes": 0}, 422, "max_nodes"),
+    ("no nodes", {"budget": {"max_nodes": 0}}, 422, "/budget/max_nodes"),
+    ("a gap of everything", {"budget": {"relative_gap": 1}}, 422, "/budget/relative_gap"),
+    ("no time", {"budget": {"time_limit_seconds": 0}}, 422, "/budget/time_limit_seconds"),
+    ("unknown kind of solver", {"solver": {"kind": "oracle"}}, 422, "/solver/kind"),
+    ("parameter of no solver", {"solver": {"kind": "enumeration", "seed": 1}}, 422, "/solver/seed"),
     ("unknown solver", {"solver": "oracle"}, 422, "solver"),
     ("unknown dictionary", {"dictionary": "nothing"}, 404, "nothing"),
 ]

@@ -170,6 +170,10 @@ async def test_what_the_services_raise_becomes_a_problem_with_its_headers(api, c
     error = errors.DirectBudgetExceeded({"seconds": 9}, "/v1/assessments/runs")
     body = problem_of(await answer(error), 422, "direct-budget-exceeded")
     assert body["run_route"] == "/v1/assessments/runs"
+    error = errors.MemoryLimitExceeded(3 * 1024**3, 1024**3, {"bytes": 3 * 1024**3})
+    body = problem_of(await answer(error), 422, "memory-limit")
+    assert "3,072 MiB" in body["detail"]
+    assert (body["limit"], body["cost"]) == (1024**3, {"bytes": 3 * 1024**3})
 
 
 async def test_every_type_of_problem_has_its_page(anonymous: httpx.AsyncClient):

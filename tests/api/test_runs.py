@@ -85,6 +85,59 @@ async def test_a_cancelled_run_has_no_result_and_leaves_no_rule(api, journey: ht
     problem_of(await journey.get("/v1/rules/another"), 404, "not-found")
 
 
+async def test_a_stopped_search_succeeds_with_a_bound_and_answers_no_other_question(
+    api, journey: httpx.AsyncClient
+):
+    run = await queued(journey)
+    stopped = await journey.post("/v1/runs/another/stop")
+    assert (stopped.json()["state"], stopped.json()["stop_requested"]) == ("queued", True)
+    assert (await journey.post("/v1/runs/another/stop")).json() == stopped.json()
+    await api.work_off(run["id"])
+    assert (await journey.get("/v1/runs/another")).json()["state"] == "succeeded"
+    result = (await journey.get("/v1/optimisations/another")).json()["result"]
+    assert (result["status"], result["reproducible"]) == ("heuristic", False)
+    assert result["lower_bound"] <= result["risk"]
+    assert result["gap"] == pytest.approx(result["risk"] - result["lower_bound"])
+    assert result["utility"] >= 7
+    rule = (await journey.get("/v1/rules/another")).json()
+    assert rule["levels"] == result["rule"]["levels"]
+    score = QUESTION | {"name": "stopped", "rule": "another"}
+    for key in ("objective", "scope", "solver"):
+        del score[key]
+    assessed = (await journey.post("/v1/assessments", json=score)).json()["result"]
+    assert assessed["risk_average"] == result["risk"]
+
+    whole = await queued(journey, "whole")
+    assert whole["state"] == "queued"
+    await api.work_off(whole["id"])
+    found = (await journey.get("/v1/runs/whole/result")).json()
+    assert (found["status"], found["reproducible"]) == ("optimal", True)
+    assert result["lower_bound"] <= found["risk"] <= result["risk"]
+    after = await journey.post("/v1/runs/whole/stop")
+    assert (after.status_code, after.json()["stop_requested"]) == (200, False)
+
+
+async def test_a_search_beyond_its_time_is_not_reproducible_and_says_where_it_stopped(
+    api, journey: httpx.AsyncClient
+):
+    body = QUESTION | {"name": "hurried", "budget": {"time_limit_seconds": 1e-9}}
+    run = (await journey.post("/v1/optimisations", json=body)).json()
+    await api.work_off(run["id"])
+    shown = (await journey.get("/v1/optimisations/hurried")).json()
+    assert shown["budget"] == {"max_nodes": None, "relative_gap": None, "time_limit_seconds": 1e-9}
+    assert shown["result"]["reproducible"] is False
+    assert shown["result"]["budget"] == shown["budget"]
+    assert shown["result"]["visited_nodes"] < shown["result"]["rules"]
+
+
+async def test_only_searches_for_a_rule_can_be_stopped(journey: httpx.AsyncClient):
+    problem_of(await journey.post("/v1/runs/members-frontier/stop"), 422, "not-supported")
+    cancelled = await queued(journey, "given-up")
+    await journey.post(f"/v1/runs/{cancelled['id']}/cancel")
+    problem_of(await journey.post("/v1/runs/given-up/stop"), 409, "conflict")
+    problem_of(await journey.post("/v1/runs/nobody/stop"), 404, "not-found")
+
+
 async def test_a_run_is_found_by_id_and_by_the_name_of_its_work(journey: httpx.AsyncClient):
     run = await queued(journey)
     by_name = await journey.get("/v1/runs/another")

@@ -9,14 +9,15 @@ from pydantic import Field, create_model
 
 from app.api.schemas.common import Answer, Request
 from app.api.schemas.measurements import REQUESTS, RESULTS
-from app.api.schemas.optimisations import NewOptimisation
 from app.api.schemas.scoring import CustomRiskModel
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
+from app.api.schemas.solvers import REQUESTS as SOLVERS
 from app.api.schemas.utility import CustomUtility
 from app.domain import catalogue
 from app.domain.catalogue import Choice
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Guarantee, Measure, Need
+from app.domain.search.catalogue import SEARCHES, AnySearch
 
 JsonSchema = Annotated[dict[str, Any], Field(description="As JSON Schema (2020-12).")]
 
@@ -63,7 +64,10 @@ class Catalogue(Answer):
     """All that can be measured and chosen."""
 
     measures: Annotated[list[CatalogueMeasure], Field(description="What can be measured.")]
-    searches: Annotated[list[CatalogueEntry], Field(description="Values of `solver` in optimisations.")]
+    searches: Annotated[
+        list[CatalogueEntry],
+        Field(description="Kinds of `solver` in optimisations."),
+    ]
     risk_models: Annotated[list[CatalogueEntry], Field(description="Values of `risk_model`.")]
     sensitivity_families: Annotated[
         list[CatalogueEntry], Field(description="Values of `family` in sensitivity profiles.")
@@ -74,7 +78,7 @@ class Catalogue(Answer):
 E = TypeVar("E", bound=CatalogueEntry)
 
 
-def _entry(answer: type[E], of: Measure[Any, Any] | Choice, **schemas: dict[str, Any]) -> E:
+def _entry(answer: type[E], of: Measure[Any, Any] | AnySearch | Choice, **schemas: dict[str, Any]) -> E:
     return answer(
         name=of.name,
         version=of.version,
@@ -110,7 +114,10 @@ CATALOGUE: Final = Catalogue(
         )
         for measure in MEASURES
     ],
-    searches=_entries(catalogue.SEARCHES, NewOptimisation),
+    searches=[
+        _entry(CatalogueEntry, search, parameters=SOLVERS[search.name].model_json_schema())
+        for search in SEARCHES
+    ],
     risk_models=_entries(catalogue.RISK_MODELS, CustomRiskModel),
     sensitivity_families=_entries(catalogue.SENSITIVITY_FAMILIES, NewSensitivityProfile),
     utility_models=_entries(catalogue.UTILITY_MODELS, CustomUtility),

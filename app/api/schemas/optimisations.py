@@ -10,9 +10,11 @@ from pydantic_core import PydanticCustomError
 from app.api.schemas.common import Name, Ref, Request, Resource
 from app.api.schemas.results import SearchResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
+from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
 from app.domain.search.problem import Aggregate, Constraint
-from app.services import optimisations
-from app.services.optimisations import CreateOptimisation, Objective
+from app.services import objectives
+from app.services.objectives import Objective
+from app.services.optimisations import CreateOptimisation
 
 
 class MinRisk(Request):
@@ -42,7 +44,7 @@ class MinRisk(Request):
 
     def objective(self) -> Objective:
         """The value that the use case takes."""
-        return optimisations.MinRisk(self.utility_floor, self.loss_cap)
+        return objectives.MinRisk(self.utility_floor, self.loss_cap)
 
 
 class MaxUtility(Request):
@@ -55,7 +57,7 @@ class MaxUtility(Request):
 
     def objective(self) -> Objective:
         """The value that the use case takes."""
-        return optimisations.MaxUtility(self.risk_cap)
+        return objectives.MaxUtility(self.risk_cap)
 
 
 class Lagrangian(Request):
@@ -75,16 +77,12 @@ class Lagrangian(Request):
 
     def objective(self) -> Objective:
         """The value that the use case takes."""
-        return optimisations.Lagrangian(self.trade_off)
+        return objectives.Lagrangian(self.trade_off)
 
 
 ScopeOfRules = Annotated[
     Literal["table_level", "record_level"],
     Field(description="Rules with one level per attribute for the table, or for each record."),
-]
-Solver = Annotated[
-    Literal["auto", "enumeration", "branch_and_bound"],
-    Field(description="How the best rule is found; both are exact."),
 ]
 
 
@@ -107,7 +105,7 @@ class NewOptimisation(ScoringFields):
         MinRisk | MaxUtility | Lagrangian, Field(discriminator="kind", description="What is best.")
     ]
     scope: ScopeOfRules = "table_level"
-    solver: Solver = "auto"
+    solver: SolverChoice = "auto"
     attacker_view: AttackerView = None
     constraint: Annotated[
         Constraint | None,
@@ -117,12 +115,9 @@ class NewOptimisation(ScoringFields):
         ),
     ] = None
     aggregate: AggregateOfRisk = "average"
-    max_nodes: Annotated[
-        int | None,
-        Field(
-            ge=1, le=10**12, description="Most rules looked at; beyond, the result is heuristic with a bound."
-        ),
-    ] = None
+    budget: Annotated[
+        BudgetFields, Field(description="What the search may use; without limits it ends with a proof.")
+    ] = BudgetFields()
 
     def request(self) -> CreateOptimisation:
         """The value that the use case takes."""
@@ -133,12 +128,12 @@ class NewOptimisation(ScoringFields):
             sensitivity=self.sensitivity,
             objective=self.objective.objective(),
             scope=self.scope,
-            solver=self.solver,
+            solver=solver_asked(self.solver),
             failure=self.failure,
             options=self.options(self.attacker_view),
             constraint=self.constraint,
             aggregate=self.aggregate,
-            max_nodes=self.max_nodes,
+            budget=self.budget.budget(),
         )
 
 
@@ -151,13 +146,24 @@ class OptimisationSummary(ShownAttacker, Resource):
         Field(description="What is best.", examples=[{"kind": "min_risk", "utility_floor": 6}]),
     ]
     scope: ScopeOfRules
-    solver: Solver
+    solver: Annotated[
+        str | dict[str, Any],
+        Field(description="How it is found: a name, or `kind` with parameters.", examples=["auto"]),
+    ]
     constraint: Annotated[
         Constraint | None,
         Field(description="Of what the threshold holds; null where that was not asked yet."),
     ] = None
     aggregate: AggregateOfRisk = "average"
-    max_nodes: Annotated[int | None, Field(description="Most rules looked at.", examples=[None])]
+    budget: Annotated[BudgetFields, Field(description="What the search may use.")] = BudgetFields()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_number_of_nodes(cls, summary: Any) -> Any:  # noqa: ANN401 - whatever is stored
+        """The first optimisations had no other budget than their number of nodes."""
+        if isinstance(summary, dict) and summary.get("max_nodes") and "budget" not in summary:
+            return {**summary, "budget": {"max_nodes": summary["max_nodes"]}}
+        return summary
 
 
 class Optimisation(OptimisationSummary):

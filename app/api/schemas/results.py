@@ -217,6 +217,19 @@ class SearchResult(Answer):
         bool, Field(description="The mean utility was rounded before it was compared.", examples=[False])
     ] = False
     solver: Annotated[str, Field(max_length=40, description="What searched.", examples=["enumeration"])]
+    solver_parameters: Annotated[
+        dict[str, Any] | None,
+        Field(description="What was asked to search, with parameters.", examples=[{"kind": "auto"}]),
+    ] = None
+    budget: Annotated[dict[str, Any] | None, Field(description="What the search was allowed to use.")] = None
+    reproducible: Annotated[
+        bool,
+        Field(
+            description="The same question finds the same again; false for a search that was stopped or cut "
+            "short by its time limit, after `visited_nodes`.",
+            examples=[True],
+        ),
+    ] = True
     rule: Annotated[FoundRule | None, Field(description="The rule; null if there is none.")]
     objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
     risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
@@ -232,6 +245,9 @@ class SearchResult(Answer):
         ),
     ]
     gap: Annotated[Number | None, Field(description="Distance from it; 0 if proven.", examples=[0])]
+    relative_gap: Annotated[
+        Number | None, Field(description="The gap as a share of the objective.", examples=[0])
+    ] = None
     infeasible_by: Annotated[Shortfall | None, Field(description="How far the threshold is out of reach.")]
     prohibited_records: Annotated[Count, Field(description="Records with infinite risk only.", examples=[0])]
     absent: Annotated[Count, Field(description="Records without consistent entity as they are.")]

@@ -15,15 +15,19 @@ from pydantic import BaseModel
 from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS
 from app.api.schemas.catalogue import CATALOGUE
 from app.api.schemas.measurements import REQUESTS, RESULTS, NewMeasurement
-from app.api.schemas.optimisations import Solver as RequestedSolver
+from app.api.schemas.solvers import NAMES
+from app.api.schemas.solvers import REQUESTS as SOLVER_REQUESTS
 from app.domain import catalogue
 from app.domain.measures import entry
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Guarantee, Need
 from app.domain.risk.models import ModelName
+from app.domain.search.catalogue import SEARCHES
+from app.domain.search.solvers import SOLVERS
 from app.domain.sensitivity import Family
 from app.domain.utility import Model
 from app.services.measurement_documents import document_of_parameters, parameters_of
+from app.services.objectives import solver_of
 
 ROOT = Path(__file__).parents[3]
 ROOM = Path(entry.__file__).parent
@@ -147,8 +151,8 @@ def test_the_examples_are_those_of_the_measures_each_under_a_name_of_its_own():
 def test_the_catalogue_lists_what_the_rooms_accept():
     """No name is made up, none is left out."""
     assert [entry.name for entry in CATALOGUE.measures] == [measure.name for measure in MEASURES]
+    assert [entry.name for entry in CATALOGUE.searches] == [search.name for search in SEARCHES]
     for choices, listed, accepted in (
-        (catalogue.SEARCHES, CATALOGUE.searches, get_args(RequestedSolver)[0]),
         (catalogue.RISK_MODELS, CATALOGUE.risk_models, ModelName),
         (catalogue.SENSITIVITY_FAMILIES, CATALOGUE.sensitivity_families, Family),
         (catalogue.UTILITY_MODELS, CATALOGUE.utility_models, Model),
@@ -158,6 +162,17 @@ def test_the_catalogue_lists_what_the_rooms_accept():
         for choice, shown in zip(choices, listed, strict=True):
             assert set(shown.parameters.get("properties", {})) == set(choice.fields)
             assert set(shown.needs) == choice.needs
+
+
+def test_the_catalogue_shows_the_parameters_that_solvers_are_asked_with():
+    for search, shown in zip(SEARCHES, CATALOGUE.searches, strict=True):
+        assert SOLVERS[search.name] is search.parameters
+        assert shown.parameters == SOLVER_REQUESTS[search.name].model_json_schema()
+        assert (shown.version, shown.guarantee) == (search.version, search.guarantee)
+        asked = {own.name for own in dataclasses.fields(search.parameters)}
+        assert set(shown.parameters["properties"]) == {"kind", *asked}
+        if search.name in NAMES:
+            assert solver_of(search.name) == solver_of({"kind": search.name})
 
 
 def test_the_catalogue_shows_the_parameters_and_results_that_requests_and_answers_have():

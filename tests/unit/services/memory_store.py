@@ -190,6 +190,10 @@ class _Runs(_Part):
         found.sort(key=lambda run: run.created_at, reverse=True)
         return tuple(found[:limit]), None
 
+    async def result(self, run_id: str) -> JsonObject:
+        run = self.data.runs[run_id]
+        return self.data.results[run.resource_kind.value, run.input_sha256]
+
 
 class _Results(_Part):
     async def find(self, kind: str, input_sha256: str) -> JsonObject | None:

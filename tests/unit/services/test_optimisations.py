@@ -5,9 +5,12 @@ import math
 
 import pytest
 
-from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
+from app.domain.errors import Conflict, Forbidden, InvalidInput, MemoryLimitExceeded, NotFound
 from app.domain.risk.models import RiskModel
+from app.domain.search.budget import Budget
+from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.services.assessments import AssessmentService, CreateAssessment
+from app.services.objectives import SearchBudget
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.optimisations import (
     CreateOptimisation,
@@ -88,7 +91,8 @@ async def test_a_question_is_stored_and_queued_together(
         "dataset": "members", "dictionary": "census", "dictionaries": [], "sensitivity": "members-harm",
         "failure": None, "objective": {"kind": "min_risk", "utility_floor": 2.0}, "scope": "table_level",
         "solver": "auto", "constraint": "average", "aggregate": "average", "utility": "depth_sum",
-        "absent_policy": "zero", "risk_model": "I", "attacker_view": "known", "max_nodes": None,
+        "absent_policy": "zero", "risk_model": "I", "attacker_view": "known",
+        "budget": {"max_nodes": None, "relative_gap": None, "time_limit_seconds": None},
         "consistency": {"default": {"mode": "compatible"}, "attributes": {}},
     }  # fmt: skip
     assert (await optimisations.view(actor, "optimum")).result is None
@@ -110,7 +114,7 @@ async def test_the_rule_found_is_the_best_of_all_scored_one_by_one(
 async def test_the_map_has_every_rule_with_the_score_it_gets_by_itself(
     optimisations: OptimisationService, actor: Actor, world: World
 ) -> None:
-    result = await execute(world, await optimisations.create(actor, asked(solver="enumeration")))
+    result = await execute(world, await optimisations.create(actor, asked(solver=Enumeration())))
     scores = await risks(world)
     assert result["rules"] == len(result["points"]) == 6
     for point in result["points"]:
@@ -194,10 +198,46 @@ async def test_prohibited_where_every_rule_has_infinite_risk(store: MemoryStore,
 async def test_a_budget_of_nodes_gives_a_heuristic_with_its_bound(
     optimisations: OptimisationService, actor: Actor, world: World
 ) -> None:
-    request = asked(objective=MinRisk(2.0), solver="branch_and_bound", max_nodes=1)
+    request = asked(objective=MinRisk(2.0), solver=BranchAndBound(), budget=SearchBudget(Budget(1)))
     result = await execute(world, await optimisations.create(actor, request))
     assert result["status"] == "heuristic"
     assert result["lower_bound"] is not None
+
+
+async def test_the_result_says_how_it_was_found(
+    optimisations: OptimisationService, actor: Actor, world: World
+) -> None:
+    budget = SearchBudget(Budget(1000, 0.5), 60.0)
+    result = await execute(world, await optimisations.create(actor, asked(budget=budget)))
+    assert result["solver_parameters"] == {"kind": "auto"}
+    assert result["budget"] == {"max_nodes": 1000, "relative_gap": 0.5, "time_limit_seconds": 60.0}
+    assert result["reproducible"] is True
+    assert result["relative_gap"] == pytest.approx(result["gap"] / result["objective_value"])
+
+
+async def test_a_halted_search_finds_a_rule_that_answers_for_nothing_else(
+    optimisations: OptimisationService, actor: Actor, world: World
+) -> None:
+    started = await optimisations.create(actor, asked())
+    work = await OptimisationPreparation(world.store, world.loader)(actor.tenant, started.resource)
+    concluded = work.conclude({})
+    assert (concluded.reproducible, concluded.result["reproducible"]) == (False, False)
+    assert (concluded.result["status"], concluded.rule.document["found_by"]) == ("heuristic", None)
+    assert concluded.result["utility"] >= 2.0
+    assert concluded.result["lower_bound"] <= concluded.result["risk"]
+
+
+async def test_a_search_that_needs_more_memory_than_a_run_has_is_refused_with_its_estimate(
+    world: World, actor: Actor
+) -> None:
+    small = OptimisationService(world.store, world.loader, run_bytes=10)
+    with pytest.raises(MemoryLimitExceeded, match="estimated to need 1 MiB") as refused:
+        await small.create(actor, asked())
+    assert refused.value.cost["bytes"] > refused.value.limit == 10
+    assert not any(r.kind is Kind.OPTIMISATION for r in world.data().resources.values())
+    planned = await small.plan(actor, asked())
+    assert (planned.route, planned.bytes) == (None, refused.value.cost["bytes"])
+    assert [fault.code for fault in planned.missing] == ["memory-limit"]
 
 
 async def test_the_result_holds_no_ids_names_or_times(
@@ -259,12 +299,14 @@ async def test_a_threshold_out_of_range_is_refused_and_stores_nothing(
         {"objective": MaxUtility(2.0)},
         {"objective": Lagrangian(2.0)},
         {"scope": "record_level"},
-        {"solver": "branch_and_bound"},
+        {"solver": BranchAndBound()},
         {"options": ScoringOptions(absent_policy="error")},
         {"options": ScoringOptions(attacker_view="estimated")},
         {"options": ScoringOptions(risk_model=RiskModel("II"))},
         {"aggregate": "max"},
-        {"max_nodes": 3},
+        {"budget": SearchBudget(Budget(3))},
+        {"budget": SearchBudget(Budget(relative_gap=0.1))},
+        {"budget": SearchBudget(time_limit_seconds=9.0)},
     ],
 )
 async def test_whatever_changes_the_answer_changes_the_hash(

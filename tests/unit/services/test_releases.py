@@ -87,7 +87,13 @@ async def test_the_manifest_says_what_was_released_and_withheld(
     assert summary == {
         "dataset": "members",
         "dataset_sha256": "d" * 64,
-        "rule": {"name": "own", "kind": "record_level", "sha256": rule.sha256, "levels": None},
+        "rule": {
+            "name": "own",
+            "kind": "record_level",
+            "sha256": rule.sha256,
+            "levels": None,
+            "suppress_classes_below": None,
+        },
         "columns": ["city", "race"],
         "rows": 4,
         "suppressed_cells": 3,

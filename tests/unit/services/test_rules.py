@@ -56,6 +56,7 @@ async def test_a_table_rule_shows_levels_by_attribute(rules: RuleService, actor:
         "kind": "table_level",
         "levels": {"city": 1, "race": 0},
         "records": None,
+        "suppress_classes_below": None,
     }
     stored = await rules.get(actor, "proposal")
     assert rule_of(stored.document, members()) == TableRule((1, 0))
@@ -76,7 +77,7 @@ async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_leve
     assert disclosed == expected
     assert made.resource.summary["suppress_classes_below"] == 2
     assert made.resource.summary["records"] == expected.count([0, 0]) > 0
-    assert "suppress_classes_below" not in kept.resource.summary
+    assert kept.resource.summary["suppress_classes_below"] is None
     stored = json.loads(json.dumps(rules_document))
     assert rule_of(stored, table).codes.tolist() == disclosed
 
@@ -126,6 +127,7 @@ async def test_record_levels_by_entity_and_by_row_survive_storage(rules: RuleSer
         "kind": "record_level",
         "levels": None,
         "records": 2,
+        "suppress_classes_below": None,
     }
     rule = rule_of(json.loads(json.dumps(made.resource.document)), members())
     assert isinstance(rule, RecordRule)
@@ -161,6 +163,7 @@ async def test_values_by_record_make_a_rule_of_cells(rules: RuleService, actor: 
         "kind": "record_level",
         "levels": None,
         "records": 2,
+        "suppress_classes_below": None,
     }
     rule = rule_of(json.loads(json.dumps(made.resource.document)), members())
     labels = [[CITY.labels[city], RACE.labels[race]] for city, race in rule.codes.tolist()]

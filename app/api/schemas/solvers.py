@@ -1,0 +1,118 @@
+"""How the best rule is found: solvers, made of the catalogue of searches, and what they may use."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, Discriminator, Field, Tag
+
+from app.api.schemas.common import Request
+from app.api.schemas.derived import one_of, request_of
+from app.domain.search.budget import Budget
+from app.domain.search.catalogue import SEARCHES, AnySearch
+from app.domain.search.solvers import Solver
+from app.services.objectives import SearchBudget, solver_of
+
+LONGEST_SECONDS: Final = 7 * 24 * 3600
+
+
+def _model_name(search: str) -> str:
+    return "".join(part.capitalize() for part in search.split("_"))
+
+
+def _about(search: AnySearch) -> str:
+    """What it is, what it is worth, and what it needs."""
+    needs = f" Needs: {', '.join(sorted(search.needs))}." if search.needs else ""
+    return f"{search.title}. Its rule is {_WORTH[search.guarantee]}.{needs}"
+
+
+_WORTH: Final = {
+    "exact": "proved to be the best",
+    "bound": "shown with a bound of what it may miss",
+    "statistical": "the best up to a stated error",
+    "heuristic": "feasible, with the best bound that is known",
+}
+
+REQUESTS: Final = {
+    search.name: request_of(
+        search.parameters, f"{_model_name(search.name)}Solver", search.name, _about(search)
+    )
+    for search in SEARCHES
+}
+"""Name of the search → the body that asks for it."""
+
+NAMES: Final = tuple(
+    search.name
+    for search in SEARCHES
+    if all(
+        own.default is not dataclasses.MISSING or own.default_factory is not dataclasses.MISSING
+        for own in dataclasses.fields(search.parameters)
+    )
+)
+"""Searches that a name alone asks for, all parameters at their defaults."""
+
+
+def _form(value: Any) -> str:  # noqa: ANN401 - whatever was sent
+    return "parameters" if isinstance(value, dict | BaseModel) else "name"
+
+
+_by_name: Any = Literal[NAMES]
+_by_parameters: Any = one_of(tuple(REQUESTS.values()))
+
+SolverChoice: Any = Annotated[
+    Annotated[_by_name, Tag("name")] | Annotated[_by_parameters, Tag("parameters")],
+    Discriminator(_form),
+    Field(
+        description="How the best rule is found: a name, or `kind` with parameters; `GET /v1/catalogue` "
+        "lists them. `auto` chooses one that fits and is estimated to be fast. All exact ones find the same "
+        "rule."
+    ),
+]
+
+
+def solver_asked(sent: str | BaseModel) -> Solver:
+    """The domain's value of a solver that was sent; InvalidInput for parameters that do not go together."""
+    return solver_of(sent if isinstance(sent, str) else sent.model_dump())
+
+
+class BudgetFields(Request):
+    """What a search may use; at its end the best rule found is shown with a lower bound and the gap."""
+
+    max_nodes: Annotated[
+        int | None,
+        Field(
+            strict=True,
+            ge=1,
+            le=2**53,
+            description="Most nodes that the whole search visits. The same number gives the same answer.",
+            examples=[100_000],
+        ),
+    ] = None
+    relative_gap: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            allow_inf_nan=False,
+            description="End as soon as the best rule is proved to be no further away than this share of the "
+            "objective. The same share gives the same answer.",
+            examples=[0.05],
+        ),
+    ] = None
+    time_limit_seconds: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=LONGEST_SECONDS,
+            allow_inf_nan=False,
+            description="Seconds of searching, loading not counted; an attempt after the loss of a worker "
+            "has as many again. A result that was cut short by it is not `reproducible`, and answers no "
+            "other run.",
+            examples=[60],
+        ),
+    ] = None
+
+    def budget(self) -> SearchBudget:
+        """The value that the use case takes."""
+        return SearchBudget(Budget(self.max_nodes, self.relative_gap), self.time_limit_seconds)

@@ -1,0 +1,93 @@
+"""What an optimisation asks for, and with what it may be found: as values and as plain documents."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.search.solvers import SOLVERS, Solver
+from app.services.measurement_documents import document_of_parameters
+from app.services.resources import JsonObject
+
+
+@dataclass(frozen=True)
+class MinRisk:
+    """Least risk among the rules with at least this utility, or at most this loss of information."""
+
+    utility_floor: float | None = None
+    loss_cap: float | None = None
+
+
+@dataclass(frozen=True)
+class MaxUtility:
+    """Greatest utility among the rules with at most this risk."""
+
+    risk_cap: float
+
+
+@dataclass(frozen=True)
+class Lagrangian:
+    """Least risk − trade_off · utility."""
+
+    trade_off: float
+
+
+Objective = MinRisk | MaxUtility | Lagrangian
+
+
+def objective_document(objective: Objective) -> JsonObject:
+    """The objective as plain JSON."""
+    match objective:
+        case MinRisk(None, loss_cap) if loss_cap is not None:
+            return {"kind": "min_risk", "loss_cap": float(loss_cap)}
+        case MinRisk(utility_floor):
+            return {"kind": "min_risk", "utility_floor": float(utility_floor or 0.0)}
+        case MaxUtility(risk_cap):
+            return {"kind": "max_utility", "risk_cap": float(risk_cap)}
+        case Lagrangian(trade_off):
+            return {"kind": "lagrangian", "trade_off": float(trade_off)}
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """What a search may use: counts, which make it stop at the same place every time, and seconds."""
+
+    counted: Budget = UNLIMITED
+    time_limit_seconds: float | None = None
+
+    def document(self) -> JsonObject:
+        """Plain JSON; beside ``max_nodes`` only what limits is written down."""
+        limits = {"relative_gap": self.counted.relative_gap, "time_limit_seconds": self.time_limit_seconds}
+        return {
+            "max_nodes": self.counted.max_nodes,
+            **{name: float(limit) for name, limit in limits.items() if limit is not None},
+        }
+
+    def shown(self) -> JsonObject:
+        """Plain JSON with every limit, None where there is none."""
+        return {"relative_gap": None, "time_limit_seconds": None, **self.document()}
+
+    @classmethod
+    def of(cls, document: JsonObject) -> SearchBudget:
+        """The budget that :meth:`document` wrote among other keys."""
+        counted = Budget(document["max_nodes"], document.get("relative_gap"))
+        return cls(counted, document.get("time_limit_seconds"))
+
+
+def solver_document(solver: Solver) -> str | JsonObject:
+    """The solver's name; with every parameter, if it has any."""
+    if not dataclasses.fields(solver):
+        return solver.name
+    return {"kind": solver.name, **document_of_parameters(solver)}
+
+
+def solver_of(document: str | JsonObject) -> Solver:
+    """The solver that :func:`solver_document` wrote down, or that a request asks for."""
+    if isinstance(document, str):
+        return SOLVERS[document]()  # type: ignore[call-arg]
+    parameters: dict[str, Any] = {name: value for name, value in document.items() if name != "kind"}
+    return TypeAdapter(SOLVERS[document["kind"]]).validate_python(parameters)

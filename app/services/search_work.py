@@ -1,0 +1,98 @@
+"""Searches as the work of runs: what those for one rule and those for a frontier share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from app.domain.search.budget import Halted, never
+from app.domain.search.plans import SearchCost
+from app.services.ports import Store
+from app.services.resources import NewResource, Stored, TenantId
+from app.services.run_execution import Conclusion
+from app.services.scoring_inputs import Sources, find_sources, refs_of
+from app.services.scoring_options import ScoringOptions
+from app.services.tables import TableLoader
+
+Asked = Stored | NewResource
+"""A question, whether it is stored yet or not."""
+
+
+class Search(Protocol):
+    """What every planned search says of itself, and how one of its blocks is done."""
+
+    n_blocks: int
+    units: int
+    solver: str
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all blocks."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory."""
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Compute one block; ``tick`` receives how many of its units are done."""
+
+
+class SearchWork(ABC):
+    """The work of a run that searches; ``time_limit`` in seconds halts it."""
+
+    def __init__(self, search: Search, time_limit: float | None = None) -> None:
+        self._blocks = search
+        self.time_limit = time_limit
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of the search."""
+        return self._blocks.n_blocks
+
+    @property
+    def units(self) -> int:
+        """Rules, or distinct records."""
+        return self._blocks.units
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all blocks."""
+        return self._blocks.seconds
+
+    @property
+    def cost(self) -> SearchCost:
+        """The estimate."""
+        search = self._blocks
+        return SearchCost(search.seconds, search.n_bytes, search.solver, search.units)
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Search one block."""
+        return self._blocks.run_block(index, tick, halted)
+
+    @abstractmethod
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """What was found."""
+
+
+class SearchPreparation(ABC):
+    """Makes the work of a stored question; a ``Prepare`` of run execution."""
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        self._store = store
+        self._loader = loader
+
+    async def __call__(self, tenant: TenantId, stored: Stored) -> SearchWork:
+        """Load what the question rests on, and plan its search."""
+        async with self._store.work(tenant) as work:
+            sources = await find_sources(work, refs_of(stored))
+        return await self.work(tenant, stored, sources)
+
+    @abstractmethod
+    async def work(
+        self, tenant: TenantId, asked: Asked, sources: Sources, options: ScoringOptions | None = None
+    ) -> SearchWork:
+        """The work of a question on its sources, planned but not begun.
+
+        ``options`` as they were sent, defaults that are spelled out included; None: as the document has them.
+        """
