@@ -12,9 +12,10 @@ import pytest
 from app.domain.counting.counter import dictionary_of
 from app.domain.hierarchies import Hierarchy
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import carry_out, plan
-from app.domain.search.problem import Problem
+from app.domain.search.plans import carry_out, plan, plan_frontier
+from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import SOLVERS
+from app.domain.search.table_frontier import EnumeratedFrontier
 from app.domain.search.table_level import TableInstance
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
@@ -71,7 +72,7 @@ def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor):
 
 def test_all_rules_over_all_nine_attributes_include_seeded_ones_of_the_brute_force():
     hand, context = by_hand(), context_of()
-    outcome = answer(context, Problem("min_risk", 8))
+    outcome = answer(context, Problem("min_risk", 8), "enumeration")
     instance = TableInstance(context, Problem("min_risk", 8))
     assert outcome.n_rules == outcome.counters.risk_evaluations == 12_960
     rng = np.random.default_rng(30_162)
@@ -94,6 +95,30 @@ def test_the_optima_over_all_nine_attributes_are_those_of_the_brute_force():
             outcome = answer(context_of(), Problem("min_risk", floor), solver)
             assert outcome.rule.levels == expected
             assert outcome.risk == pytest.approx(rated[expected], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "problem", [("min_risk", 5), ("min_risk", 12), ("max_utility", 0.1), ("lagrangian", 0.01)]
+)
+def test_pruning_finds_what_scoring_all_rules_finds_with_a_tenth_of_the_work(problem):
+    found = answer(context_of(), Problem(*problem))
+    everything = answer(context_of(), Problem(*problem), "enumeration")
+    assert (found.solver, found.status, found.rule) == ("portfolio", "optimal", everything.rule)
+    assert found.objective == everything.objective
+    assert found.bounds == everything.bounds
+    assert found.counters.risk_evaluations < 12_960 / 10
+
+
+def test_the_pruned_frontier_is_that_of_all_rules():
+    asked = Problem("lagrangian", 0.0)
+    instance = TableInstance(context_of(), asked)
+    whole = carry_out(EnumeratedFrontier(instance, FrontierProblem()))
+    pruned = carry_out(plan_frontier(context_of(), FrontierProblem()))
+    assert pruned.complete
+    assert pruned.solver == "portfolio"
+    assert pruned.n_points == whole.n_points == 19
+    assert [p.levels for p in pruned.points] == [p.levels for p in whole.points]
+    assert pruned.counters.risk_evaluations < 12_960 / 4
 
 
 @pytest.mark.parametrize("floor", [4, 8, 12])

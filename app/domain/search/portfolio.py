@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from app.domain.errors import NotSupported
 from app.domain.numbers import lowest_accepted
 from app.domain.search.boxes import Found, search_boxes
 from app.domain.search.budget import Budget, Halted, never
@@ -41,12 +42,18 @@ def plan_table(
     """The cheapest way to the best table-level rule within a budget.
 
     Few rules are all scored: the result then has the map of all of them. More than ``rules_limit`` are too
-    many to score or to hold a number for each.
+    many to score or to hold a number for each. NotSupported for III_raw where some must be left out.
     """
     n_rules = instance.n_rules
     affordable = budget.max_nodes is None or budget.max_nodes >= n_rules
     provable = instance.context.harm_is_monotone
     if n_rules > rules_limit or not (provable or affordable):
+        if instance.context.model.name == "III_raw":
+            raise NotSupported(
+                "Not all rules can be scored, and without that III_raw, which calls the riskiest disclosure the "
+                "best, has no bound.",
+                "Choose model III, or allow a node per rule on at most 2,000,000 rules.",
+            )
         return RacedSearch(instance, budget)
     if not provable or (affordable and n_rules <= MAP_LIMIT):
         return TableEnumeration(instance)

@@ -155,12 +155,12 @@ def test_the_counters_of_branch_and_bound_are_counted_apart():
     assert outcome.map_document() is None
 
 
-def test_auto_takes_branch_and_bound_only_for_a_budget_that_enumeration_would_exceed():
+def test_auto_scores_few_rules_unless_the_budget_forbids_it():
     problem = Problem("min_risk", 5)
     assert plan(D1, problem).solver == "enumeration"
     assert plan(D1, problem, budget=Budget(54)).solver == "enumeration"
-    assert plan(D1, problem, budget=Budget(10)).solver == "branch_and_bound"
-    assert estimate(D1, problem, budget=Budget(10)).engine == "branch_and_bound"
+    assert plan(D1, problem, budget=Budget(10)).solver == "portfolio"
+    assert estimate(D1, problem, budget=Budget(10)).engine == "portfolio"
 
 
 def test_a_heuristic_result_has_the_best_rule_and_the_smallest_open_bound():
