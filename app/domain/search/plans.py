@@ -136,10 +136,13 @@ def plan(
     if problem.scope == "record_level":
         return _plan_records(context, problem, solver, budget)
     table = TableInstance(context, problem)
-    if isinstance(solver, Auto):
-        return plan_table(table, budget, RULES_LIMIT)
     n_rules = table.n_rules
     too_many = n_rules > RULES_LIMIT
+    if context.model.name == "III_raw" and (too_many or _is_less(budget.max_nodes, n_rules)):
+        # It is for evaluation: a part of its rules says nothing about the others (E-12).
+        _require_support(context, problem, BranchAndBound())
+    if isinstance(solver, Auto):
+        return plan_table(table, budget, RULES_LIMIT)
     if too_many and isinstance(solver, Enumeration):
         raise NotSupported(
             f"There are {n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
