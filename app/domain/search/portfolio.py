@@ -50,8 +50,8 @@ def plan_table(
     if n_rules > rules_limit or not (provable or affordable):
         if instance.context.model.name == "III_raw":
             raise NotSupported(
-                "Not all rules can be scored, and without that III_raw, which calls the riskiest disclosure the "
-                "best, has no bound.",
+                "Not all rules can be scored; without that nothing bounds III_raw, which calls the riskiest "
+                "disclosure the best.",
                 "Choose model III, or allow a node per rule on at most 2,000,000 rules.",
             )
         return RacedSearch(instance, budget)
