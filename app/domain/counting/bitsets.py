@@ -27,6 +27,8 @@ SHORT_CODES = 2**16
 SHARE_OF_FEW = 64
 """A node with less than this part of the entities is counted along its list, not by bits."""
 ANDS_BETWEEN_CHECKS = 4
+ROWS_AT_ONCE = 512
+"""Entities up to which all their codes are looked at together."""
 
 SECONDS_PER_ORDERED = 2e-8
 SECONDS_PER_MARKED = 3e-10
@@ -165,25 +167,37 @@ class EntityBitsets:
         return size_of(words)
 
     def _count_listed(self, rows: npt.NDArray[np.integer[Any]], shown: Sequence[tuple[int, int, int]]) -> int:
-        for _, j, node in shown:
-            if not len(rows):
-                return 0
+        for done, (_, j, node) in enumerate(shown):
+            if len(rows) <= ROWS_AT_ONCE:
+                return self._count_at_once(rows, shown[done:])
             link = self._compatibilities[j].link
             rows = rows[self.is_member(j, node)[link.column[rows]]]
         return len(rows)
 
+    def _count_at_once(
+        self, rows: npt.NDArray[np.integer[Any]], shown: Sequence[tuple[int, int, int]]
+    ) -> int:
+        passes = np.ones(self._first_codes[-1], dtype=bool)
+        for _, j, node in shown:
+            passes[self._first_codes[j] : self._first_codes[j + 1]] = self.is_member(j, node)
+        return int(passes.take(self._codes[rows]).all(axis=1).sum())
+
     # --- what is made on demand -------------------------------------------------------------------
+
+    @cached_property
+    def _first_codes(self) -> list[int]:
+        """Where the codes of each attribute begin, those of all attributes being numbered on."""
+        sizes = [one.link.n_codes for one in self._compatibilities]
+        return [0, *np.cumsum(sizes).tolist()]
 
     @cached_property
     def _codes(self) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Codes (N, q), those of each attribute numbered on from the last one's."""
-        sizes = [one.link.n_codes for one in self._compatibilities]
-        small = sum(sizes) <= SHORT_CODES
-        found = np.empty((self.n_entities, len(sizes)), dtype=np.uint16 if small else np.uint32)
-        before = 0
+        small = self._first_codes[-1] <= SHORT_CODES
+        shape = self.n_entities, len(self._compatibilities)
+        found = np.empty(shape, dtype=np.uint16 if small else np.uint32)
         for j, one in enumerate(self._compatibilities):
-            np.add(one.link.column, before, out=found[:, j], casting="unsafe")
-            before += one.link.n_codes
+            np.add(one.link.column, self._first_codes[j], out=found[:, j], casting="unsafe")
         return found
 
     def _order(self, attribute: int) -> tuple[Longs, Ints]:

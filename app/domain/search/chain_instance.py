@@ -7,6 +7,7 @@ is solved.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -71,10 +72,7 @@ class ChainInstance:
         counter = Counter(table, context.dictionary)
         self._linked = counter.linked
         self.index = EntityBitsets(counter.compatibilities, context.dictionary.n_entities)
-        self._ladders = [
-            ladder_of(hierarchy, used, "record_level")
-            for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
-        ]
+        self._values = _Values.of(context)
         if policy == "error":
             refuse_absent(policy, int(self.multiplicity[self.absent].sum()))
 
@@ -107,20 +105,14 @@ class ChainInstance:
 
     def chains(self, number: int) -> Chains:
         """The chains of one distinct record."""
-        table, context = self.context.table, self.context
-        record, profile = int(self._first[number]), int(self._profiles.of_record[self._first[number]])
-        codes = table.codes[record]
-        heights = tuple(
-            int(hierarchy.depth[code]) for hierarchy, code in zip(table.hierarchies, codes, strict=True)
-        )
-        nodes = np.zeros((len(codes), 1 + max(table.heights, default=0)), dtype=np.int32)
-        weights, utility = np.zeros(nodes.shape), np.zeros(nodes.shape)
-        who = np.full(nodes.shape[1], self._profiles.groups[profile], dtype=np.int32)
-        for j, ladder in enumerate(self._ladders):
-            nodes[j, : len(ladder)] = ladder[:, np.searchsorted(table.used_nodes[j], codes[j])]
-            if self._weighs:
-                weights[j] = context.sensitivity.weights(j, nodes[j], who)
-            utility[j] = context.utility.values[j][nodes[j]]
+        context, record = self.context, int(self._first[number])
+        profile, values = int(self._profiles.of_record[record]), self._values
+        place = values.place[values.first_node + context.table.codes[record]]
+        nodes, utility = values.nodes[place], values.utility[place]
+        weights = np.zeros(nodes.shape)
+        if self._weighs:
+            weights = values.weights(context.sensitivity.factors[self._profiles.groups[profile]], place)
+        heights = tuple(values.depth[place].tolist())
         thresholds = self._profiles.thresholds
         entities = context.dictionary.n_entities + int(self._profiles.outside[profile])
         harm = Harm(context.sensitivity, context.model, float(entities))
@@ -130,6 +122,58 @@ class ChainInstance:
     def rule_of(self, levels: Ints) -> RecordRule:
         """The rule that discloses each record on the levels (d, m) found for its distinct record."""
         return RecordRule(np.asfortranarray(levels[self.of_record], dtype=np.int16))
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """What the values of the table become, those of all attributes one after another (values, levels).
+
+    ``nodes``, ``utility``, and the two rows of the sensitivity's shapes, ``own`` and ``unit``; ``depth``
+    (values,). ``place`` is where a node of an attribute stands, nodes being numbered on from ``first_node``.
+    """
+
+    nodes: Ints
+    utility: Floats
+    own: Floats
+    unit: Floats
+    depth: Longs
+    place: Longs
+    first_node: Longs
+
+    @classmethod
+    def of(cls, context: SearchContext) -> _Values:
+        table = context.table
+        n_levels = 1 + max(table.heights, default=0)
+        sizes = np.array([0, *table.sizes])
+        place = np.full(int(sizes.sum()), -1, dtype=np.int64)
+        nodes, utility, own, unit, depth = [], [], [], [], []
+        before = 0
+        for j, (hierarchy, used) in enumerate(zip(table.hierarchies, table.used_nodes, strict=True)):
+            ladder = np.zeros((n_levels, len(used)), dtype=np.int32)
+            ladder[: hierarchy.height + 1] = ladder_of(hierarchy, used, "record_level")
+            nodes.append(ladder.T)
+            utility.append(context.utility.values[j][ladder.T])
+            own.append(context.sensitivity.shapes[j][0][ladder.T])
+            unit.append(context.sensitivity.shapes[j][1][ladder.T])
+            depth.append(hierarchy.depth[used].astype(np.int64))
+            place[sizes[: j + 1].sum() + used] = before + np.arange(len(used))
+            before += len(used)
+        return cls(
+            np.concatenate(nodes),
+            np.concatenate(utility),
+            np.concatenate(own),
+            np.concatenate(unit),
+            np.concatenate(depth),
+            place,
+            np.cumsum(sizes)[:-1],
+        )
+
+    def weights(self, factors: Floats, place: Longs) -> Floats:
+        """Weights (k, levels) of values for a weight group, as :meth:`Sensitivity.weights` gives them."""
+        own, unit, factor = self.own[place], self.unit[place], factors[:, None]
+        with np.errstate(invalid="ignore"):
+            personal = np.where(unit == 0.0, 0.0, factor * unit)
+        return np.where(np.isnan(factor), own, personal)
 
 
 def lattice_size(context: SearchContext) -> int:

@@ -22,7 +22,7 @@ from app.domain.search.chains import Chains
 from app.domain.search.exchange_search import ExchangeSearch, Work
 from app.domain.search.first_rules import first_rule
 from app.domain.search.goal import Goal, Rated
-from app.domain.search.least_weights import LeastWeights, Longs, Units
+from app.domain.search.least_weights import Longs, Units
 from app.domain.search.near_proof import NearProof
 from app.domain.search.near_rows import NearRows, Steps
 from app.domain.search.problem import Problem
@@ -32,8 +32,9 @@ FEW_NEAR = 4096
 """Entities near a record up to which pairs of them and boxes are looked at."""
 MANY_NEAR = 2**15
 """Entities near a record up to which the least weight with each of them is bounded."""
-BOXES = 24
-"""Boxes per record that a proof splits unless the budget says otherwise."""
+
+SUMS_COUNTED = 24
+"""Utilities for which the entities that share them with a record are counted."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class _Search:
         budget = units.total(low) - units.needed(goal.problem.threshold)
         if budget < 0:
             return None
-        curve = LeastWeights.above(units, low, budget)
+        curve = units.least_above(low, budget)
         lost = int(curve.least.argmin())
         levels = curve.first_node(lost, float(curve.least[lost]) * (1 + 1e-14))
         if levels is None:
@@ -149,9 +150,8 @@ class _Search:
                     first, bound=surroundings.bound, is_local=is_local, near=surroundings.size
                 )
         best, is_local = search.improve(first, surroundings.rows)
-        budget = replace(self._budget, max_nodes=self._budget.max_nodes or BOXES)
         proof = NearProof(goal, units, surroundings.rows, best, self._work).prove(
-            surroundings.low, budget, self._halted
+            surroundings.low, self._budget, self._halted
         )
         if goal.is_better(proof.best, best) and not proof.is_proved:
             best, is_local = search.improve(proof.best, surroundings.rows)
@@ -175,7 +175,9 @@ class _Search:
         own = int(chains.own is not None)
         most = chains.index.n_entities + own
         low = chains.low if curve is None else self._popular(rough.least_count(curve, most))
-        words = self._near(units, low, units.needed(goal.least_utility(best)))
+        planes, free = self._sums(units, low)
+        needed = units.needed(goal.least_utility(best))
+        words = at_least(planes, needed - free, chains.index.n_entities)
         n_near = size_of(words) + own
         bound = -math.inf
         if n_near <= MANY_NEAR:
@@ -189,7 +191,10 @@ class _Search:
             if held.sum() <= FEW_NEAR:
                 return _Surroundings(int(held.sum()), low, bound, rows.only(held))
         raised = rough.curve_above(low)
-        rough_bound = math.inf if raised is None else rough.bound_of(raised, n_near)
+        rough_bound = math.inf
+        if raised is not None:
+            left = units.total(low) - np.arange(len(raised.least))
+            rough_bound = rough.bound_of(raised, self._most_at(planes, left - free) + own)
         return _Surroundings(n_near, low, min(best.first, max(bound, rough_bound)), None)
 
     def _popular(self, needed: int) -> Longs:
@@ -204,8 +209,11 @@ class _Search:
                 low[j] += 1
         return low
 
-    def _near(self, units: Units, low: Longs, needed: int) -> Words:
-        """The entities whose least common node with the record, above ``low``, has the units needed."""
+    def _sums(self, units: Units, low: Longs) -> tuple[list[Words], int]:
+        """Units of the least common node, above ``low``, of each entity and the record.
+
+        As bit planes of what the linked attributes add to the rest, which is the same for all.
+        """
         chains = self._chains
         sets, free = [], int(units.of[:, -1].sum())
         unlinked = set(range(chains.n_attributes)) - set(chains.linked)
@@ -215,8 +223,15 @@ class _Search:
                 gain = int(units.of[j, level] - units.of[j, level + 1])
                 if gain:
                     sets.append((chains.index.of(q, int(chains.nodes[j, level])), gain))
-        planes = sum_planes(sets, chains.index.n_words)
-        return at_least(planes, needed - free, chains.index.n_entities)
+        return sum_planes(sets, chains.index.n_words), free
+
+    def _most_at(self, planes: list[Words], sums: Longs) -> Longs:
+        """At most how many entities reach each of some descending sums: exact for a few of them."""
+        chosen = np.unique(np.linspace(0, len(sums) - 1, SUMS_COUNTED).astype(np.int64))
+        n = self._chains.index.n_entities
+        counts = np.array([size_of(at_least(planes, int(sums[i]), n)) for i in chosen], dtype=np.int64)
+        found: Longs = counts[np.searchsorted(chosen, np.arange(len(sums)))]
+        return found
 
     def _solved(
         self,

@@ -17,24 +17,19 @@ from app.domain.search.goal import Goal, Rated
 from app.domain.search.least_weights import Longs
 from app.domain.search.near_rows import NearRows
 
-SHARES = (1.0, 4.0)
+SHARES = (1.0,)
 """Parts of the weight in the cost, against the logarithm of the count."""
 FEW = 2**9
 
 
 def way_down(chains: Chains, share: float) -> Longs:
     """Nodes from ⊥ on, each specialising one attribute of the one before, int64 (nodes, k)."""
-    levels = chains.top.copy()
-    costs = _costs(chains, share)
-    moves: list[tuple[float, int, int]] = []
-    for j, (low, top) in enumerate(zip(chains.low.tolist(), chains.heights, strict=True)):
-        moves += [(slope, j, level) for slope, level in _hull(costs[j], chains.utility[j], low, top)]
-    nodes = [levels.copy()]
+    moves = sorted(_hulls(chains, _costs(chains, share)))
+    nodes = np.tile(chains.top, (len(moves) + 1, 1))
     # A hull's slopes rise from ⊥ down, so that sorting keeps each attribute's order.
-    for _, j, level in sorted(moves, key=lambda move: (move[0], move[1], -move[2])):
-        levels[j] = level
-        nodes.append(levels.copy())
-    return np.array(nodes)
+    for i, (_, j, _, level) in enumerate(moves, start=1):
+        nodes[i:, j] = level
+    return nodes
 
 
 def _costs(chains: Chains, share: float) -> Floats:
@@ -49,23 +44,30 @@ def _costs(chains: Chains, share: float) -> Floats:
     return costs
 
 
-def _hull(costs: Floats, utility: Floats, low: int, top: int) -> list[tuple[float, int]]:
-    """Levels on the lower convex hull of cost over utility from ⊥ down, each with the slope to it."""
-    found: list[tuple[float, int]] = []
-    level = top
-    while level > low:
-        below = np.arange(low, level)
-        gains, prices = utility[below] - utility[level], costs[below] - costs[level]
+def _hulls(chains: Chains, costs: Floats) -> list[tuple[float, int, int, int]]:
+    """Steps down the lower convex hull of cost over utility of each attribute.
+
+    Each with its slope, the attribute, its number on the attribute's way, and the level that it leads to.
+    """
+    found: list[tuple[float, int, int, int]] = []
+    at = np.arange(chains.n_attributes)
+    every = np.arange(costs.shape[1])
+    level = chains.top.copy()
+    for number in range(costs.shape[1]):
+        open_ = (every >= chains.low[:, None]) & (every < level[:, None])
+        gains = chains.utility - chains.utility[at, level][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = np.where(gains > 0, prices / gains, np.inf)
-        at = int(slopes.argmin())
-        if not np.isfinite(slopes[at]):
+            slopes = np.where(open_ & (gains > 0), (costs - costs[at, level][:, None]) / gains, np.inf)
+        # Of equal slopes the first is the longest way down; steps that gain nothing come last of all.
+        below = slopes.argmin(axis=1)
+        slope = slopes[at, below]
+        below = np.where(np.isfinite(slope), below, chains.low)
+        moved = np.flatnonzero(below < level)
+        if not len(moved):
             break
-        # Of equal slopes the first is the longest way down.
-        level = int(below[at])
-        found.append((float(slopes[at]), level))
-    if level > low:
-        found.append((math.inf, low))
+        here = zip(slope[moved].tolist(), moved.tolist(), below[moved].tolist(), strict=True)
+        found += [(price, j, number, to) for price, j, to in here]
+        level[moved] = below[moved]
     return found
 
 
@@ -88,13 +90,14 @@ def counts_along(chains: Chains, nodes: Longs) -> Longs:
             break
     if done < len(nodes) and words is not None:
         thresholds = NearRows.listed(chains, members_of(words))
-        first = np.full(len(thresholds), len(nodes), dtype=np.int64)
+        # When each level is left: an entity is lost where the last of its levels is.
+        left_at = np.full((chains.n_attributes, chains.weights.shape[1] + 1), len(nodes))
         for i in range(done, len(nodes)):
             j = int(changed[i - 1])
-            lost = thresholds[:, j] > nodes[i, j]
-            first[lost] = np.minimum(first[lost], i)
-        left = np.bincount(first, minlength=len(nodes) + 1)
-        counts[done:] = len(thresholds) - np.cumsum(left)[done : len(nodes)]
+            left_at[j, nodes[i, j] + 1 : nodes[i - 1, j] + 1] = i
+        lost = left_at[np.arange(chains.n_attributes), thresholds].min(axis=1, initial=len(nodes))
+        gone = np.bincount(lost, minlength=len(nodes) + 1)
+        counts[done:] = len(thresholds) - np.cumsum(gone)[done : len(nodes)]
     if chains.own is not None:
         counts += (chains.own > nodes).any(axis=1)
     return counts

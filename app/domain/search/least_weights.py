@@ -72,9 +72,20 @@ class Units:
             return 0
         return max(0, math.ceil((lowest_accepted(floor) - self.at_top) / self.unit - ROUNDING))
 
+    @cached_property
+    def _solved(self) -> dict[tuple[bytes, int], LeastWeights]:
+        return {}
+
+    def least_above(self, low: Longs, budget: int) -> LeastWeights:
+        """The least weights at or above ``low``, giving up at most ``budget`` units; solved once."""
+        key = low.tobytes(), budget
+        if key not in self._solved:
+            self._solved[key] = LeastWeights.above(self, low, budget)
+        return self._solved[key]
+
     def utility(self, units: Longs) -> Floats:
         """Utility of so many units: that of the nodes that have them, or no less."""
-        found: Floats = self.at_top + units * self.unit
+        found: Floats = self.at_top + units.astype(np.float64) * self.unit
         return found
 
 

@@ -37,6 +37,10 @@ from app.domain.search.goal import Goal, Rated
 from app.domain.search.least_weights import LeastWeights, Longs, Units, least_above_each
 from app.domain.search.near_rows import NearRows
 
+BOXES = 48
+ENTITIES = 10_000
+TIED_WEIGHT = 1e-13
+HALVINGS = 10
 CELLS_AHEAD = 2**11
 """Entities times units of utility to spare up to which each entity is looked at for itself."""
 PRICES = (1.0, 8.0, 64.0)
@@ -84,6 +88,7 @@ class NearProof:
         self._offered = [best]
         self._work = work
         self._numbers = itertools.count()
+        self._looked_at = 0
         self._needed = units.needed(goal.least_utility(best))
         steps = near.steps
         of = units.of
@@ -93,8 +98,12 @@ class NearProof:
         self._at_top = int(of[:, -1].sum())
 
     def prove(self, low: Longs, budget: Budget, halted: Halted) -> Proof:
-        """Search boxes from ``low`` up, the most promising first, as many as the budget has nodes."""
-        most_boxes = math.inf if budget.max_nodes is None else budget.max_nodes
+        """Search boxes from ``low`` up, the most promising first, as many as the budget has nodes.
+
+        Without such a budget the proof ends after ``BOXES`` boxes or ``ENTITIES`` entities looked at in them.
+        """
+        most_boxes = BOXES if budget.max_nodes is None else budget.max_nodes
+        most_entities = ENTITIES if budget.max_nodes is None else math.inf
         heap: list[_Box] = []
         self._push(heap, low, np.arange(self._near.size), 1)
         leaves: list[_Box] = []
@@ -105,7 +114,8 @@ class NearProof:
             if self._is_hopeless(box.bound):
                 break
             stopped = halted()
-            if done >= most_boxes or stopped or budget.suffices(self._value, box.bound):
+            is_spent = done >= most_boxes or self._looked_at > most_entities
+            if is_spent or stopped or budget.suffices(self._value, box.bound):
                 open_ = min(open_, box.bound)
                 break
             done += 1
@@ -162,19 +172,22 @@ class NearProof:
     def _is_hopeless(self, bound: float) -> bool:
         return bound > self._limit
 
-    def bound_of(self, curve: LeastWeights, count: int) -> float:
-        """What the first criterion cannot fall below with so many entities at most."""
+    def bound_of(self, curve: LeastWeights, most: int | Longs) -> float:
+        """What the first criterion cannot fall below with so many entities at most, of each utility."""
         weights = curve.least
-        held = np.flatnonzero(np.isfinite(weights))
-        if not len(held) or count < 1:
+        counts = np.zeros(len(weights)) + most
+        held = np.flatnonzero(np.isfinite(weights) & (counts >= 1))
+        if not len(held):
             return math.inf
-        criteria = self._goal.criteria(weights[held], np.full(len(held), float(count)), curve.utility[held])
+        criteria = self._goal.criteria(weights[held], counts[held], curve.utility[held])
         feasible = criteria.first[criteria.feasible]
         return float(feasible.min()) if len(feasible) else math.inf
 
     def least_count(self, curve: LeastWeights, most: int) -> int:
         """Entities that a node no worse than the best one has at least; more than ``most`` if none has."""
-        low, high = 1, most + 1
+        if not self._is_hopeless(self.bound_of(curve, 1)):
+            return 1
+        low, high = 2, most + 1
         while low < high:
             middle = (low + high) // 2
             if self._is_hopeless(self.bound_of(curve, middle)):
@@ -186,7 +199,7 @@ class NearProof:
     def curve_above(self, low: Longs) -> LeastWeights | None:
         """The least weights at or above ``low``; None if nothing there has the utility that is needed."""
         budget = self._units.total(low) - self._needed
-        return None if budget < 0 else LeastWeights.above(self._units, low, budget)
+        return None if budget < 0 else self._units.least_above(low, budget)
 
     def _push(
         self,
@@ -215,39 +228,41 @@ class NearProof:
 
     def _kept(self, low: Longs, rows: npt.NDArray[np.int64], least: int) -> tuple[npt.NDArray[np.int64], int]:
         """The entities that may be among ``least`` that a node of the box has, and the most it can have."""
+        self._looked_at += len(rows)
         reached = np.maximum(self._near.thresholds[rows], low)
-        hits = reached[:, self._near.steps.attribute] <= self._near.steps.level
-        joined = hits * self._gains
-        near = joined.sum(axis=1) + self._at_top >= self._needed
-        rows, hits, joined = rows[near], hits[near], joined[near]
+        units = self._units.of[np.arange(reached.shape[1]), reached].sum(axis=1)
+        near = units >= self._needed
         if least > 1:
-            near = self._may_hold(low, rows, len(rows))
-            rows, hits, joined = rows[near], hits[near], joined[near]
+            near[near] = self._may_hold(reached[near], units[near], int(near.sum()))
+        rows, reached, units = rows[near], reached[near], units[near]
         if len(rows) > CLIQUE_ROWS or len(rows) < least:
             return rows, len(rows)
+        steps = self._near.steps
+        hits = (reached[:, steps.attribute] <= steps.level).astype(np.float32)
         # Whole numbers below 2^24 are exact in single precision.
-        pairs = joined @ hits.T.astype(np.float32) + self._at_top >= self._needed
+        pairs = (hits * self._gains) @ hits.T + self._at_top >= self._needed
         while True:
             alive, most = core(pairs, least)
             if most < least or least < 2:
                 return rows[alive], most
-            rows, pairs = rows[alive], pairs[np.ix_(alive, alive)]
-            near = self._may_hold(low, rows, np.minimum(pairs.sum(axis=1), most))
+            rows, reached, units = rows[alive], reached[alive], units[alive]
+            pairs = pairs[np.ix_(alive, alive)]
+            near = self._may_hold(reached, units, np.minimum(pairs.sum(axis=1), most))
             if near.all():
                 return rows, most
-            rows, pairs = rows[near], pairs[np.ix_(near, near)]
+            rows, reached, units = rows[near], reached[near], units[near]
+            pairs = pairs[np.ix_(near, near)]
 
     def _may_hold(
-        self, low: Longs, rows: npt.NDArray[np.int64], most: int | npt.NDArray[np.int64]
+        self, reached: Longs, units: Longs, most: int | npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         """Whether a node no worse than the best may have each entity among ``most`` at most.
 
-        Such a node is at or above the entity's levels: it has their least weight and their utility at most.
+        Such a node is at or above the levels ``reached`` by the entity, which leave so many ``units``: it has
+        their least weight and their utility at most.
         """
-        reached = np.maximum(self._near.thresholds[rows], low)
-        units = self._units.of[np.arange(reached.shape[1]), reached].sum(axis=1)
         spare = 1 + int(units.max(initial=0)) - self._needed
-        if len(rows) * spare > CELLS_AHEAD:
+        if len(reached) * spare > CELLS_AHEAD:
             weights = self.linear_bounds(reached)
         else:
             weights = least_above_each(self._units, reached, self._needed)
@@ -274,7 +289,7 @@ class NearProof:
     @cached_property
     def _prices(self) -> list[float]:
         """Weights per unit, from what the last unit needed costs at its least up."""
-        whole = LeastWeights.above(self._units, self._goal.chains.low, self._spare_units)
+        whole = self._units.least_above(self._goal.chains.low, self._spare_units)
         weights = np.minimum.accumulate(whole.least)
         last = float(weights[-2] - weights[-1]) if len(weights) > 1 else 0.0
         return [last * factor for factor in PRICES] if math.isfinite(last) else [0.0]
@@ -309,7 +324,7 @@ class NearProof:
 
     def _raised(self, low: Longs, rows: npt.NDArray[np.int64], needed: int) -> Longs:
         """The most specific corner without levels on which too few of the entities are consistent."""
-        thresholds = np.sort(self._near.thresholds[rows], axis=0)
+        thresholds = np.partition(self._near.thresholds[rows], needed - 1, axis=0)
         raised: Longs = np.maximum(low, thresholds[needed - 1])
         return raised
 
@@ -372,11 +387,16 @@ class NearProof:
             within = criteria.first[0] <= self._limit and criteria.second[0] <= runner + tie_margin(runner)
             return bool(criteria.feasible[0] and within)
 
-        chains = self._goal.chains
-        low, high = float(box.curve.least[lost]), chains.weight_of(box.low.tolist())
-        if ties(high):
+        least = float(box.curve.least[lost])
+        whole = self._goal.chains.weight_of(box.low.tolist())
+        step = TIED_WEIGHT * max(1.0, least)
+        while least + step < whole and ties(least + step):
+            step *= 2
+        if least + step >= whole and ties(whole):
             return math.inf
-        while low < (middle := (low + high) / 2) < high:
+        low, high = least, least + step
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
             low, high = (middle, high) if ties(middle) else (low, middle)
         return _slightly_more(low)
 
