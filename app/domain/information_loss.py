@@ -87,6 +87,15 @@ class DomainLoss:
         """Inverse of :meth:`of_sum`."""
         return self.n_attributes * (math.log1p(loss) if self.kind == "geometric" else loss)
 
+    def of_sums(self, totals: Floats) -> Floats:
+        """:meth:`of_sum` of each."""
+        means = totals / self.n_attributes
+        return np.expm1(means) if self.kind == "geometric" else means
+
+    def sums_of(self, losses: Floats) -> Floats:
+        """:meth:`sum_of` of each."""
+        return self.n_attributes * (np.log1p(losses) if self.kind == "geometric" else losses)
+
     def of(self, levels: Sequence[int], added: Sequence[Longs] | None = None) -> float:
         """Loss of a rule; ``added`` as :meth:`added` gives it for the records that the rule suppresses."""
         terms = []
