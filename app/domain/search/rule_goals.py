@@ -10,10 +10,13 @@ import math
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.search.open_rules import OpenRules
 from app.domain.search.problem import Problem
+
+Floats = npt.NDArray[np.float64]
 
 MARGINS = 2.0
 
@@ -30,8 +33,8 @@ class Goal(Protocol):
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
         """Lower caps by a rule that was rated."""
 
-    def pick(self, rules: OpenRules) -> int:
-        """Position of the open rule to settle next; there is one."""
+    def urgency(self, rules: OpenRules) -> Floats:
+        """Per rule held, a number that is least for the open rule to settle next."""
 
     def bound(self, rules: OpenRules) -> float:
         """What no open rule's objective is below."""
@@ -61,8 +64,8 @@ class LeastRisk:
             self.best = risk
             rules.lower_caps(_beyond(risk))
 
-    def pick(self, rules: OpenRules) -> int:
-        return int(np.where(rules.is_open, rules.lower, np.inf).argmin())
+    def urgency(self, rules: OpenRules) -> Floats:
+        return rules.lower
 
     def bound(self, rules: OpenRules) -> float:
         return float(rules.lower[rules.is_open].min())
@@ -93,11 +96,11 @@ class GreatestUtility:
         # A rule of no more utility and more risk loses to this one.
         rules.lower_caps(_beyond(risk), int(np.searchsorted(rules.utility, utility, side="right")))
 
-    def pick(self, rules: OpenRules) -> int:
-        return len(rules.is_open) - 1 - int(rules.is_open[::-1].argmax())
+    def urgency(self, rules: OpenRules) -> Floats:
+        return -rules.utility
 
     def bound(self, rules: OpenRules) -> float:
-        return -float(rules.utility[self.pick(rules)])
+        return -float(rules.utility[rules.is_open].max())
 
     def is_reached(self, utility: float, risk: float) -> bool:
         return risk > self._most
@@ -121,13 +124,11 @@ class LeastBalance:
             self.best = value
             rules.lower_caps(_beyond(value) + self._trade_off * rules.utility)
 
-    def pick(self, rules: OpenRules) -> int:
-        values = rules.lower - self._trade_off * rules.utility
-        return int(np.where(rules.is_open, values, np.inf).argmin())
+    def urgency(self, rules: OpenRules) -> Floats:
+        return rules.lower - self._trade_off * rules.utility
 
     def bound(self, rules: OpenRules) -> float:
-        position = self.pick(rules)
-        return float(rules.lower[position] - self._trade_off * rules.utility[position])
+        return float(self.urgency(rules)[rules.is_open].min())
 
     def is_reached(self, utility: float, risk: float) -> bool:
         return False
@@ -148,8 +149,8 @@ class EveryFloor:
         if math.isfinite(risk):
             rules.lower_caps(_beyond(risk), int(np.searchsorted(rules.utility, utility, side="right")))
 
-    def pick(self, rules: OpenRules) -> int:
-        return int(rules.is_open.argmax())
+    def urgency(self, rules: OpenRules) -> Floats:
+        return rules.utility
 
     def bound(self, rules: OpenRules) -> float:
         return float(rules.lower[rules.is_open].min())

@@ -28,6 +28,7 @@ Longs = npt.NDArray[np.int64]
 Tick = Callable[[int], None]
 
 RATINGS_BETWEEN_FITS = 100
+RATINGS_BETWEEN_GAPS = 10
 RULES_PER_RATING_BETWEEN_FITS = 10_000
 
 
@@ -91,6 +92,7 @@ class RuleSearch:
         self._open = OpenRules(self._shape, self._utility, scores.growth)
         self._forecast = RiskForecast(self._shape)
         self._next_fit = 0
+        self._queue: list[int] = []
 
     def run(self) -> Ratings:
         """Rate rules until no open one can matter, or the budget is spent, or it is halted."""
@@ -137,6 +139,7 @@ class RuleSearch:
             raise _EndedError(halted=False)
         if (
             budget.relative_gap is not None
+            and len(self._order) % RATINGS_BETWEEN_GAPS == 0
             and math.isfinite(self._goal.best)
             and self._open.n_open
             and budget.suffices(self._goal.best, self._goal.bound(self._open))
@@ -162,10 +165,7 @@ class RuleSearch:
             _, risk, levels = min(prices)
 
     def _settle_one(self) -> None:
-        if len(self._order) >= self._next_fit:
-            self._open.forget_closed()
-            self._look_again()
-        position = self._goal.pick(self._open)
+        position = self._next()
         picked = int(self._open.ids[position])
         levels = tuple(int(level) for level in np.unravel_index(picked, self._shape))
         for one in reversed(self._climb(levels, picked, float(self._open.cap[position]))):
@@ -175,7 +175,20 @@ class RuleSearch:
         if self._tick is not None:
             self._tick(len(self._utility) - self._open.n_open)
 
+    def _next(self) -> int:
+        """Position of the most urgent open rule, as of the last look at all of them."""
+        while True:
+            if len(self._order) >= self._next_fit or not self._queue:
+                self._open.forget_closed()
+                self._look_again()
+            position = self._queue.pop()
+            if self._open.is_open[position]:
+                return position
+
     def _look_again(self) -> None:
+        open_now = np.flatnonzero(self._open.is_open)
+        urgency = self._goal.urgency(self._open)[open_now]
+        self._queue = open_now[np.argsort(urgency, kind="stable")[::-1]].tolist()
         self._forecast.fit(np.array(self._order), np.array(self._risks))
         self._expected = self._forecast.log_risks()
         self._below = self._open.open_below()
