@@ -191,6 +191,17 @@ SENSITIVITY_PROFILES: Final = _bodies(
         "viewpoint": "data_subject",
     },
     {
+        "name": "members-harm-added",
+        "dataset": "members",
+        "family": "linear",
+        "attributes": {
+            "city": {"leaves": 0.3},
+            "race": {"leaves": 0.4},
+            "birth_date": {"leaves": 0.5},
+            "income": {"leaves": 0.75},
+        },
+    },
+    {
         "name": "members-suspicion",
         "dataset": "members",
         "family": "constant",
@@ -199,6 +210,7 @@ SENSITIVITY_PROFILES: Final = _bodies(
     },
     members_harm="a weight per attribute, less for less exact values",
     members_harm_together="values that do more harm together than apart, and nobody above a total",
+    members_harm_added="a weight per attribute, added up: what polynomial algorithms need",
     members_suspicion="the same harm for every record: for Ψ, where the attacker names the wrong person",
 )
 
@@ -320,7 +332,46 @@ OPTIMISATIONS: Final = _bodies(
         "objective": {"kind": "min_risk", "loss_cap": 2},
         "utility": "info_loss_lm",
     },
+    {
+        "name": "optimum-by-aruba",
+        **_QUESTION,
+        "objective": {"kind": "max_utility", "risk_cap": 0.2},
+        "solver": {"kind": "aruba", "moves": "reduced"},
+        "budget": {"max_nodes": 100_000, "relative_gap": 0.05, "time_limit_seconds": 60},
+    },
+    {
+        "name": "optimum-by-breeding",
+        **_QUESTION,
+        "objective": {"kind": "min_risk", "utility_floor": 6},
+        "solver": {"kind": "genetic", "seed": 1, "generations": 20},
+    },
+    {
+        "name": "best-proposal",
+        **_QUESTION,
+        "objective": {"kind": "min_risk", "utility_floor": 3},
+        "solver": {"kind": "min_risk_of_candidates", "rules": ["proposal", "no-small-classes", "careful"]},
+    },
+    {
+        "name": "certified-optimum",
+        **_QUESTION,
+        "sensitivity": "members-harm-added",
+        "objective": {"kind": "min_risk", "utility_floor": 6},
+        "scope": "record_level",
+        "solver": {"kind": "approx", "sensitivity_slack": 8},
+    },
+    {
+        "name": "aggregate-optimum",
+        **_QUESTION,
+        "sensitivity": "members-harm-added",
+        "objective": {"kind": "aggregate", "trade_off": 1, "kappa": 2},
+        "scope": "record_level",
+    },
     members_optimum="least risk with at least 6 of 13 levels kept on average",
+    optimum_by_aruba="by an algorithm of your choice, within a budget",
+    optimum_by_breeding="by genetic search, which proves nothing",
+    best_proposal="the best of three rules that are there",
+    certified_optimum="by an approximation that proves for this run what it may miss",
+    aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",
 )
 

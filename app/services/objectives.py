@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from app.domain.search.aggregate_options import AggregateOptions
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.solvers import SOLVERS, Solver
 from app.services.measurement_documents import document_of_parameters
 from app.services.resources import JsonObject
+
+_OF_THE_OBJECTIVE: Final = ("kind", "trade_off")
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,15 @@ class Lagrangian:
     trade_off: float
 
 
-Objective = MinRisk | MaxUtility | Lagrangian
+@dataclass(frozen=True)
+class AggregateObjective:
+    """Greatest trade_off / risk + utility^κ of every record, which names no threshold (17.2)."""
+
+    trade_off: float
+    options: AggregateOptions = field(default_factory=AggregateOptions)
+
+
+Objective = MinRisk | MaxUtility | Lagrangian | AggregateObjective
 
 
 def objective_document(objective: Objective) -> JsonObject:
@@ -50,6 +61,15 @@ def objective_document(objective: Objective) -> JsonObject:
             return {"kind": "max_utility", "risk_cap": float(risk_cap)}
         case Lagrangian(trade_off):
             return {"kind": "lagrangian", "trade_off": float(trade_off)}
+        case AggregateObjective(trade_off, options):
+            return {"kind": "aggregate", "trade_off": float(trade_off), **options.to_document()}
+
+
+def aggregate_options_of(objective: JsonObject) -> AggregateOptions | None:
+    """The options of an aggregate objective's document; None for another objective."""
+    if objective["kind"] != "aggregate":
+        return None
+    return AggregateOptions(**{name: objective[name] for name in objective if name not in _OF_THE_OBJECTIVE})
 
 
 @dataclass(frozen=True)

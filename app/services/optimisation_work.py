@@ -15,7 +15,7 @@ from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
 from app.domain.tables import Table
 from app.services.assessment_documents import result_of
-from app.services.objectives import SearchBudget, solver_of
+from app.services.objectives import SearchBudget, aggregate_options_of, solver_of
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
 from app.services.rule_documents import (
@@ -54,6 +54,7 @@ def _problem(document: JsonObject, options: ScoringOptions, is_loss: bool) -> Pr
         aggregate=document.get("aggregate", "average"),
         round_utility=options.utility.round_before_constraint,
         threshold_is_loss=is_loss,
+        aggregate_options=aggregate_options_of(objective),
     )
 
 

@@ -11,6 +11,7 @@ from app.domain.search.problem import Aggregate, Constraint
 from app.domain.search.solvers import AUTO, Solver
 from app.services.fingerprints import resource_sha256
 from app.services.measurement_documents import references_in, with_references
+from app.services.objectives import AggregateObjective as AggregateObjective
 from app.services.objectives import Lagrangian as Lagrangian
 from app.services.objectives import MaxUtility as MaxUtility
 from app.services.objectives import (

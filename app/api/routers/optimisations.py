@@ -24,7 +24,7 @@ COLLECTION = Collection(
     answer=OptimisationSummary,
     service=lambda services: services.optimisations,
     example="members-optimum",
-    delete_examples=("members-optimum", "careful-optimum"),
+    delete_examples=tuple(examples.OPTIMISATIONS),
     write_scope=Scope.ASSESS,
 )
 

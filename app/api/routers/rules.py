@@ -27,8 +27,7 @@ COLLECTION = Collection(
         "no-small-classes",
         "fewer-places",
         "careful",
-        "members-optimum",
-        "careful-optimum",
+        *examples.OPTIMISATIONS,
     ),
 )
 

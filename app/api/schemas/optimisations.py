@@ -11,6 +11,12 @@ from app.api.schemas.common import Name, Ref, Request, Resource
 from app.api.schemas.results import SearchResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
 from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
+from app.domain.search.aggregate_options import (
+    AggregateOptions,
+    Method,
+    ParametricSearch,
+    PhiZeroPolicy,
+)
 from app.domain.search.problem import Aggregate, Constraint
 from app.services import objectives
 from app.services.objectives import Objective
@@ -80,6 +86,56 @@ class Lagrangian(Request):
         return objectives.Lagrangian(self.trade_off)
 
 
+class AggregateObjective(Request):
+    """Greatest trade_off / risk + utility^kappa of every record: for record-level rules, additive harm."""
+
+    kind: Annotated[Literal["aggregate"], Field(description="Kind of objective.")]
+    trade_off: Annotated[
+        float,
+        Field(
+            ge=0, le=1e12, allow_inf_nan=False, description="λ: weight of the reciprocal risk.", examples=[1]
+        ),
+    ]
+    kappa: Annotated[
+        int, Field(strict=True, ge=0, le=8, description="κ: exponent of the utility.", examples=[1])
+    ] = 1
+    phi_zero_policy: Annotated[
+        PhiZeroPolicy,
+        Field(
+            description="What becomes of disclosures that do no harm at all, for which the objective is "
+            "infinite: left out (`exclude`), kept finite by phi_offset (`offset`), or taken literally "
+            "(`unbounded`), which withholds whatever is sensitive."
+        ),
+    ] = "exclude"
+    phi_offset: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=1e300,
+            allow_inf_nan=False,
+            description="Added to every harm under the policy `offset`.",
+            examples=[None],
+        ),
+    ] = None
+    method: Annotated[
+        Method,
+        Field(
+            description="How the inner problem is solved: over all rules of a record (`enumeration`), by a "
+            "minimum cut (`closure`), over a ring family, or whichever is estimated to be fastest."
+        ),
+    ] = "auto"
+    parametric_search: Annotated[
+        ParametricSearch, Field(description="How the outer problem is solved; both find the same rule.")
+    ] = "dinkelbach"
+
+    def objective(self) -> Objective:
+        """The value that the use case takes; InvalidInput for options that do not go together."""
+        options = AggregateOptions(
+            self.kappa, self.phi_zero_policy, self.phi_offset, self.method, self.parametric_search
+        )
+        return objectives.AggregateObjective(self.trade_off, options)
+
+
 ScopeOfRules = Annotated[
     Literal["table_level", "record_level"],
     Field(description="Rules with one level per attribute for the table, or for each record."),
@@ -102,7 +158,8 @@ class NewOptimisation(ScoringFields):
     ]
     sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
     objective: Annotated[
-        MinRisk | MaxUtility | Lagrangian, Field(discriminator="kind", description="What is best.")
+        MinRisk | MaxUtility | Lagrangian | AggregateObjective,
+        Field(discriminator="kind", description="What is best."),
     ]
     scope: ScopeOfRules = "table_level"
     solver: SolverChoice = "auto"

@@ -193,6 +193,25 @@ class FoundRule(Answer):
     ] = None
 
 
+class Certificate(Answer):
+    """What an approximation proves of this one run; the guarantee that was published for it does not hold."""
+
+    ratio: Annotated[Number, Field(description="Mean risk over its proven lower bound.", examples=[1.2])]
+    promised: Annotated[Number, Field(description="The ratio that was published.", examples=[6.75])]
+    guarantee_met: Annotated[bool, Field(description="Every record keeps that ratio.", examples=[True])]
+    kept_floor: Annotated[
+        Number, Field(description="Utility that every record keeps at least.", examples=[4.8])
+    ]
+    records: Annotated[Count, Field(description="Records.", examples=[12])]
+    met: Annotated[Count, Field(description="Records that keep the published ratio.", examples=[12])]
+    exact: Annotated[Count, Field(description="Records solved exactly, where that was plain.", examples=[0])]
+    fallback: Annotated[
+        Count, Field(description="Records solved exactly because they missed the ratio.", examples=[0])
+    ]
+    linear_programmes: Annotated[Count, Field(description="Linear programmes solved.", examples=[60])]
+    rounding_trials: Annotated[Count, Field(description="Roundings tried.", examples=[240])]
+
+
 class SearchResult(Answer):
     """What a search found."""
 
@@ -240,7 +259,8 @@ class SearchResult(Answer):
     lower_bound: Annotated[
         Number | None,
         Field(
-            description="What no rule is below, of what was minimised; for `max_utility` minus the utility.",
+            description="What no rule is below, of what was minimised; where the objective is maximised "
+            "(`max_utility`, `aggregate`), minus its value.",
             examples=[0.1],
         ),
     ]
@@ -261,6 +281,9 @@ class SearchResult(Answer):
     visited_nodes: Annotated[Count, Field(description="Nodes looked at.", examples=[300])]
     risk_evaluations: Annotated[Count, Field(description="Risks computed.", examples=[300])]
     utility_evaluations: Annotated[Count, Field(description="Utilities computed.", examples=[300])]
+    certificate: Annotated[
+        Certificate | None, Field(description="What an approximation proves; null for other solvers.")
+    ] = None
     assessment: Annotated[AssessmentResult | None, Field(description="Score of the rule.")]
     rules: Annotated[Count, Field(description="Rules there are.", examples=[300])]
     points: Annotated[list[MapPoint], Field(description="Rules by risk and utility.")]

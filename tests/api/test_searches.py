@@ -1,0 +1,173 @@
+"""Solvers, budgets and objectives through the interface, on the examples of the journey."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api import examples
+from tests.api.problem_documents import pointers, problem_of
+
+pytestmark = pytest.mark.anyio
+
+EXAMPLES = {name: example["value"] for name, example in examples.OPTIMISATIONS.items()}
+QUESTION = EXAMPLES["members-optimum"]
+
+EXACT = ["enumeration", "branch_and_bound", "btda", "aruba", {"kind": "aruba", "moves": "full_cube"}]
+
+
+async def found(api, client: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
+    """The result of an optimisation that is asked now."""
+    run = await client.post("/v1/optimisations", json=body)
+    assert run.status_code == 202, run.text
+    await api.work_off(run.json()["id"])
+    shown = (await client.get(f"/v1/optimisations/{body['name']}")).json()
+    assert shown["result"] is not None, (await client.get(f"/v1/runs/{body['name']}")).text
+    result: dict[str, Any] = shown["result"]
+    return result
+
+
+async def result_of(client: httpx.AsyncClient, name: str) -> dict[str, Any]:
+    """The result of an example of the journey."""
+    result: dict[str, Any] = (await client.get(f"/v1/optimisations/{name}")).json()["result"]
+    return result
+
+
+@pytest.mark.parametrize(
+    "objective", [{"kind": "min_risk", "utility_floor": 8}, {"kind": "max_utility", "risk_cap": 0.15}]
+)
+async def test_all_exact_solvers_find_the_same_rule(api, journey: httpx.AsyncClient, objective):
+    asked = QUESTION | {"objective": objective}
+    results = [
+        await found(api, journey, asked | {"name": f"by-{number}", "solver": solver})
+        for number, solver in enumerate(EXACT)
+    ]
+    for solver, result in zip(EXACT, results, strict=True):
+        assert (result["status"], result["gap"], result["reproducible"]) == ("optimal", 0, True)
+        assert result["rule"] == results[0]["rule"]
+        assert result["risk"] == results[0]["risk"]
+        name = solver if isinstance(solver, str) else solver["kind"]
+        assert result["solver"].startswith(name)
+        assert result["solver_parameters"]["kind"] == name
+    assert results[-1]["solver_parameters"]["moves"] == "full_cube"
+    assert results[-2]["risk_evaluations"] < results[0]["risk_evaluations"]
+
+
+async def test_parameters_and_budget_are_shown_as_they_were_asked(journey: httpx.AsyncClient):
+    shown = (await journey.get("/v1/optimisations/optimum-by-aruba")).json()
+    assert shown["solver"] == {"kind": "aruba", "moves": "reduced", "start": "binary_search", "seed": 0}
+    assert shown["budget"] == EXAMPLES["optimum-by-aruba"]["budget"]
+    assert shown["result"]["solver_parameters"] == shown["solver"]
+    assert shown["result"]["budget"] == shown["budget"]
+    assert shown["result"]["risk"] <= 0.2
+
+
+async def test_a_relative_gap_ends_the_search_and_is_kept(api, journey: httpx.AsyncClient):
+    body = QUESTION | {"name": "close", "solver": "branch_and_bound", "budget": {"relative_gap": 0.9}}
+    result = await found(api, journey, body)
+    best = await result_of(journey, "members-optimum")
+    assert (result["status"], result["reproducible"]) in (("heuristic", True), ("optimal", True))
+    assert result["relative_gap"] <= 0.9
+    assert result["lower_bound"] <= best["risk"] <= result["risk"]
+
+
+async def test_genetic_search_is_repeated_by_its_seed_and_never_called_optimal(api, journey):
+    first = await result_of(journey, "optimum-by-breeding")
+    assert first["status"] == "heuristic"
+    assert first["lower_bound"] <= first["risk"]
+    assert first["utility"] >= 6
+    for name in ("optimisations", "rules"):
+        assert (await journey.delete(f"/v1/{name}/optimum-by-breeding")).status_code == 204
+    again = await found(api, journey, EXAMPLES["optimum-by-breeding"])
+    assert again == first
+
+
+async def test_the_best_of_given_rules_is_the_one_that_scores_best(api, journey: httpx.AsyncClient):
+    body = EXAMPLES["best-proposal"]
+    shown = (await journey.get("/v1/optimisations/best-proposal")).json()
+    assert shown["solver"] == body["solver"]
+    scores = []
+    for number, rule in enumerate(body["solver"]["rules"]):
+        asked = {key: body[key] for key in ("dataset", "dictionary", "sensitivity")}
+        made = await journey.post("/v1/assessments", json=asked | {"name": f"one-{number}", "rule": rule})
+        scores.append(made.json()["result"])
+    best = min(score["risk_average"] for score in scores if score["utility_average"] >= 3)
+    assert shown["result"]["risk"] == pytest.approx(best)
+    users = problem_of(await journey.delete("/v1/rules/careful"), 409, "conflict")["details"]["users"]
+    assert {"kind": "optimisation", "name": "best-proposal"} in users
+
+
+async def test_rules_of_other_datasets_and_unknown_ones_are_no_candidates(api, journey: httpx.AsyncClient):
+    solver = {"kind": "min_risk_of_candidates", "rules": ["proposal", "unheard-of"]}
+    body = QUESTION | {"name": "none", "solver": solver}
+    problem_of(await journey.post("/v1/optimisations", json=body), 404, "not-found")
+    dry = (await journey.post("/v1/optimisations", params={"dry_run": True}, json=body)).json()
+    assert [fault["pointer"] for fault in dry["missing"]] == ["/solver/rules/1"]
+    twin = examples.DATASETS["members"]["value"] | {"name": "twin"}
+    twin["attributes"] = twin["attributes"][:-1]
+    assert (await journey.post("/v1/datasets", json=twin)).status_code == 201
+    other = {"name": "other", "dataset": "twin", "rule": {"kind": "identity"}}
+    assert (await journey.post("/v1/rules", json=other)).status_code == 201
+    solver = {"kind": "min_risk_of_candidates", "rules": ["proposal", "other"]}
+    refused = await journey.post("/v1/optimisations", json=QUESTION | {"name": "none", "solver": solver})
+    assert pointers(problem_of(refused, 422, "invalid-input")) == ["/solver/rules/1"]
+
+
+async def test_an_approximation_shows_its_certificate(journey: httpx.AsyncClient):
+    result = await result_of(journey, "certified-optimum")
+    certificate = result["certificate"]
+    assert certificate["records"] == 12
+    assert certificate["guarantee_met"] == (certificate["met"] == 12)
+    assert result["lower_bound"] * certificate["ratio"] == pytest.approx(result["risk"])
+    assert result["assessment"]["utility_min"] >= certificate["kept_floor"] - 1e-9
+
+
+async def test_the_aggregate_objective_is_the_best_of_each_record(api, journey: httpx.AsyncClient):
+    """Against the scores of the records one by one under every table-level rule: none of them does better."""
+    result = await result_of(journey, "aggregate-optimum")
+    asked = {"kind": "aggregate", "trade_off": 1, "kappa": 2}
+    assert asked.items() <= result["objective"].items()
+    assert (result["status"], result["gap"]) == ("optimal", 0)
+    question = {key: EXAMPLES["aggregate-optimum"][key] for key in ("dataset", "dictionary", "sensitivity")}
+
+    async def values(rule) -> list[float]:
+        body = question | {"rule": rule, "name": f"scored-{next(numbers)}"}
+        assert (await journey.post("/v1/assessments", json=body)).status_code == 201
+        records = (await journey.get(f"/v1/assessments/{body['name']}/records")).json()
+        return [1 / r["loss"] + r["utility"] ** 2 for r in records if r["loss"] > 0]
+
+    numbers = itertools.count()
+    best = await values("aggregate-optimum")
+    assert len(best) == 12
+    for levels in ({}, {"city": 4}, {"city": 2, "birth_date": 2}, {"race": 2, "birth_date": 3, "income": 4}):
+        other = await values({"kind": "table_level", "levels": levels})
+        assert all(own >= its - 1e-9 for own, its in zip(best, other, strict=True))
+    assert result["objective_value"] == pytest.approx(sum(best) / 12)
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        ({"objective": {"kind": "lagrangian", "trade_off": 1}, "solver": "btda"}, "not-supported",
+         "threshold"),
+        ({"objective": {"kind": "aggregate", "trade_off": 1, "method": "closure"}, "solver": "auto",
+          "scope": "record_level"}, "not-supported", "linear"),
+        ({"solver": {"kind": "approx"}}, "not-supported", "record"),
+        ({"solver": {"kind": "genetic", "seed": 1, "elites": 40}}, "invalid-input", "elites"),
+        ({"solver": {"kind": "genetic"}}, "invalid-input", "seed"),
+        ({"solver": "genetic"}, "invalid-input", ""),
+        ({"objective": {"kind": "aggregate", "trade_off": 1, "phi_zero_policy": "offset"}}, "invalid-input",
+         "phi_offset"),
+    ],
+)  # fmt: skip
+async def test_a_solver_that_does_not_fit_is_refused_with_the_reason(
+    journey: httpx.AsyncClient, more, code, said
+):
+    response = await journey.post("/v1/optimisations", json=QUESTION | {"name": "refused"} | more)
+    problem = problem_of(response, 422, code)
+    assert said in response.text
+    assert problem.get("remedy") or problem.get("errors") or len(problem["detail"].split(". ")) > 1
+    problem_of(await journey.get("/v1/optimisations/refused"), 404, "not-found")
