@@ -9,61 +9,17 @@ from hypothesis import strategies as st
 
 from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.hierarchies import Hierarchy
-from app.domain.risk.models import RiskModel
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_optima import Optima, ScannedOptima
 from app.domain.search.record_terms import are_separable
-from app.domain.sensitivity import Overrides, build_sensitivity
+from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, LeafWeights
+from app.domain.weights import LeafWeights
 from tests.property.effort import examples
-
-
-@st.composite
-def hierarchies(draw):
-    """A tree of at most 8 nodes below the top, often unbalanced."""
-    parents = {}
-    for i in range(draw(st.integers(1, 8))):
-        above = draw(st.integers(-1, i - 1))
-        parents[f"v{i}"] = [None if above < 0 else f"v{above}"]
-    return Hierarchy.from_parents(parents)
-
-
-@st.composite
-def separable_contexts(draw):
-    """Trees with missing and inner cells in the table, leaves and values elsewhere in the dictionary."""
-    m = draw(st.integers(1, 4))
-    trees = [draw(hierarchies()) for _ in range(m)]
-    n, entities = draw(st.integers(1, 12)), draw(st.integers(0, 30))
-    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    codes = np.stack([rng.integers(0, tree.n_nodes, n) for tree in trees], axis=1).astype(np.int32)
-    names = tuple(f"a{j}" for j in range(m))
-    table = Table(names, tuple(trees), codes)
-    links = []
-    for j, (name, tree) in enumerate(zip(names, trees, strict=True)):
-        if j == 0 or draw(st.integers(0, 2)):
-            cells = tree.leaves[rng.integers(0, tree.n_leaves, entities)]
-            if draw(st.booleans()):
-                cells = np.where(rng.random(entities) < 0.2, -1, cells)
-            links.append(link_nodes(name, tree, cells.astype(np.int32)))
-    family = draw(st.sampled_from(["linear", "linear_personal", "multiplicative", "multiplicative_centered"]))
-    number = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 2.0])
-    weights = {name: draw(st.sampled_from([ConstantWeight, LeafWeights]))(draw(number)) for name in names}
-    overrides = None
-    if family != "linear" and draw(st.booleans()):
-        given_ = [[draw(st.one_of(st.just(np.nan), number)) for _ in names] for _ in range(2)]
-        overrides = Overrides(rng.integers(0, 2, n).astype(np.int32), np.array(given_))
-    model = draw(st.sampled_from(["depth_sum", "log_leaves", "info_loss_xt"]))
-    return SearchContext(
-        table,
-        Dictionary(entities, tuple(links)),
-        build_sensitivity(table, family, weights, overrides),
-        build_utility(table, model),
-        model=RiskModel(draw(st.sampled_from(["I", "III"]))),
-    )
+from tests.property.separable_instances import separable_contexts
 
 
 def check(context, floor, rows_at_once):

@@ -125,6 +125,7 @@ class RollUps:
             [node for node in itertools.product(*shape) if not self._is_dense(node)]
         )
         self._type: type[np.int32] | type[np.int64] = np.int32 if weights.sum() < 2**31 else np.int64
+        self._wide: dict[tuple[int, int], Longs] = {}
         self._cells: dict[Node, Counts] = {}
         self._rows: dict[Node, Counts] = {}
 
@@ -191,6 +192,12 @@ class RollUps:
     def of(self, rows: slice | Ints | Longs) -> PartsAtLevels:
         """The counts of some parts, after :meth:`prepare`."""
         return PartsAtLevels(self, rows)
+
+    def wide_classes(self, j: int, rung: int) -> Longs:
+        """The classes of an attribute's codes on a rung, as wide as an index of cells."""
+        if (j, rung) not in self._wide:
+            self._wide[j, rung] = self._ladders[j].classes[rung].astype(np.int64)
+        return self._wide[j, rung]
 
     # --- which way -----------------------------------------------------------------------------------
 
@@ -338,5 +345,5 @@ class PartsAtLevels:
         found = self._classes.get((j, rung))
         if found is None:
             codes = self._rolled._parts[j][self._at]
-            found = self._classes[j, rung] = self._rolled._ladders[j].classes[rung][codes].astype(np.int64)
+            found = self._classes[j, rung] = self._rolled.wide_classes(j, rung)[codes]
         return found

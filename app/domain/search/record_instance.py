@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from app.domain.search.exposure import Disclosed, Exposure
 from app.domain.search.ladders import ladder_of
 from app.domain.search.linked_counts import record_codes
 from app.domain.search.moves import Moves
-from app.domain.search.problem import AbsentPolicy
+from app.domain.search.problem import AbsentPolicy, Scope
 from app.domain.search.profiles import Profiles, build_profiles
 from app.domain.search.record_counts import RecordCounts
 from app.domain.search.scores import refuse_absent
@@ -50,6 +51,11 @@ class Lattices:
 class RecordInstance:
     """The distinct records of a table and their lattices, for one view of the attacker.
 
+    Parameters
+    ----------
+    scope
+        What a level is: steps up from a record's own value, or a level of the hierarchy.
+
     Attributes
     ----------
     of_record
@@ -62,12 +68,14 @@ class RecordInstance:
         Records without a consistent entity when disclosed as they are, in any dictionary that counts.
     """
 
-    def __init__(self, context: SearchContext, policy: AbsentPolicy, view: View) -> None:
+    def __init__(
+        self, context: SearchContext, policy: AbsentPolicy, view: View, scope: Scope = "record_level"
+    ) -> None:
         self.context = context
         self._policy = policy
         contexts = [attacker for attacker, _ in context.attackers(view)]
         self.exposure = Exposure(view, context.model, tuple(q for _, q in context.attackers(view)))
-        axes = [build_axes(attacker, "record_level") for attacker in contexts]
+        axes = [build_axes(attacker, scope) for attacker in contexts]
         self._axes = axes[0]
         self.shape = tuple(axis.n_levels for axis in self._axes)
         self.n_nodes = math.prod(self.shape)
@@ -76,9 +84,9 @@ class RecordInstance:
                 f"A record can be disclosed in {self.n_nodes} ways; at most {NODES_LIMIT} are searched.",
                 "Disclose fewer attributes, use fewer levels per hierarchy, or a table-level rule.",
             )
-        profiles = [build_profiles(attacker, policy, "record_level") for attacker in contexts]
+        profiles = [build_profiles(attacker, policy, scope) for attacker in contexts]
         of_distinct = [record_codes(*pair) for pair in zip(contexts, axes, strict=True)]
-        at, kinds = self._merge(of_distinct, axes, profiles)
+        at, kinds = self._merge(of_distinct, axes, profiles, scope)
         self._codes = _rows_of(of_distinct[0], at)
         self._counts = [
             RecordCounts(
@@ -89,11 +97,15 @@ class RecordInstance:
         ]  # fmt: skip
         self._groups = profiles[0].groups[kinds[0]]
         self._failure_groups = profiles[0].failure_groups[kinds[0]]
-        self.n_absent = int(self.multiplicity[np.any([c.absent for c in self._counts], axis=0)].sum())
+        self.n_absent = int(self.multiplicity[self.absent].sum())
         refuse_absent(policy, self.n_absent)
 
     def _merge(
-        self, codes: Sequence[Ints], axes: Sequence[Sequence[Axis]], profiles: Sequence[Profiles]
+        self,
+        codes: Sequence[Ints],
+        axes: Sequence[Sequence[Axis]],
+        profiles: Sequence[Profiles],
+        scope: Scope,
     ) -> tuple[Longs, list[Ints]]:
         """Find the distinct records; returns a distinct row of the table for each, and its profiles."""
         table, reduced = self.context.table, self.context.table.reduced
@@ -119,7 +131,7 @@ class RecordInstance:
             for j, (used, hierarchy) in enumerate(zip(table.used_nodes, table.hierarchies, strict=True))
         ]
         self._ladders = [
-            ladder_of(hierarchy, used, "record_level")
+            ladder_of(hierarchy, used, scope)
             for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
         ]
         return at, kinds
@@ -201,20 +213,51 @@ class RecordInstance:
         (counts, *others) = self._counts
         return counts if plain and not others and counts.is_rolled else None
 
+    @cached_property
+    def absent(self) -> npt.NDArray[np.bool_]:
+        """Distinct records without a consistent entity when disclosed as they are, in any dictionary."""
+        found: npt.NDArray[np.bool_] = np.any([counts.absent for counts in self._counts], axis=0)
+        return found
+
     @property
     def is_linked(self) -> tuple[bool, ...]:
         """Which attributes the (first) dictionary tells apart."""
         return tuple(axis.linked for axis in self._axes)
 
-    def weights_of(self, j: int, rows: slice | Longs) -> Floats:
-        """What one attribute adds to the weights of Φ of some records at each level (levels, rows)."""
-        nodes = self._ladders[j][:, self._place[j][rows]]
-        groups = np.tile(self._groups[rows], len(nodes))
-        return self.context.sensitivity.weights(j, nodes.reshape(-1), groups).reshape(nodes.shape)
+    def weights_at(self, j: int, level: int, rows: slice | Longs) -> Floats:
+        """What one attribute adds to the weights of Φ of some records at a level (rows,)."""
+        place = self._place[j][rows]
+        shared = self._shared_weights[j]
+        if shared is not None:
+            found: Floats = shared[level][place]
+            return found
+        return self.context.sensitivity.weights(j, self._ladders[j][level][place], self._groups[rows])
 
-    def utilities_of(self, j: int, rows: slice | Longs) -> Floats:
-        """What one attribute adds to the utility of some records at each level (levels, rows)."""
-        return self._axes[j].utility[:, self._codes[rows, j]]
+    @cached_property
+    def _shared_weights(self) -> list[Floats | None]:
+        """Weights by level and used node per attribute, None where they depend on the record's group."""
+        sensitivity = self.context.sensitivity
+        return [
+            sensitivity.shapes[j][0][ladder] if np.isnan(sensitivity.factors[:, j]).all() else None
+            for j, ladder in enumerate(self._ladders)
+        ]
+
+    def common_weight(self, j: int, level: int) -> float | None:
+        """What one attribute adds to the weights of Φ at a level where it is the same for all records."""
+        shared = self._shared_weights[j]
+        if shared is None or self._axes[j].n_codes > 1:
+            return None
+        return float(shared[level][self._place[j][0]])
+
+    def utilities_at(self, j: int, level: int, rows: slice | Longs) -> Floats:
+        """What one attribute adds to the utility of some records at a level (rows,)."""
+        found: Floats = self._axes[j].utility[level][self._codes[rows, j]]
+        return found
+
+    def common_utility(self, j: int) -> Floats | None:
+        """Utility by level (levels,) if it is the same for all records, else None."""
+        terms = self._axes[j].utility[:, np.unique(self._codes[:, j])]
+        return terms[:, 0] if bool((terms == terms[:, :1]).all()) else None
 
     def beyond_top_of(self, j: int, rows: slice | Longs) -> npt.NDArray[np.bool_]:
         """Levels of one attribute that repeat ⊥ above its top in a record's own lattice (levels, rows)."""

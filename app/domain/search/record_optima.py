@@ -11,6 +11,8 @@ useful enough can be the least and the second least risk, since the counts are t
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,7 +33,10 @@ SLACK = 4e-12
 
 def optima_of(instance: RecordInstance, problem: Problem) -> Optima:
     """The cheapest way to the optima of an instance; the answers are the same."""
-    if problem.objective == "min_risk" and instance.n_nodes <= MOST_NODES and are_separable(instance):
+    # Where all harm is alike, most records have ties.
+    varied = instance.context.sensitivity.family != "constant"
+    few = instance.n_nodes <= MOST_NODES
+    if problem.objective == "min_risk" and varied and few and are_separable(instance):
         return ScannedOptima(instance, problem)
     return Optima(instance, problem)
 
@@ -87,7 +92,7 @@ class ScannedOptima(Optima):
         least = LeastTwo(terms.n_rows, self._instance.n_nodes)
         companions = terms.companions()
         for linked in terms.nodes_of(terms.linked):
-            useful = _useful(terms, linked, companions, floor)
+            useful = self._useful(terms, linked, companions, floor)
             if not useful:
                 continue
             share = terms.share(linked)
@@ -97,10 +102,37 @@ class ScannedOptima(Optima):
                 for above in (beyond, terms.is_beyond(terms.unlinked, unlinked)):
                     if above is not None:
                         least.risk[above] = np.inf
-                if terms.common_utility is None:
+                if self._utility is None:
                     least.risk[_utility(terms, linked, unlinked) < floor] = np.inf
                 least.take(terms.number(linked, unlinked))
         return _chosen(terms, least, floor)
+
+    def _useful(
+        self, terms: Terms, linked: Levels, companions: list[tuple[Levels, float | Floats]], floor: float
+    ) -> list[tuple[Levels, float | Floats]]:
+        """The levels of the unlinked attributes that may make the least or second least risk."""
+        utility = self._utility
+        if utility is None:
+            return companions
+        useful = [
+            (levels, term) for levels, term in companions if utility[terms.number(linked, levels)] >= floor
+        ]
+        if any(not isinstance(term, float) for _, term in useful) or any(
+            terms.is_beyond(terms.unlinked, levels) is not None for levels, _ in useful
+        ):
+            return useful
+        return sorted(useful, key=lambda companion: companion[1])[:2]
+
+    @cached_property
+    def _utility(self) -> Floats | None:
+        """Utility of each node (nodes,), summed as anywhere else, if it is the same for all records."""
+        total = np.zeros(1)
+        for j in range(len(self._instance.shape)):
+            own = self._instance.common_utility(j)
+            if own is None:
+                return None
+            total = (total[:, None] + own[None, :]).reshape(-1)
+        return total
 
 
 def _chosen(terms: Terms, least: LeastTwo, floor: float) -> tuple[Choice, Bools]:
@@ -116,21 +148,6 @@ def _chosen(terms: Terms, least: LeastTwo, floor: float) -> tuple[Choice, Bools]
     ties[absent & (second == 0.0)], ties[is_short] = 2, 0
     code = np.where(is_short, INFEASIBLE, OPTIMAL).astype(np.int8)
     return Choice(node, code, np.zeros(terms.n_rows), ties, reach), is_sure | absent
-
-
-def _useful(
-    terms: Terms, linked: Levels, companions: list[tuple[Levels, float | Floats]], floor: float
-) -> list[tuple[Levels, float | Floats]]:
-    """The levels of the unlinked attributes that may make the least or second least risk."""
-    utility = terms.common_utility
-    if utility is None:
-        return companions
-    useful = [(levels, term) for levels, term in companions if utility[terms.number(linked, levels)] >= floor]
-    if any(not isinstance(term, float) for _, term in useful) or any(
-        terms.is_beyond(terms.unlinked, levels) is not None for levels, _ in useful
-    ):
-        return useful
-    return sorted(useful, key=lambda companion: companion[1])[:2]
 
 
 def _utility(terms: Terms, linked: Levels, unlinked: Levels) -> Floats:

@@ -27,8 +27,6 @@ def are_separable(instance: RecordInstance) -> bool:
     sensitivity = instance.context.sensitivity
     if instance.rolled is None or instance.context.model.name not in ("I", "III"):
         return False
-    if sensitivity.family == "constant":
-        return False
     most = MOST_WEIGHT if sensitivity.family in EXPONENTIAL else math.inf
     with np.errstate(invalid="ignore"):
         tops = [
@@ -54,16 +52,27 @@ class Terms:
         self.shape = instance.shape
         self.linked = [j for j, linked in enumerate(instance.is_linked) if linked]
         self.unlinked = [j for j, linked in enumerate(instance.is_linked) if not linked]
-        every = range(len(instance.shape))
-        self.weights = [instance.weights_of(j, rows) for j in every]
-        self.utilities = [instance.utilities_of(j, rows) for j in every]
-        self._beyond = [instance.beyond_top_of(j, rows) for j in every]
+        self._weights: dict[tuple[int, int], Floats] = {}
+        self._prefixes: dict[Levels, Floats] = {}
         self._counts = rolled.at_levels(rows)
         self._instance = instance
         self._exponential = instance.context.sensitivity.family in EXPONENTIAL
         self._centred = instance.context.sensitivity.family == "multiplicative_centered"
+        constant = instance.context.sensitivity
+        self._constant = constant.constant if constant.family == "constant" else None
         self._model = instance.context.model.name
         self._entities = float(rolled.n_entities)
+
+    def weight(self, j: int, level: int) -> Floats:
+        """What an attribute adds to the harm of each record at a level."""
+        found = self._weights.get((j, level))
+        if found is None:
+            found = self._weights[j, level] = self._instance.weights_at(j, level, self.rows)
+        return found
+
+    @cached_property
+    def _beyond(self) -> list[Bools]:
+        return [self._instance.beyond_top_of(j, self.rows) for j in range(len(self.shape))]
 
     # --- nodes ---------------------------------------------------------------------------------------
 
@@ -81,19 +90,12 @@ class Terms:
         pairs = (*zip(self.linked, linked, strict=True), *zip(self.unlinked, unlinked, strict=True))
         return sum(self.strides[j] * level for j, level in pairs)
 
-    @cached_property
-    def common_utility(self) -> Floats | None:
-        """Utility of each node (nodes,), summed as anywhere else, if it is the same for all records."""
-        if not all(bool((terms == terms[:, :1]).all()) for terms in self.utilities):
-            return None
-        total = np.zeros(1)
-        for terms in self.utilities:
-            total = (total[:, None] + terms[None, :, 0]).reshape(-1)
+    def utility_at(self, levels: Sequence[int]) -> Floats:
+        """Utility of each record at a node, summed as anywhere else."""
+        total = np.zeros(self.n_rows)
+        for j, level in enumerate(levels):
+            total = total + self._instance.utilities_at(j, level, self.rows)
         return total
-
-    def utility_at(self, levels: Sequence[int | Longs]) -> Floats:
-        """Utility of each record at its levels, summed as anywhere else."""
-        return self._sum(self.utilities, levels)
 
     def is_beyond(self, attributes: Sequence[int], levels: Levels) -> Bools | None:
         """Records at whose own top the levels only repeat ⊥; None if there are none."""
@@ -113,11 +115,18 @@ class Terms:
         """The levels of the unlinked attributes, with their factor or summand of the harm."""
         found: list[tuple[Levels, float | Floats]] = []
         for levels in self.nodes_of(self.unlinked):
-            total = np.zeros(self.n_rows)
+            common, own = 0.0, None
             for j, level in zip(self.unlinked, levels, strict=True):
-                total = total + self.weights[j][level]
-            term = np.exp(total) if self._exponential else total
-            found.append((levels, float(term[0]) if bool((term == term[0]).all()) else term))
+                alike = self._instance.common_weight(j, level)
+                if alike is not None:
+                    common += alike
+                else:
+                    own = self.weight(j, level) if own is None else own + self.weight(j, level)
+            if own is None or bool((own == own[0]).all()):
+                total = common if own is None else common + float(own[0])
+                found.append((levels, math.exp(total) if self._exponential else total))
+            else:
+                found.append((levels, np.exp(own + common) if self._exponential else own + common))
         return found
 
     def share(self, linked: Levels) -> Floats:
@@ -134,13 +143,23 @@ class Terms:
 
     def base(self, linked: Levels, share: Floats) -> Floats:
         """The share times what the linked attributes contribute to the harm."""
-        harm: Floats = self.weights[self.linked[0]][linked[0]].copy()
-        for j, level in zip(self.linked[1:], linked[1:], strict=True):
-            harm += self.weights[j][level]
+        if self._constant is not None:
+            return share * self._constant
+        harm = self._sums(linked[:-1]) + self.weight(self.linked[-1], linked[-1])
         if self._exponential:
             np.exp(harm, out=harm)
         harm *= share
         return harm
+
+    def _sums(self, linked: Levels) -> float | Floats:
+        """The weights of the first linked attributes, kept while the last one changes."""
+        if not linked:
+            return 0.0
+        found = self._prefixes.get(linked)
+        if found is None:
+            own = self.weight(self.linked[len(linked) - 1], linked[-1])
+            found = self._prefixes[linked] = self._sums(linked[:-1]) + own
+        return found
 
     def risk_into(self, out: Floats, share: Floats, base: Floats, term: float | Floats) -> None:
         """Risk from the share, the base and what the unlinked attributes contribute."""
@@ -158,9 +177,11 @@ class Terms:
     def exact_risks(self, at: Longs, nodes: Longs) -> Floats:
         """The risks of records at positions ``at`` of the range, each at a node, as taken anywhere else."""
         levels = [(nodes // stride) % size for stride, size in zip(self.strides, self.shape, strict=True)]
-        phi = self._instance.context.sensitivity.of_sum(
-            self._sum([terms[:, at] for terms in self.weights], levels)
-        )
+        weights = np.zeros(len(at))
+        for j, level in enumerate(levels):
+            every = np.stack([self.weight(j, own) for own in range(self.shape[j])])
+            weights = weights + every[level, at]
+        phi = self._instance.context.sensitivity.of_sum(weights)
         counts = np.empty(len(at))
         linked = np.zeros(len(at), dtype=np.int64)
         for j in self.linked:
@@ -176,10 +197,3 @@ class Terms:
         """Whether nobody is consistent with each record as it is."""
         absent: Bools = self._counts.counts([0] * len(self.linked)) == 0
         return absent
-
-    def _sum(self, terms: Sequence[Floats], levels: Sequence[int | Longs]) -> Floats:
-        n = terms[0].shape[1]
-        total, rows = np.zeros(n), np.arange(n)
-        for own, level in zip(terms, levels, strict=True):
-            total = total + own[level, rows]
-        return total

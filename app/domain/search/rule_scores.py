@@ -22,6 +22,7 @@ from app.domain.search.problem import AbsentPolicy, Aggregate
 from app.domain.search.row_scores import RowScores
 from app.domain.search.rule_risk import Growth, RuleRisk
 from app.domain.search.scores import TableScores
+from app.domain.search.summed_scores import summed_scores
 from app.domain.sensitivity import constant_sensitivity
 
 Floats = npt.NDArray[np.float64]
@@ -80,6 +81,11 @@ def rule_scores(
     of_mean = aggregate == "average" and (len(plain) == 1 or view in ("bayes", "worst_case"))
     if not of_mean or any(attacker is None for attacker in plain):
         return RowScores([attacker for attacker, _ in attackers], policy, exposure, aggregate)
+    alone = exposure.priors == (1.0,) and len(plain) == 1
+    if alone and not one_by_one and plain[0] is not None:
+        summed = summed_scores(plain[0].against(plain[0].dictionary), policy)
+        if summed is not None:
+            return summed
     parts: list[TableScores] = []
     for attacker in plain:
         if attacker is not None:
