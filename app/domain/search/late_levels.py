@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from app.domain.distinct import group, row_keys
 from app.domain.search.axes import Axis, Floats, Ints, Longs
 from app.domain.search.walk import State, Suffix, number_of_run
+from app.domain.search.walk_weights import WalkWeights
 
 CELLS_PER_ROW = 30
 MOST_CELLS = 2**23
@@ -37,10 +38,6 @@ class Late:
     n_classes: int
     weights: Floats | None
     infinite: npt.NDArray[np.bool_] | None
-
-
-Weigh = Callable[[int, int, Ints, Longs], Floats | None]
-"""Weights of an attribute (by its place in the walk) and level for codes of records with some marks."""
 
 
 class LateLevels:
@@ -63,13 +60,13 @@ class LateLevels:
         cut: int,
         marks: Longs,
         exponential: bool,
-        weigh: Weigh,
+        weights: WalkWeights,
     ) -> None:
         self.cut = cut
         self.marks = marks
         self._axes = axes
         self._exponential = exponential
-        self._weigh = weigh
+        self._weights = weights
         self._codes: list[Ints] = []
         rest = np.arange(suffixes[cut].size)
         for suffix in suffixes[cut : len(axes)]:
@@ -97,8 +94,8 @@ class LateLevels:
             # Codes of the dictionary alone that no record's class holds have a class of their own.
             columns.append(np.where(image.class_of < 0, image.n_classes, image.class_of)[codes])
             sizes.append(image.n_classes + 1)
-            added = self._weigh(self.cut + k, level, codes, self.marks)
-            if added is not None:
+            if not self._weights.is_free(self.cut + k, level):
+                added = self._weights.of(self.cut + k, level, codes, self.marks)
                 weights = added if weights is None else weights + added
         first, classes = group(*row_keys(columns, sizes, n))
         infinite = None
@@ -115,8 +112,10 @@ class LateLevels:
         )
 
 
-def counts_of(keys: Longs, state: State, late: Late, entities: Floats) -> Floats:
-    """|ρ| per row, from the numbers (prefix, later class) of the rows."""
+def counts_of(state: State, late: Late, entities: Floats) -> Floats:
+    """|ρ| per row of a state, 0 where nobody is consistent."""
+    keys = state.prefix * late.n_classes
+    keys += late.classes.take(state.rest)
     space = state.n_prefixes * late.n_classes
     if space <= CELLS_PER_ROW * len(keys) + FEW_CELLS:
         return _summed(keys, entities, space)
@@ -127,7 +126,7 @@ def counts_of(keys: Longs, state: State, late: Late, entities: Floats) -> Floats
 
 def _summed(numbers: Longs, entities: Floats, size: int) -> Floats:
     totals = np.bincount(numbers, entities, size).astype(np.float64, copy=False)
-    found: Floats = totals[numbers]
+    found: Floats = totals.take(numbers)
     return found
 
 

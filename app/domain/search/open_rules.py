@@ -7,6 +7,7 @@ first ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -68,12 +69,18 @@ class OpenRules:
         at = np.flatnonzero(below)
         if not len(at):
             return
-        bounds = np.full(len(at), risk.bound)
-        if risk.slope > 0 and np.isfinite(risk.slope):
-            bounds += risk.slope * self._growth.between(self._sizes[at], self._all_sizes[number])
-        lower = np.maximum(self.lower[at], bounds)
+        lower = self.lower.take(at)
+        if 0 < risk.slope < math.inf:
+            bounds = self._growth.between(self._sizes.take(at), float(self._all_sizes[number]))
+            bounds *= risk.slope
+            bounds += risk.bound
+            np.maximum(lower, bounds, out=lower)
+        else:
+            np.maximum(lower, risk.bound, out=lower)
         self.lower[at] = lower
-        self.is_open[at] = (lower <= self.cap[at]) & np.isfinite(lower) & (self.ids[at] != number)
+        # A bound of +∞ leaves nothing to look for.
+        closed = (lower > self.cap.take(at)) | (lower == math.inf) | (self.ids.take(at) == number)
+        self.is_open[at[closed]] = False
 
     def lower_caps(self, caps: Floats | float, n_rules: int | None = None) -> None:
         """Lower the caps of the ``n_rules`` first rules (None: all), and close those that exceed them."""

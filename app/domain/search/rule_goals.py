@@ -137,7 +137,7 @@ class LeastBalance:
 class EveryFloor:
     """Least risk for every floor under the utility: all rules that no other dominates."""
 
-    slack = 0.1
+    slack = 0.6
 
     def __init__(self) -> None:
         self.best = math.inf

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +28,11 @@ Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Tick = Callable[[int], None]
 
+LEAST_GAIN = 1e-300
 RATINGS_BETWEEN_FITS = 100
 RATINGS_BETWEEN_GAPS = 10
 RULES_PER_RATING_BETWEEN_FITS = 10_000
+RATINGS_PER_RATING_BETWEEN_FITS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,7 @@ class RuleSearch:
         self._tick = tick
         self._halted = halted
         self._known = bytearray(len(self._utility))
-        self._order: list[tuple[int, ...]] = []
+        self._rated: list[int] = []
         self._risks: list[float] = []
         self._open = OpenRules(self._shape, self._utility, scores.growth)
         self._forecast = RiskForecast(self._shape)
@@ -104,7 +107,7 @@ class RuleSearch:
                 self._settle_one()
         except _EndedError as error:
             ended = error
-        rules = np.array([self._number(levels) for levels in self._order], dtype=np.int64)
+        rules = np.array(self._rated, dtype=np.int64)
         order = np.argsort(rules)
         left = self._open.is_open
         return Ratings(
@@ -117,15 +120,12 @@ class RuleSearch:
             self._open.lower[left],
         )
 
-    def _number(self, levels: Sequence[int]) -> int:
-        return sum(level * stride for level, stride in zip(levels, self._strides, strict=True))
-
     def _rate(self, levels: tuple[int, ...]) -> float:
         self._end_if_due()
         number = self._number(levels)
         rated = self._scores.rate(levels)
         self._known[number] = 1
-        self._order.append(levels)
+        self._rated.append(number)
         self._risks.append(rated.risk)
         self._open.rated(number, levels, rated)
         self._goal.learn(self._open, float(self._utility[number]), rated.risk)
@@ -135,11 +135,11 @@ class RuleSearch:
         if self._halted():
             raise _EndedError(halted=True)
         budget = self._budget
-        if budget.max_nodes is not None and len(self._order) >= budget.max_nodes:
+        if budget.max_nodes is not None and len(self._rated) >= budget.max_nodes:
             raise _EndedError(halted=False)
         if (
             budget.relative_gap is not None
-            and len(self._order) % RATINGS_BETWEEN_GAPS == 0
+            and len(self._rated) % RATINGS_BETWEEN_GAPS == 0
             and math.isfinite(self._goal.best)
             and self._open.n_open
             and budget.suffices(self._goal.best, self._goal.bound(self._open))
@@ -151,18 +151,25 @@ class RuleSearch:
     def _dive(self) -> None:
         """From ⊥ to finer rules, each time to the neighbour where utility costs the least risk."""
         levels = tuple(size - 1 for size in self._shape)
-        risk = self._rate(levels)
-        while not self._goal.is_reached(float(self._utility[self._number(levels)]), risk):
-            finer = [(*levels[:j], level - 1, *levels[j + 1 :]) for j, level in enumerate(levels) if level]
-            if not finer:
+        risk, utility = self._rate(levels), self._utility_of(levels)
+        while not self._goal.is_reached(utility, risk):
+            prices = []
+            for j, level in enumerate(levels):
+                if level:
+                    finer = (*levels[:j], level - 1, *levels[j + 1 :])
+                    gain = max(self._utility_of(finer) - utility, LEAST_GAIN)
+                    found = self._rate(finer)
+                    prices.append(((found - risk) / gain, found, finer))
+            if not prices:
                 return
-            here = float(self._utility[self._number(levels)])
-            found = [(self._rate(one), one) for one in finer]
-            prices = [
-                ((r - risk) / max(float(self._utility[self._number(one)]) - here, 1e-300), r, one)
-                for r, one in found
-            ]
             _, risk, levels = min(prices)
+            utility = self._utility_of(levels)
+
+    def _number(self, levels: Sequence[int]) -> int:
+        return sum(map(mul, levels, self._strides))
+
+    def _utility_of(self, levels: Sequence[int]) -> float:
+        return float(self._utility[self._number(levels)])
 
     def _settle_one(self) -> None:
         position = self._next()
@@ -178,7 +185,7 @@ class RuleSearch:
     def _next(self) -> int:
         """Position of the most urgent open rule, as of the last look at all of them."""
         while True:
-            if len(self._order) >= self._next_fit or not self._queue:
+            if len(self._rated) >= self._next_fit or not self._queue:
                 self._open.forget_closed()
                 self._look_again()
             position = self._queue.pop()
@@ -186,14 +193,16 @@ class RuleSearch:
                 return position
 
     def _look_again(self) -> None:
+        levels = np.stack(np.unravel_index(self._rated, self._shape), axis=1)
+        self._forecast.fit(levels, np.array(self._risks))
+        self._expected = self._forecast.log_risks()
         open_now = np.flatnonzero(self._open.is_open)
         urgency = self._goal.urgency(self._open)[open_now]
-        self._queue = open_now[np.argsort(urgency, kind="stable")[::-1]].tolist()
-        self._forecast.fit(np.array(self._order), np.array(self._risks))
-        self._expected = self._forecast.log_risks()
+        order = np.lexsort((self._expected[self._open.ids[open_now]], urgency))
+        self._queue = open_now[order[::-1]].tolist()
         self._below = self._open.open_below()
         pause = RATINGS_BETWEEN_FITS + len(self._utility) // RULES_PER_RATING_BETWEEN_FITS
-        self._next_fit = len(self._order) + pause
+        self._next_fit = len(self._rated) + pause + len(self._rated) // RATINGS_PER_RATING_BETWEEN_FITS
 
     def _climb(self, levels: tuple[int, ...], number: int, cap: float) -> list[tuple[int, ...]]:
         """The way from a rule to the last coarser one whose risk is expected to exceed the cap."""

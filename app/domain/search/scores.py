@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from app.domain.distinct import group, row_keys, sort_with_positions
 from app.domain.errors import InvalidInput
-from app.domain.search.axes import Axis, Floats, Ints, Longs, build_axes
+from app.domain.search.axes import Axis, Floats, build_axes
 from app.domain.search.context import SearchContext
 from app.domain.search.late_levels import Late, LateLevels, counts_of, late_cut, late_order
 from app.domain.search.linked_counts import LinkedCounts, entity_codes, record_codes
@@ -35,6 +35,7 @@ from app.domain.search.walk import (
     thin,
     walk_order,
 )
+from app.domain.search.walk_weights import WalkWeights
 
 SECONDS_PER_STATE = 3e-5
 SECONDS_PER_ROW = 1.5e-8
@@ -43,15 +44,6 @@ SECONDS_PER_RATED_ROW = 6e-9
 RECORDS = 1
 CHOSEN = -1
 Tick = Callable[[int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class _Charge:
-    """What one attribute and level adds to Φ per code: weights, and those that a personal factor scales."""
-
-    own: Floats
-    unit: Floats
-    is_free: bool
 
 
 class TableScores:
@@ -92,12 +84,9 @@ class TableScores:
         self._profiles = build_profiles(context, policy, "table_level")
         self._begin(axes, policy)
         self._states = StateCache()
-        sensitivity = context.sensitivity
-        self._exponential = sensitivity.family in EXPONENTIAL
-        self._charges = [
-            [_Charge(o, u, not (o.any() or u.any())) for o, u in zip(axis.own, axis.unit, strict=True)]
-            for axis in self._axes
-        ]
+        self._exponential = context.sensitivity.family in EXPONENTIAL
+        groups = self._profiles.groups[self._profile_of_mark]
+        self._weights = WalkWeights(context.sensitivity, self._axes, self.order, groups)
 
     @property
     def n_rules(self) -> int:
@@ -161,6 +150,7 @@ class TableScores:
         marks = profile * 2 + bounded[record]
         used, mark = np.unique(marks, return_inverse=True)
         self._profile_of_mark, self._bounded = (used // 2).astype(np.int64), used % 2 == 1
+        self._all_bounded, self._some_absent = bool(self._bounded.all()), bool(absent.any())
         rows, entities = entity_codes(self._context, axes)
         joined = [np.concatenate([codes[record, j], rows[j]]) for j in self.order]
         joined.append(np.concatenate([mark, np.zeros(len(entities), mark.dtype)]).astype(np.int32))
@@ -257,14 +247,14 @@ class TableScores:
 
     def _charged(self, state: State, depth: int, level: int) -> Columns:
         """The state's columns with the weights of one attribute and level added to Φ."""
-        if self._charges_nothing(depth, level):
+        if self._weights.is_free(depth, level):
             return state.columns
         suffix = self._coarser[depth][level].suffix
         codes = suffix.codes[state.rest]
         marks = None
-        if self._is_personal(depth):
+        if self._weights.is_personal(depth):
             marks = self._mark_of_rest[depth + 1][suffix.next[state.rest]]
-        weights = self._weights(depth, level, codes, marks)
+        weights = self._weights.of(depth, level, codes, marks)
         entities, records, harm, *infinite = state.columns
         with np.errstate(over="ignore"):
             if infinite:
@@ -273,24 +263,6 @@ class TableScores:
                 infinite = [infinite[0] + counted * records]
             harm = harm * np.exp(weights) if self._exponential else harm + records * weights
         return (entities, records, harm, *infinite)
-
-    def _charges_nothing(self, depth: int, level: int) -> bool:
-        return self._charges[depth][level].is_free or self._context.sensitivity.family == "constant"
-
-    def _is_personal(self, depth: int) -> bool:
-        return not bool(np.isnan(self._context.sensitivity.factors[:, self.order[depth]]).all())
-
-    def _weights(self, depth: int, level: int, codes: Ints, marks: Longs | None) -> Floats:
-        """Weights of one attribute and level for codes, of records with ``marks`` where it is personal."""
-        charge = self._charges[depth][level]
-        own = charge.own[codes]
-        if marks is None:
-            return own
-        factors = self._context.sensitivity.factors[:, self.order[depth]]
-        factor, unit = factors[self._profiles.groups[self._profile_of_mark[marks]]], charge.unit[codes]
-        with np.errstate(invalid="ignore"):
-            scaled = np.where(unit == 0.0, 0.0, factor * unit)
-        return np.where(np.isnan(factor), own, scaled)
 
     def _risks(self, state: State, levels: Sequence[int]) -> tuple[float, float]:
         """Risk of the rule that gives the last attribute its level too, and its part that is monotone."""
@@ -355,24 +327,32 @@ class TableScores:
         """Of the rule with the levels of the state and those of the later attributes: one pass over rows."""
         rest, n = state.rest, self._context.total_weight
         entities, records, harm, *infinite = state.columns
-        counts = counts_of(state.prefix * late.n_classes + late.classes[rest], state, late, entities)
+        counts = counts_of(state, late, entities)
         if self._profiles.thresholds is not None:
             counts = counts + self._added_for(levels)[self._profile_of_mark[self._late.marks[rest]]]
-        chances = np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
+        # Rows of records whom nobody is consistent with have no count; no other row is without.
+        present = counts > 0 if self._some_absent else None
+        if present is None:
+            chances = 1.0 / counts
+        else:
+            chances = np.divide(1.0, counts, out=np.zeros(len(counts)), where=present)
         with np.errstate(over="ignore"):
             if late.weights is not None:
-                weights = late.weights[rest]
+                weights = late.weights.take(rest)
                 harm = harm * weights if self._exponential else harm + records * weights
             if self._context.sensitivity.family == "multiplicative_centered":
                 harm = harm - records
-            losses = np.multiply(harm, chances, out=np.zeros(len(counts)), where=counts > 0)
+            if present is None:
+                losses = harm * chances
+            else:
+                losses = np.multiply(harm, chances, out=np.zeros(len(counts)), where=present)
         for beyond in infinite:
             losses[(counts > 0) & (beyond > 0)] = math.inf
         if late.infinite is not None:
             losses[(counts > 0) & late.infinite[rest] & (records > 0)] = math.inf
         chances *= records
         risk = bound = float(losses.sum()) / n
-        if not self._bounded.all():
+        if not self._all_bounded:
             bounded = self._bounded[self._late.marks[rest]]
             chances, bound = chances[bounded], float(losses[bounded].sum()) / n
         slope = float(chances.sum()) / n
@@ -385,12 +365,7 @@ class TableScores:
     def _late(self) -> LateLevels:
         cut = late_cut(self._axes)
         marks = self._mark_of_rest[cut] if cut < len(self.order) else np.empty(0, np.int64)
-        return LateLevels(self._axes, self._suffixes, cut, marks, self._exponential, self._late_weights)
-
-    def _late_weights(self, depth: int, level: int, codes: Ints, marks: Longs) -> Floats | None:
-        if self._charges_nothing(depth, level):
-            return None
-        return self._weights(depth, level, codes, marks if self._is_personal(depth) else None)
+        return LateLevels(self._axes, self._suffixes, cut, marks, self._exponential, self._weights)
 
     @cached_property
     def growth(self) -> Growth:
