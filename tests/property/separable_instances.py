@@ -28,13 +28,32 @@ def hierarchies(draw):
 
 
 @st.composite
-def separable_contexts(draw):
-    """Trees with missing and inner cells in the table, leaves and values elsewhere in the dictionary."""
+def balanced_hierarchies(draw):
+    """A tree whose leaves all have the same depth."""
+    n, height = draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    above = [[draw(st.integers(0, 3 - level)) for level in range(1, height)] for _ in range(n)]
+    rows = []
+    for i, groups in enumerate(above):
+        # A label says all that is above it, so that no node has two parents.
+        rows.append([f"v{i}", *(str(groups[level:]) for level in range(height - 1))])
+    return Hierarchy.from_rows([[*row, "top"] for row in rows])
+
+
+@st.composite
+def separable_contexts(draw, balanced=False):
+    """Trees with missing and inner cells in the table, leaves and values elsewhere in the dictionary.
+
+    ``balanced``: trees with all leaves at one depth, and leaves alone in the table.
+    """
     m = draw(st.integers(1, 4))
-    trees = [draw(hierarchies()) for _ in range(m)]
+    trees = [draw(balanced_hierarchies() if balanced else hierarchies()) for _ in range(m)]
     n, entities = draw(st.integers(1, 12)), draw(st.integers(0, 30))
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    codes = np.stack([rng.integers(0, tree.n_nodes, n) for tree in trees], axis=1).astype(np.int32)
+    columns = [
+        tree.leaves[rng.integers(0, tree.n_leaves, n)] if balanced else rng.integers(0, tree.n_nodes, n)
+        for tree in trees
+    ]
+    codes = np.stack(columns, axis=1).astype(np.int32)
     names = tuple(f"a{j}" for j in range(m))
     table = Table(names, tuple(trees), codes)
     links = []

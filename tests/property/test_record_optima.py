@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.hierarchies import Hierarchy
 from app.domain.search.context import SearchContext
+from app.domain.search.curves import LatticeCurves, ScannedCurves
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_optima import Optima, ScannedOptima
@@ -40,17 +41,41 @@ def check(context, floor, rows_at_once):
 FLOORS = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 3.0, 4.0, 9.0]), st.floats(0.0, 6.0))
 
 
-@given(context=separable_contexts(), floor=FLOORS, rows_at_once=st.integers(1, 12))
+CONTEXTS = st.one_of(separable_contexts(), separable_contexts(balanced=True))
+
+
+@given(context=CONTEXTS, floor=FLOORS, rows_at_once=st.integers(1, 12))
 @settings(max_examples=examples(200), deadline=None)
 def test_a_scan_finds_what_the_whole_lattices_say(context, floor, rows_at_once):
     check(context, floor, rows_at_once)
 
 
 @pytest.mark.deep
-@given(context=separable_contexts(), floor=FLOORS, rows_at_once=st.integers(1, 12))
+@given(context=CONTEXTS, floor=FLOORS, rows_at_once=st.integers(1, 12))
 @settings(max_examples=1000, deadline=None)
 def test_a_scan_finds_what_the_whole_lattices_say_thousands_of_times(context, floor, rows_at_once):
     check(context, floor, rows_at_once)
+
+
+@given(
+    context=separable_contexts(balanced=True),
+    floor=st.one_of(st.none(), FLOORS),
+    rows_at_once=st.integers(1, 12),
+)
+@settings(max_examples=examples(200), deadline=None)
+def test_scanned_curves_are_those_of_the_whole_lattices(context, floor, rows_at_once):
+    instance = RecordInstance(context, "zero", "known")
+    assume(are_separable(instance) and instance.common_utilities is not None)
+    instance.prepare(range(instance.n_distinct), lambda: None)
+    reach, sizes, points = LatticeCurves(instance, floor).of(np.arange(instance.n_distinct))
+    ends = np.cumsum(sizes)
+    scanned = ScannedCurves(instance, floor)
+    for start in range(0, instance.n_distinct, rows_at_once):
+        rows = np.arange(start, min(instance.n_distinct, start + rows_at_once))
+        found = scanned.of(rows)
+        assert np.array_equal(found[0], reach[rows])
+        assert np.array_equal(found[1], sizes[rows])
+        assert found[2].tobytes() == points[ends[start] - sizes[start] : ends[rows[-1]]].tobytes()
 
 
 def test_most_records_of_distinct_counts_need_no_exact_evaluation(monkeypatch):

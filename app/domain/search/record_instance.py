@@ -254,10 +254,16 @@ class RecordInstance:
         found: Floats = self._axes[j].utility[level][self._codes[rows, j]]
         return found
 
-    def common_utility(self, j: int) -> Floats | None:
-        """Utility by level (levels,) if it is the same for all records, else None."""
-        terms = self._axes[j].utility[:, np.unique(self._codes[:, j])]
-        return terms[:, 0] if bool((terms == terms[:, :1]).all()) else None
+    @cached_property
+    def common_utilities(self) -> Floats | None:
+        """Utility of each node (nodes,), summed as anywhere else, if it is the same for all records."""
+        total = np.zeros(1)
+        for j, axis in enumerate(self._axes):
+            terms = axis.utility[:, np.unique(self._codes[:, j])]
+            if not bool((terms == terms[:, :1]).all()):
+                return None
+            total = (total[:, None] + terms[None, :, 0]).reshape(-1)
+        return total
 
     def beyond_top_of(self, j: int, rows: slice | Longs) -> npt.NDArray[np.bool_]:
         """Levels of one attribute that repeat ⊥ above its top in a record's own lattice (levels, rows)."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from app.domain.numbers import lowest_accepted
 from app.domain.search.axes import Floats, Longs
+from app.domain.search.least_two import MOST_NODES, SLACK, LeastTwo
 from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_terms import Levels, Terms, are_separable
@@ -26,9 +27,6 @@ from app.domain.search.selection import INFEASIBLE, OPTIMAL, Choice, choose
 Bools = npt.NDArray[np.bool_]
 
 ROWS_AT_ONCE = 2**15
-MOST_NODES = 2**12
-SLACK = 4e-12
-"""More than a tie (1e-12) and the rounding of two risks (1e-12 each at 4,096 nodes), also relative."""
 
 
 def optima_of(instance: RecordInstance, problem: Problem) -> Optima:
@@ -89,7 +87,8 @@ class ScannedOptima(Optima):
 
     def _scan(self, terms: Terms) -> tuple[Choice, Bools]:
         floor = lowest_accepted(self._problem.threshold)
-        least = LeastTwo(terms.n_rows, self._instance.n_nodes)
+        risk = np.empty(terms.n_rows)
+        least = LeastTwo(risk, self._instance.n_nodes)
         companions = terms.companions()
         for linked in terms.nodes_of(terms.linked):
             useful = self._useful(terms, linked, companions, floor)
@@ -98,12 +97,12 @@ class ScannedOptima(Optima):
             share = terms.share(linked)
             base, beyond = terms.base(linked, share), terms.is_beyond(terms.linked, linked)
             for unlinked, term in useful:
-                terms.risk_into(least.risk, share, base, term)
+                terms.risk_into(risk, share, base, term)
                 for above in (beyond, terms.is_beyond(terms.unlinked, unlinked)):
                     if above is not None:
-                        least.risk[above] = np.inf
+                        risk[above] = np.inf
                 if self._utility is None:
-                    least.risk[_utility(terms, linked, unlinked) < floor] = np.inf
+                    risk[_utility(terms, linked, unlinked) < floor] = np.inf
                 least.take(terms.number(linked, unlinked))
         return _chosen(terms, least, floor)
 
@@ -125,14 +124,7 @@ class ScannedOptima(Optima):
 
     @cached_property
     def _utility(self) -> Floats | None:
-        """Utility of each node (nodes,), summed as anywhere else, if it is the same for all records."""
-        total = np.zeros(1)
-        for j in range(len(self._instance.shape)):
-            own = self._instance.common_utility(j)
-            if own is None:
-                return None
-            total = (total[:, None] + own[None, :]).reshape(-1)
-        return total
+        return self._instance.common_utilities
 
 
 def _chosen(terms: Terms, least: LeastTwo, floor: float) -> tuple[Choice, Bools]:
@@ -155,36 +147,3 @@ def _utility(terms: Terms, linked: Levels, unlinked: Levels) -> Floats:
     for j, level in (*zip(terms.linked, linked, strict=True), *zip(terms.unlinked, unlinked, strict=True)):
         levels[j] = level
     return terms.utility_at(levels)
-
-
-class LeastTwo:
-    """The least and the second least of what is written to ``risk`` (rows,), all at least 0, and the node.
-
-    The node's number takes the place of the last bits, so that one minimum finds both; non-negative doubles
-    are ordered as the integers of their bits.
-    """
-
-    def __init__(self, n_rows: int, n_nodes: int) -> None:
-        self.risk = np.empty(n_rows)
-        self._bits = self.risk.view(np.int64)
-        self._last = (1 << max(1, (n_nodes - 1).bit_length())) - 1
-        most = np.iinfo(np.int64).max
-        self._least, self._second = np.full(n_rows, most), np.full(n_rows, most)
-        self._larger = np.empty(n_rows, dtype=np.int64)
-
-    def take(self, node: int) -> None:
-        """Take what was written to ``risk`` as that of a node."""
-        np.bitwise_and(self._bits, ~self._last, out=self._bits)
-        np.bitwise_or(self._bits, node, out=self._bits)
-        np.maximum(self._least, self._bits, out=self._larger)
-        np.minimum(self._second, self._larger, out=self._second)
-        np.minimum(self._least, self._bits, out=self._least)
-
-    def found(self) -> tuple[Floats, Floats, Longs]:
-        """Least and second least, ∞ where there is none, and the node of the least."""
-        return self._value(self._least), self._value(self._second), self._least & self._last
-
-    def _value(self, bits: Longs) -> Floats:
-        infinite = np.float64(np.inf).view(np.int64)
-        value: Floats = np.minimum(bits & ~self._last, infinite).view(np.float64)
-        return value

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.counting.roll_ups import Counts
 from app.domain.search.axes import Floats, Longs
 from app.domain.search.exposure import Disclosed
 from app.domain.search.record_instance import RecordInstance
@@ -53,6 +54,7 @@ class Terms:
         self.linked = [j for j, linked in enumerate(instance.is_linked) if linked]
         self.unlinked = [j for j, linked in enumerate(instance.is_linked) if not linked]
         self._weights: dict[tuple[int, int], Floats] = {}
+        self._kept_counts: dict[Levels, Counts] = {}
         self._prefixes: dict[Levels, Floats] = {}
         self._counts = rolled.at_levels(rows)
         self._instance = instance
@@ -131,7 +133,7 @@ class Terms:
 
     def share(self, linked: Levels) -> Floats:
         """What a unit of harm risks at levels of the linked attributes: 1/|ρ| or ln(N/|ρ|), 0 without ρ."""
-        counts = self._counts.counts(linked)
+        counts = self._count(linked)
         share = np.zeros(self.n_rows)
         if self._model == "I":
             np.divide(1.0, counts, out=share, where=counts > 0)
@@ -176,24 +178,33 @@ class Terms:
 
     def exact_risks(self, at: Longs, nodes: Longs) -> Floats:
         """The risks of records at positions ``at`` of the range, each at a node, as taken anywhere else."""
-        levels = [(nodes // stride) % size for stride, size in zip(self.strides, self.shape, strict=True)]
-        weights = np.zeros(len(at))
-        for j, level in enumerate(levels):
-            every = np.stack([self.weight(j, own) for own in range(self.shape[j])])
-            weights = weights + every[level, at]
+        # Numbers of 16 bits are sorted by their digits.
+        order = np.argsort(
+            nodes.astype(np.uint16 if self._instance.n_nodes < 2**16 else np.int64), kind="stable"
+        )
+        held = np.bincount(nodes)
+        weights, counts = np.zeros(len(at)), np.empty(len(at))
+        ends = np.cumsum(held)
+        for node in np.flatnonzero(held).tolist():
+            part = slice(int(ends[node] - held[node]), int(ends[node]))
+            rows = at[order[part]]
+            levels = [node // stride % size for stride, size in zip(self.strides, self.shape, strict=True)]
+            for j, level in enumerate(levels):
+                weights[part] += self.weight(j, level)[rows]
+            counts[part] = self._count(tuple(levels[j] for j in self.linked))[rows]
         phi = self._instance.context.sensitivity.of_sum(weights)
-        counts = np.empty(len(at))
-        linked = np.zeros(len(at), dtype=np.int64)
-        for j in self.linked:
-            linked = linked * self.shape[j] + levels[j]
-        for number in np.unique(linked).tolist():
-            held = np.flatnonzero(linked == number)
-            own = np.unravel_index(number, [self.shape[j] for j in self.linked])
-            counts[held] = self._counts.counts([int(level) for level in own])[at[held]]
-        exposure = self._instance.exposure
-        return exposure.risks(Disclosed((counts,), (self._entities,), phi, None))
+        found = np.empty(len(at))
+        found[order] = self._instance.exposure.risks(Disclosed((counts,), (self._entities,), phi, None))
+        return found
+
+    def _count(self, linked: Levels) -> Counts:
+        """|ρ| at levels of the linked attributes, kept."""
+        found = self._kept_counts.get(linked)
+        if found is None:
+            found = self._kept_counts[linked] = self._counts.counts(linked)
+        return found
 
     def is_absent(self) -> Bools:
         """Whether nobody is consistent with each record as it is."""
-        absent: Bools = self._counts.counts([0] * len(self.linked)) == 0
+        absent: Bools = self._count((0,) * len(self.linked)) == 0
         return absent
