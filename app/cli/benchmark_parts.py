@@ -33,7 +33,7 @@ class Part:
 PARTS: Final = (
     Part("machine", "app.experiments.benchmark_machine", "what the machine's memory gives"),
     Part("core", "app.experiments.benchmark_core", "scoring and searching on Adult", needs="arx-adult"),
-    Part("table", "app.experiments.benchmark_table", "the best table-level rules on Adult", needs="arx-adult"),
+    Part("table", "app.experiments.benchmark_table", "table-level rules on Adult", needs="arx-adult"),
     Part("algorithms", "app.experiments.benchmark_algorithms", "all searches on Adult", needs="arx-adult"),
 )
 
