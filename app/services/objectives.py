@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
+from app.domain.information_loss import LossKind
 from app.domain.search.aggregate_options import AggregateOptions
+from app.domain.search.anonymity_problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.solvers import SOLVERS, Solver
 from app.services.measurement_documents import document_of_parameters
@@ -47,7 +50,32 @@ class AggregateObjective:
     options: AggregateOptions = field(default_factory=AggregateOptions)
 
 
-Objective = MinRisk | MaxUtility | Lagrangian | AggregateObjective
+@dataclass(frozen=True)
+class KAnonymity:
+    """Every record that is not withheld is disclosed like at least k − 1 others."""
+
+    k: int
+    kind: Literal["k_anonymity"] = "k_anonymity"
+
+
+@dataclass(frozen=True)
+class MinLoss:
+    """Least loss of information among the table-level rules that meet all criteria of ``privacy``.
+
+    Classes that fail them are withheld whole, with at most this share of the records.
+    """
+
+    privacy: Sequence[KAnonymity]
+    loss: LossKind = "geometric"
+    suppression_limit: float = 0.0
+
+    @property
+    def problem(self) -> AnonymityProblem:
+        """The domain's problem; several values of k are the greatest of them."""
+        return AnonymityProblem(max(own.k for own in self.privacy), self.suppression_limit, self.loss)
+
+
+Objective = MinRisk | MaxUtility | Lagrangian | AggregateObjective | MinLoss
 
 
 def objective_document(objective: Objective) -> JsonObject:
@@ -63,6 +91,9 @@ def objective_document(objective: Objective) -> JsonObject:
             return {"kind": "lagrangian", "trade_off": float(trade_off)}
         case AggregateObjective(trade_off, options):
             return {"kind": "aggregate", "trade_off": float(trade_off), **options.to_document()}
+        case MinLoss():
+            document: JsonObject = objective.problem.to_document()["objective"]
+            return {**document, "suppression_limit": float(objective.suppression_limit)}
 
 
 def aggregate_options_of(objective: JsonObject) -> AggregateOptions | None:
@@ -70,6 +101,15 @@ def aggregate_options_of(objective: JsonObject) -> AggregateOptions | None:
     if objective["kind"] != "aggregate":
         return None
     return AggregateOptions(**{name: objective[name] for name in objective if name not in _OF_THE_OBJECTIVE})
+
+
+def anonymity_problem_of(document: JsonObject) -> AnonymityProblem | None:
+    """The problem of an optimisation's document whose objective is ``min_loss``; None for another one."""
+    objective = document["objective"]
+    if objective["kind"] != "min_loss":
+        return None
+    privacy = [KAnonymity(own["k"]) for own in objective["privacy"]]
+    return MinLoss(privacy, objective["loss"], objective["suppression_limit"]).problem
 
 
 @dataclass(frozen=True)

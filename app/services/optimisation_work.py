@@ -10,24 +10,33 @@ from typing import Any
 from app.domain.errors import InvalidInput
 from app.domain.numbers import to_json_number
 from app.domain.rules import Rule
+from app.domain.search.anonymity_plan import AnonymityPlan
+from app.domain.search.anonymity_problem import AnonymityOutcome
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
 from app.domain.tables import Table
 from app.services.assessment_documents import result_of
-from app.services.objectives import SearchBudget, aggregate_options_of, solver_of
+from app.services.objectives import (
+    SearchBudget,
+    aggregate_options_of,
+    anonymity_problem_of,
+    solver_of,
+)
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
+from app.services.rule_definitions import FEWEST_ALIKE
 from app.services.rule_documents import (
     new_rule,
     require_rule_of,
     rule_document,
     rule_of,
+    suppressing_document,
 )
 from app.services.run_execution import Conclusion
 from app.services.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring_options import ScoringOptions
-from app.services.search_work import Asked, SearchPreparation, SearchWork
+from app.services.search_work import Asked, Search, SearchPreparation, SearchWork
 
 
 def problem_of(document: JsonObject) -> Problem:
@@ -78,7 +87,22 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     }
 
 
-def how_it_was_found(outcome: Outcome, document: JsonObject) -> JsonObject:
+def result_of_anonymity(outcome: AnonymityOutcome, table: Table) -> JsonObject:
+    """The result document of a search for the least loss: no ids, no times."""
+    rule = None
+    if outcome.rule is not None:
+        rule = rule_document(outcome.rule, outcome.attributes)
+        if outcome.suppression_allowed and outcome.problem.k >= FEWEST_ALIKE:
+            rule = suppressing_document(table, outcome.rule, outcome.problem.k)
+    left_out = ("levels", "n_rules", "complete")
+    return {
+        **{key: value for key, value in outcome.to_document().items() if key not in left_out},
+        "rule": rule,
+        "rules": outcome.n_rules,
+    }
+
+
+def how_it_was_found(outcome: Outcome | AnonymityOutcome, document: JsonObject) -> JsonObject:
     """What the search was asked to use and whether it would find the same again, for its result."""
     asked = document["solver"]
     gap = outcome.relative_gap
@@ -102,29 +126,51 @@ def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
 
 
 class OptimisationWork(SearchWork):
-    """The work of a run that searches for the best rule."""
+    """The work of a run that searches for the best rule; subclasses say in which sense."""
 
-    def __init__(self, search: SearchPlan, scoring: Scoring, asked: Asked, dataset: Stored) -> None:
+    def __init__(self, search: Search, asked: Asked, dataset: Stored) -> None:
         self._document = document_of(asked)
         super().__init__(search, SearchBudget.of(self._document).time_limit_seconds)
-        self._search = search
-        self._scoring = scoring
         self._asked = asked
         self._dataset = dataset
 
-    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+    def _conclusion(self, outcome: Outcome | AnonymityOutcome, found: JsonObject) -> Conclusion:
         """The result, and the rule that was found.
 
         That of a search which was halted does not stand for the question: the same may find another one.
         """
-        outcome = self._search.combine(blocks)
-        result = {
-            **result_of_search(outcome, self._scoring),
-            **how_it_was_found(outcome, self._document),
-        }
+        result = {**found, **how_it_was_found(outcome, self._document)}
         found_by = self._asked.sha256 if outcome.complete else None
         rule = found_rule(result, self._asked.name, self._dataset, found_by)
         return Conclusion(result, rule, outcome.complete)
+
+
+class ScoredWork(OptimisationWork):
+    """The best rule by risk and utility."""
+
+    def __init__(self, search: SearchPlan, scoring: Scoring, asked: Asked, dataset: Stored) -> None:
+        super().__init__(search, asked, dataset)
+        self._search = search
+        self._scoring = scoring
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The result, and the rule that was found."""
+        outcome = self._search.combine(blocks)
+        return self._conclusion(outcome, result_of_search(outcome, self._scoring))
+
+
+class AnonymityWork(OptimisationWork):
+    """The rule that loses least among those that make the table k-anonymous."""
+
+    def __init__(self, search: AnonymityPlan, table: Table, asked: Asked, dataset: Stored) -> None:
+        super().__init__(search, asked, dataset)
+        self._search = search
+        self._table = table
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The result, and the rule that was found."""
+        outcome = self._search.combine(blocks)
+        return self._conclusion(outcome, result_of_anonymity(outcome, self._table))
 
 
 class OptimisationPreparation(SearchPreparation):
@@ -136,6 +182,11 @@ class OptimisationPreparation(SearchPreparation):
         """Load what the optimisation rests on, and plan its search."""
         document = document_of(asked)
         budget = SearchBudget.of(document).counted
+        anonymity = anonymity_problem_of(document)
+        if anonymity is not None:
+            table = await self._loader.table(tenant, sources.dataset)
+            plan_of_loss = await asyncio.to_thread(AnonymityPlan, table, anonymity, budget)
+            return AnonymityWork(plan_of_loss, table, asked, sources.dataset)
         scoring = await load_scoring(self._loader, tenant, sources, options or ScoringOptions.of(document))
         rules = await self._candidates(tenant, document, sources.dataset, scoring.table)
         search = await asyncio.to_thread(
@@ -146,7 +197,7 @@ class OptimisationPreparation(SearchPreparation):
                 budget,
             )
         )
-        return OptimisationWork(search, scoring, asked, sources.dataset)
+        return ScoredWork(search, scoring, asked, sources.dataset)
 
     async def _candidates(
         self, tenant: TenantId, document: JsonObject, dataset: Stored, table: Table

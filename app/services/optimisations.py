@@ -15,6 +15,7 @@ from app.services.objectives import AggregateObjective as AggregateObjective
 from app.services.objectives import Lagrangian as Lagrangian
 from app.services.objectives import MaxUtility as MaxUtility
 from app.services.objectives import (
+    MinLoss,
     MinRisk,
     Objective,
     SearchBudget,
@@ -39,12 +40,14 @@ class CreateOptimisation:
 
     ``constraint`` says of record-level rules whether the threshold holds for every record (None) or for the
     mean of the table; ``aggregate`` whether the risk of a table is the mean of its records' or the greatest.
+    Of all this the objective :class:`MinLoss` takes name, dataset and budget alone; others need dictionary
+    and sensitivity.
     """
 
     name: str
     dataset: str
-    dictionary: str
-    sensitivity: str
+    dictionary: str | None
+    sensitivity: str | None
     objective: Objective
     scope: Literal["table_level", "record_level"] = "table_level"
     solver: Solver = AUTO
@@ -67,7 +70,10 @@ class CreateOptimisation:
 
 @dataclass(frozen=True)
 class OptimisationSummary:
-    """The keys of an optimisation's ``summary``; the uses are names."""
+    """The keys of an optimisation's ``summary``; the uses are names.
+
+    For the objective ``min_loss`` what scores rules is None or not there.
+    """
 
     dataset: str
     dictionary: str
@@ -96,6 +102,8 @@ class OptimisationService(SearchService[CreateOptimisation]):
         super().__init__(store, OptimisationPreparation(store, loader), run_bytes)
 
     async def _posed(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
+        if isinstance(request.objective, MinLoss):
+            return _least_loss(request, sources)
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
         _require_rules_of(sources.dataset, candidates)
@@ -142,6 +150,13 @@ def _require_rules_of(dataset: Stored, candidates: Mapping[str, Stored]) -> None
 
 def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisation:
     """The request with the view that its dictionaries have; InvalidInput where parts do not fit."""
+    missing = [
+        Fault(f"/{role}", "missing", f"The objective needs a {role}.", "Name one.")
+        for role in ("dictionary", "sensitivity")
+        if getattr(request, role) is None
+    ]
+    if missing:
+        raise InvalidInput(missing)
     if request.scope == "table_level" and request.constraint == "per_record":
         raise InvalidInput.of(
             "/constraint",
@@ -169,6 +184,31 @@ def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:
             f"The utility {options.utility.kind} is {kind}.",
             f"Give {wanted} instead.",
         )
+
+
+def _least_loss(request: CreateOptimisation, sources: Sources) -> NewResource:
+    """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
+    document = {
+        "objective": objective_document(request.objective),
+        "scope": "table_level",
+        "solver": AUTO.name,
+        **request.budget.document(),
+    }
+    return NewResource(
+        Kind.OPTIMISATION,
+        request.name,
+        resource_sha256(Kind.OPTIMISATION, document, sources.hashes),
+        {
+            **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
+            **sources.shown(),
+            "objective": document["objective"],
+            "scope": "table_level",
+            "solver": AUTO.name,
+            "budget": request.budget.shown(),
+        },
+        {**document, "sources": sources.refs},
+        sources.ids,
+    )
 
 
 def _document(request: CreateOptimisation, candidates: Mapping[str, Stored]) -> JsonObject:

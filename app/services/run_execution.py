@@ -39,8 +39,11 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 HEADER: Final = struct.Struct(">QQQ")
 """Before each stored block: its units, and the blocks and units of the whole work that it is a part of."""
 
-ESTIMATE_SHARE: Final = 0.05
-"""The estimated pace counts for the remaining time as if this share of the units had been done at it."""
+MOST_UNITS: Final = 2**63 - 1
+"""Lattices may have more rules than that; nobody counts so far."""
+
+TRUSTED_SHARE: Final = 0.05
+"""Of the units: once so many are done their pace alone tells the remaining time."""
 
 T = TypeVar("T")
 
@@ -118,7 +121,7 @@ class RunExecution:
         work = await self._persist_in(lambda: self._prepare[resource.kind](claim.tenant, resource))
         blocks = {index: payload for index, payload in saved.items() if _belongs(payload, work)}
         finished = sum(HEADER.unpack_from(payload)[0] for payload in blocks.values())
-        tracker.begin(work.units, finished, work.seconds, work.time_limit)
+        tracker.begin(_units(work), finished, work.seconds, work.time_limit)
 
         def halted() -> bool:
             return was_stopped or stopped() or tracker.is_over_time
@@ -137,7 +140,7 @@ class RunExecution:
     ) -> bytes:
         # Nothing else waits in this process, so the block may as well hold the event loop.
         block = work.run_block(index, tracker.tick, halted)
-        payload = HEADER.pack(tracker.end_block(), work.n_blocks, work.units) + block
+        payload = HEADER.pack(tracker.end_block(), work.n_blocks, _units(work)) + block
         if not halted():  # else it may not be finished
             await self._with_store(claim, lambda unit: unit.runs.save_block(claim, index, payload))
         return payload
@@ -204,7 +207,11 @@ async def _read(work: UnitOfWork, run_id: str) -> tuple[Run, Stored, dict[int, b
 def _belongs(payload: bytes, work: Work) -> bool:
     """Whether a stored block is of the same cut: a newer release may cut the same work otherwise."""
     _, n_blocks, units = HEADER.unpack_from(payload)
-    return (n_blocks, units) == (work.n_blocks, work.units)
+    return (n_blocks, units) == (work.n_blocks, _units(work))
+
+
+def _units(work: Work) -> int:
+    return min(work.units, MOST_UNITS)
 
 
 class _Tracker:
@@ -269,12 +276,20 @@ class _Tracker:
         rate = fresh / seconds if fresh > 0 and seconds > 0 else None
         self._tell(rate, self._remaining(units, fresh, seconds))
 
-    def _remaining(self, units: int, fresh: int, seconds: float) -> float:
-        """Seconds until the end: the pace so far, and while that is young the estimated one beside it."""
-        expected = self._estimate / max(self._total, 1)
-        weight = ESTIMATE_SHARE * self._total
-        pace = (seconds + weight * expected) / (fresh + weight) if fresh + weight else expected
-        return max(0.0, min(pace * max(self._total - units, 0), self._limit - seconds))
+    def _remaining(self, units: int, fresh: int, seconds: float) -> float | None:
+        """Seconds until the end: by the estimate at first, then more and more by the pace so far.
+
+        None once the estimate is used up while few units are done: a search that leaves out most of them
+        cannot be told from one that is slow. Never more than its time limit leaves.
+        """
+        to_do = max(self._total - self._begun_units, 1)
+        by_estimate = self._estimate * to_do / max(self._total, 1) - seconds
+        trust = min(1.0, fresh / (TRUSTED_SHARE * to_do))
+        by_limit = max(0.0, self._limit - seconds)
+        if trust < 1.0 and by_estimate <= 0:
+            return by_limit if math.isfinite(by_limit) else None
+        by_pace = seconds / fresh * max(self._total - units, 0) if fresh else 0.0
+        return min(trust * by_pace + (1.0 - trust) * by_estimate, by_limit)
 
     def _tell(self, rate: float | None, remaining: float | None) -> Progress:
         progress = Progress(self._stage, self._done, self._total, rate, remaining)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from typing import Any
 
 import httpx
@@ -171,3 +172,66 @@ async def test_a_solver_that_does_not_fit_is_refused_with_the_reason(
     assert said in response.text
     assert problem.get("remedy") or problem.get("errors") or len(problem["detail"].split(". ")) > 1
     problem_of(await journey.get("/v1/optimisations/refused"), 404, "not-found")
+
+
+async def test_the_rule_of_least_loss_is_released_and_scored_with_its_small_classes_withheld(
+    api, journey: httpx.AsyncClient
+):
+    result = await result_of(journey, "anonymous-optimum")
+    assert (result["status"], result["gap"], result["suppression_allowed"]) == ("optimal", 0, 2)
+    shown = (await journey.get("/v1/optimisations/anonymous-optimum")).json()
+    for scored in ("dictionary", "sensitivity", "utility", "absent_policy", "risk_model", "attacker_view"):
+        assert shown[scored] is None, scored
+    rule = (await journey.get("/v1/rules/anonymous-optimum")).json()
+    assert rule["suppress_classes_below"] == result["rule"]["suppress_classes_below"] == 2
+    assert rule["records"] == result["suppressed_records"]
+    release = {"name": "anonymous", "dataset": "members", "rule": "anonymous-optimum"}
+    made = (await journey.post("/v1/releases", json=release)).json()
+    assert made["suppressed_records"] == result["suppressed_records"]
+    assert made["rule"]["suppress_classes_below"] == 2
+    table = (await journey.get("/v1/releases/anonymous/data")).text.splitlines()[1:]
+    classes = Counter(row for row in table if row != "*,*,*,*")
+    assert (len(classes), min(classes.values())) == (result["classes"], result["smallest_class"])
+    assert min(classes.values()) >= 2
+
+    asked = {key: QUESTION[key] for key in ("dataset", "dictionary", "sensitivity")} | {"name": "its-score"}
+    score = await journey.post("/v1/assessments", json=asked | {"rule": "anonymous-optimum"})
+    inline = {"kind": "table_level", "levels": rule["levels"], "suppress_classes_below": 2}
+    again = await journey.post("/v1/assessments", json=asked | {"name": "again", "rule": inline})
+    assert score.json()["result"] == again.json()["result"]
+
+
+async def test_withholding_records_never_costs_more_than_keeping_all(api, journey: httpx.AsyncClient):
+    example = EXAMPLES["anonymous-optimum"]
+    losses = []
+    for number, limit in enumerate((0, 0.1, 0.2, 1)):
+        objective = example["objective"] | {"suppression_limit": limit, "loss": "arithmetic"}
+        result = await found(api, journey, example | {"name": f"least-{number}", "objective": objective})
+        assert result["suppressed_records"] <= result["suppression_allowed"] == int(12 * limit)
+        losses.append(result["loss"])
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > losses[-1]
+    plain = (await journey.get("/v1/rules/least-0")).json()
+    assert plain["suppress_classes_below"] is None
+
+
+async def test_what_scores_rules_has_no_meaning_for_the_least_loss(journey: httpx.AsyncClient):
+    body = EXAMPLES["anonymous-optimum"] | {"name": "refused"}
+    more = {"dictionary": "census", "scope": "record_level", "solver": "btda", "aggregate": "average"}
+    refused = problem_of(await journey.post("/v1/optimisations", json=body | more), 422, "invalid-input")
+    assert pointers(refused) == ["/dictionary", "/scope", "/solver"]
+    without = {key: value for key, value in QUESTION.items() if key not in ("dictionary", "sensitivity")}
+    refused = await journey.post("/v1/optimisations", json=without | {"name": "refused"})
+    assert pointers(problem_of(refused, 422, "invalid-input")) == ["/dictionary", "/sensitivity"]
+
+
+async def test_a_stopped_search_for_the_least_loss_has_a_rule_and_a_bound(api, journey: httpx.AsyncClient):
+    body = EXAMPLES["anonymous-optimum"] | {"name": "stopped-loss"}
+    body["objective"] = body["objective"] | {"suppression_limit": 0.1}
+    run = (await journey.post("/v1/optimisations", json=body)).json()
+    await api.work_off(run["id"], lambda: True)
+    result = (await journey.get("/v1/runs/stopped-loss/result")).json()
+    assert result["reproducible"] is False
+    assert 0 <= result["lower_bound"] <= result["loss"]
+    assert result["gap"] == pytest.approx(result["loss"] - result["lower_bound"])
+    assert (await journey.get("/v1/rules/stopped-loss")).json()["levels"] == result["rule"]["levels"]

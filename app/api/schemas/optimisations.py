@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Name, Ref, Request, Resource
-from app.api.schemas.results import SearchResult
-from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
+from app.api.schemas.results import LossResult, SearchResult
+from app.api.schemas.scoring import Absent, AttackerView, ScoringFields, ShownAttacker
 from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
+from app.api.schemas.utility import ShownUtility
+from app.domain.attackers import View
+from app.domain.errors import Fault, InvalidInput
+from app.domain.information_loss import LossKind
 from app.domain.search.aggregate_options import (
     AggregateOptions,
     Method,
     ParametricSearch,
     PhiZeroPolicy,
 )
+from app.domain.search.anonymity_problem import GREATEST_K
 from app.domain.search.problem import Aggregate, Constraint
 from app.services import objectives
 from app.services.objectives import Objective
 from app.services.optimisations import CreateOptimisation
+from app.services.scoring_options import NO_CONSISTENCY
 
 
 class MinRisk(Request):
@@ -136,6 +142,54 @@ class AggregateObjective(Request):
         return objectives.AggregateObjective(self.trade_off, options)
 
 
+class KAnonymity(Request):
+    """k-anonymity: every record that is not withheld is disclosed like at least k − 1 others."""
+
+    kind: Annotated[Literal["k_anonymity"], Field(description="Kind of criterion.")]
+    k: Annotated[
+        int,
+        Field(
+            strict=True,
+            ge=1,
+            le=GREATEST_K,
+            description="Least number of records disclosed alike.",
+            examples=[2],
+        ),
+    ]
+
+
+class MinLoss(Request):
+    """Least loss of information among the rules that make the table anonymous: no attacker is modelled."""
+
+    kind: Annotated[Literal["min_loss"], Field(description="Kind of objective.")]
+    privacy: Annotated[
+        list[KAnonymity],
+        Field(min_length=1, max_length=10, description="What must hold of the records that are disclosed."),
+    ]
+    loss: Annotated[
+        LossKind,
+        Field(
+            description="Share of each hierarchy's leaves under the values disclosed, averaged over the "
+            "records and normalised; then the attributes' losses by their geometric or arithmetic mean."
+        ),
+    ] = "geometric"
+    suppression_limit: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            allow_inf_nan=False,
+            description="Greatest share of the records that may be withheld, each class as a whole.",
+            examples=[0.2],
+        ),
+    ] = 0.0
+
+    def objective(self) -> Objective:
+        """The value that the use case takes."""
+        privacy = [objectives.KAnonymity(own.k) for own in self.privacy]
+        return objectives.MinLoss(privacy, self.loss, self.suppression_limit)
+
+
 ScopeOfRules = Annotated[
     Literal["table_level", "record_level"],
     Field(description="Rules with one level per attribute for the table, or for each record."),
@@ -153,12 +207,18 @@ class NewOptimisation(ScoringFields):
     name: Annotated[Name, Field(description="Its name; the best rule is stored as a rule of the same name.")]
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
     dictionary: Annotated[
-        Ref,
-        Field(description="What the attacker has: a dictionary or a dictionary set.", examples=["census"]),
-    ]
-    sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
+        Ref | None,
+        Field(
+            description="What the attacker has: a dictionary or a dictionary set. Needed but for `min_loss`.",
+            examples=["census"],
+        ),
+    ] = None
+    sensitivity: Annotated[
+        Ref | None,
+        Field(description="What harm disclosure does. Needed but for `min_loss`.", examples=["members-harm"]),
+    ] = None
     objective: Annotated[
-        MinRisk | MaxUtility | Lagrangian | AggregateObjective,
+        MinRisk | MaxUtility | Lagrangian | AggregateObjective | MinLoss,
         Field(discriminator="kind", description="What is best."),
     ]
     scope: ScopeOfRules = "table_level"
@@ -177,7 +237,9 @@ class NewOptimisation(ScoringFields):
     ] = BudgetFields()
 
     def request(self) -> CreateOptimisation:
-        """The value that the use case takes."""
+        """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
+        if isinstance(self.objective, MinLoss):
+            self._refuse_what_scores()
         return CreateOptimisation(
             name=self.name,
             dataset=self.dataset,
@@ -193,10 +255,51 @@ class NewOptimisation(ScoringFields):
             budget=self.budget.budget(),
         )
 
+    def _refuse_what_scores(self) -> None:
+        """Raise InvalidInput for whatever would be ignored; its default may be spelled out."""
+        faults = [
+            Fault(
+                f"/{name}",
+                "not-applicable",
+                f"The objective min_loss looks at the dataset alone; {name} has no meaning for it.",
+                "Leave it out, and assess the rule that is found.",
+            )
+            for name in sorted(self.model_fields_set - _OF_MIN_LOSS)
+            if getattr(self, name) != type(self).model_fields[name].default
+        ]
+        if faults:
+            raise InvalidInput(faults)
+
+
+_OF_MIN_LOSS: Final = {"name", "dataset", "objective", "budget"}
+
 
 class OptimisationSummary(ShownAttacker, Resource):
-    """An optimisation without its result."""
+    """An optimisation without its result; what scores rules is null for the objective `min_loss`."""
 
+    # fmt: off
+    dictionary: Annotated[str | None, Field(
+        max_length=100, description="Name of the dictionary or dictionary set.", examples=["census"]
+    )] = None  # type: ignore[assignment]
+    sensitivity: Annotated[str | None, Field(
+        max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"]
+    )] = None  # type: ignore[assignment]
+    utility: Annotated[ShownUtility | None, Field(
+        description="What a record is worth."
+    )] = None  # type: ignore[assignment]
+    absent_policy: Annotated[Absent | None, Field(
+        description="What a record is that no entity is consistent with."
+    )] = None  # type: ignore[assignment]
+    risk_model: Annotated[str | dict[str, Any] | None, Field(
+        description="How harm and entities become risk.", examples=["I"]
+    )] = "I"  # type: ignore[assignment]
+    attacker_view: Annotated[View | None, Field(
+        description="What is assumed of the attacker.", examples=["known"]
+    )] = "known"  # type: ignore[assignment]
+    consistency: Annotated[dict[str, Any] | None, Field(
+        description="When a disclosed value and a dictionary's cell agree.", examples=[NO_CONSISTENCY]
+    )] = NO_CONSISTENCY  # type: ignore[assignment]
+    # fmt: on
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
     objective: Annotated[
         dict[str, Any],
@@ -223,7 +326,19 @@ class OptimisationSummary(ShownAttacker, Resource):
         return summary
 
 
+def _kind_of_result(result: Any) -> str:  # noqa: ANN401 - a document, or the model made of it
+    objective = result["objective"] if isinstance(result, dict) else result.objective
+    return "loss" if objective["kind"] == "min_loss" else "scored"
+
+
 class Optimisation(OptimisationSummary):
     """An optimisation with its result."""
 
-    result: Annotated[SearchResult | None, Field(description="Null until its run has succeeded.")]
+    result: Annotated[
+        Annotated[
+            Annotated[SearchResult, Tag("scored")] | Annotated[LossResult, Tag("loss")],
+            Discriminator(_kind_of_result),
+        ]
+        | None,
+        Field(description="Null until its run has succeeded."),
+    ]

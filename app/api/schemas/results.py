@@ -212,8 +212,8 @@ class Certificate(Answer):
     rounding_trials: Annotated[Count, Field(description="Roundings tried.", examples=[240])]
 
 
-class SearchResult(Answer):
-    """What a search found."""
+class Found(Answer):
+    """What every search for a rule found, and how."""
 
     status: Annotated[
         Literal["optimal", "infeasible", "prohibited", "heuristic"],
@@ -224,17 +224,6 @@ class SearchResult(Answer):
     ]
     objective: Annotated[dict[str, Any], Field(description="What was asked for.")]
     scope: Annotated[str, Field(max_length=20, description="Kind of rules.", examples=["table_level"])]
-    absent_policy: Annotated[str, Field(max_length=20, description="Policy.", examples=["zero"])]
-    attacker_view: Annotated[View, Field(description="The view of the attacker.")] = "known"
-    constraint: Annotated[
-        str | None, Field(max_length=20, description="Of what the threshold holds.", examples=["average"])
-    ] = None
-    aggregate: Annotated[str, Field(max_length=20, description="Risk of a table.", examples=["average"])] = (
-        "average"
-    )
-    round_before_constraint: Annotated[
-        bool, Field(description="The mean utility was rounded before it was compared.", examples=[False])
-    ] = False
     solver: Annotated[str, Field(max_length=40, description="What searched.", examples=["enumeration"])]
     solver_parameters: Annotated[
         dict[str, Any] | None,
@@ -250,12 +239,6 @@ class SearchResult(Answer):
         ),
     ] = True
     rule: Annotated[FoundRule | None, Field(description="The rule; null if there is none.")]
-    objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
-    risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
-    utility: Annotated[Number | None, Field(description="Its mean utility.", examples=[6.5])]
-    ties: Annotated[
-        Count | None, Field(description="Rules (or records with several) that are as good.", examples=[1])
-    ]
     lower_bound: Annotated[
         Number | None,
         Field(
@@ -268,6 +251,50 @@ class SearchResult(Answer):
     relative_gap: Annotated[
         Number | None, Field(description="The gap as a share of the objective.", examples=[0])
     ] = None
+    visited_nodes: Annotated[Count, Field(description="Nodes looked at.", examples=[300])]
+    risk_evaluations: Annotated[Count, Field(description="Risks computed.", examples=[300])]
+    utility_evaluations: Annotated[Count, Field(description="Utilities computed.", examples=[300])]
+    rules: Annotated[Count, Field(description="Rules there are.", examples=[300])]
+
+
+class LossResult(Found):
+    """What a search for the least loss of information found.
+
+    Of its counters, `risk_evaluations` are rules whose classes were counted, `utility_evaluations` those
+    whose loss was computed.
+    """
+
+    loss: Annotated[float | None, Field(description="Loss of the rule, from 0 to 1.", examples=[0.27])]
+    suppressed_records: Annotated[Count | None, Field(description="Records withheld.", examples=[2])]
+    suppression_allowed: Annotated[Count, Field(description="Most records to withhold.", examples=[2])]
+    smallest_class: Annotated[
+        Count | None, Field(description="Fewest records disclosed alike, of those that remain.", examples=[2])
+    ]
+    classes: Annotated[
+        Count | None, Field(description="Distinct disclosed records, of those that remain.", examples=[4])
+    ]
+
+
+class SearchResult(Found):
+    """What a search found."""
+
+    absent_policy: Annotated[str, Field(max_length=20, description="Policy.", examples=["zero"])]
+    attacker_view: Annotated[View, Field(description="The view of the attacker.")] = "known"
+    constraint: Annotated[
+        str | None, Field(max_length=20, description="Of what the threshold holds.", examples=["average"])
+    ] = None
+    aggregate: Annotated[str, Field(max_length=20, description="Risk of a table.", examples=["average"])] = (
+        "average"
+    )
+    round_before_constraint: Annotated[
+        bool, Field(description="The mean utility was rounded before it was compared.", examples=[False])
+    ] = False
+    objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
+    risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
+    utility: Annotated[Number | None, Field(description="Its mean utility.", examples=[6.5])]
+    ties: Annotated[
+        Count | None, Field(description="Rules (or records with several) that are as good.", examples=[1])
+    ]
     infeasible_by: Annotated[Shortfall | None, Field(description="How far the threshold is out of reach.")]
     prohibited_records: Annotated[Count, Field(description="Records with infinite risk only.", examples=[0])]
     absent: Annotated[Count, Field(description="Records without consistent entity as they are.")]
@@ -278,12 +305,8 @@ class SearchResult(Answer):
             examples=[False],
         ),
     ] = False
-    visited_nodes: Annotated[Count, Field(description="Nodes looked at.", examples=[300])]
-    risk_evaluations: Annotated[Count, Field(description="Risks computed.", examples=[300])]
-    utility_evaluations: Annotated[Count, Field(description="Utilities computed.", examples=[300])]
     certificate: Annotated[
         Certificate | None, Field(description="What an approximation proves; null for other solvers.")
     ] = None
     assessment: Annotated[AssessmentResult | None, Field(description="Score of the rule.")]
-    rules: Annotated[Count, Field(description="Rules there are.", examples=[300])]
     points: Annotated[list[MapPoint], Field(description="Rules by risk and utility.")]

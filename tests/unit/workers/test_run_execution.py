@@ -204,11 +204,27 @@ def test_a_time_limit_halts_like_a_stop(store, monkeypatch):
 
 
 def test_the_remaining_time_begins_at_the_estimate_and_ends_at_nothing(store, monkeypatch):
-    """Every unit takes three times as long as was estimated, which the first of them show."""
+    """The units take longer than was estimated, which their pace shows from the first of them on."""
     clock = iter(range(10_000))
     monkeypatch.setattr(run_execution.time, "monotonic", lambda: float(next(clock)))
     told = execute(store, Squares(seconds=24.0))
-    left = [progress.remaining_seconds for progress in told if progress.stage == "computing"]
-    assert 24.0 <= left[0] <= 60.0
+    computing = [progress for progress in told if progress.stage == "computing"]
+    left = [progress.remaining_seconds for progress in computing]
+    assert 20.0 <= left[0] <= 24.0
+    begun = next(progress for progress in computing if progress.done == 1)
+    assert begun.remaining_seconds == pytest.approx(11 / begun.rate)
     assert left[-1] == 0.0
     assert told[0].remaining_seconds is None
+
+
+def test_the_remaining_time_is_unknown_once_the_estimate_is_used_up_with_hardly_a_unit_done(
+    store, monkeypatch
+):
+    """A search that leaves out most of its rules: their pace says nothing."""
+    clock = iter(range(10_000))
+    monkeypatch.setattr(run_execution.time, "monotonic", lambda: float(next(clock)))
+    told = execute(store, Squares(seconds=3.0, units=4**40))
+    left = [progress.remaining_seconds for progress in told if progress.stage == "computing"]
+    assert 0 < left[0] <= 3.0
+    assert left[-2] is None
+    assert told[-1].done == told[-1].total == run_execution.MOST_UNITS
