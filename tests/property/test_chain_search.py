@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.risk.models import RiskModel
-from app.domain.search import chain_search, exchange_search, near_proof
+from app.domain.search import chain_search, exchange_search, near_bounds, surroundings
 from app.domain.search.bit_exchanges import BitExchanges
 from app.domain.search.budget import Budget
 from app.domain.search.chain_instance import ChainInstance
@@ -22,7 +22,7 @@ from app.domain.search.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
 from app.domain.search.first_rules import counts_along, way_down
 from app.domain.search.least_weights import LeastWeights, Units, least_above_each
-from app.domain.search.near_proof import core
+from app.domain.search.near_bounds import core
 from app.domain.search.near_rows import NearRows, Steps
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
@@ -78,7 +78,7 @@ class OtherModels(BruteForce):
 def limits(name):
     """Thresholds that send small instances the way of large ones."""
     stack = ExitStack()
-    for module in (chain_search, near_proof, exchange_search):
+    for module in (surroundings, near_bounds, exchange_search):
         known = {key: value for key, value in MANY[name].items() if hasattr(module, key)}
         stack.enter_context(patch.multiple(module, **known)) if known else None
     return stack

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.bit_sums import at_least, sum_planes
-from app.domain.counting.bitsets import EntityBitsets, members_of, size_of
+from app.domain.counting.bitsets import EntityBitsets, everybody, members_of, size_of, words_for
 from app.domain.counting.counter import Counter
 from app.domain.rules import RecordRule, apply
 from tests.property.effort import examples
@@ -31,6 +32,17 @@ def test_members_whose_weights_reach_a_sum_are_those_that_loops_find(n, sets, le
     found = at_least(sum_planes(planes_of, (n + 63) // 64), least, n)
     assert members_of(found).tolist() == np.flatnonzero(total >= least).tolist()
     assert size_of(found) == int((total >= least).sum())
+
+
+@pytest.mark.parametrize("n", [0, 1, 64, 65_472, 65_473, 200_001])
+def test_sets_of_any_size_know_their_size(n):
+    marks = np.zeros(64 * words_for(n), dtype=bool)
+    marks[:n] = np.random.default_rng(n).random(n) < 0.9
+    words = np.packbits(marks, bitorder="little").view(np.uint64)
+    assert size_of(words) == int(marks.sum())
+    assert members_of(words).tolist() == np.flatnonzero(marks).tolist()
+    assert size_of(everybody(n)) == n
+    assert members_of(everybody(n)).tolist() == list(range(n))
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from app.domain.counting.bitsets import Words
+from app.domain.counting.bitsets import Words, everybody, words_for
 
 
 def sum_planes(sets: Iterable[tuple[Words, int]], n_words: int) -> list[Words]:
@@ -53,11 +53,8 @@ def _add(waiting: list[list[Words]], bit: int, words: Words) -> None:
 
 def at_least(planes: list[Words], least: int, n_members: int) -> Words:
     """The members whose sum is at least ``least``; bits from ``n_members`` on are 0."""
-    n_words = (n_members + 63) // 64
-    greater = np.zeros(n_words, dtype=np.uint64)
-    equal = np.full(n_words, np.uint64(2**64 - 1))
-    if n_members % 64:
-        equal[-1] = np.uint64((1 << (n_members % 64)) - 1)
+    greater = np.zeros(words_for(n_members), dtype=np.uint64)
+    equal = everybody(n_members)
     if least <= 0:
         return equal
     if least >> len(planes):

@@ -24,6 +24,7 @@ Bytes = npt.NDArray[np.uint8]
 
 KEPT_BYTES = 2**28
 SHORT_CODES = 2**16
+BLOCK = 1023
 SHARE_OF_FEW = 64
 """A node with less than this part of the entities is counted along its list, not by bits."""
 ANDS_BETWEEN_CHECKS = 4
@@ -36,10 +37,30 @@ SECONDS_PER_SET = 3e-6
 SECONDS_PER_AND = 5e-12
 
 
+def words_for(n_members: int) -> int:
+    """Words of a set among so many: enough, and cut into blocks of equal length without a rest."""
+    n_words = (n_members + 63) // 64
+    blocks = max(1, -(-n_words // BLOCK))
+    return blocks * -(-n_words // blocks)
+
+
 def size_of(words: Words) -> int:
-    """How many bits are set."""
-    bits = np.bitwise_count(words)
-    return int(bits.sum(dtype=np.int64))
+    """How many bits are set, of a set of :func:`words_for` words.
+
+    Summed in 16 bits, which is four times as fast as in 64: a block has fewer than 2^16 members.
+    """
+    blocks = max(1, -(-len(words) // BLOCK))
+    bits = np.bitwise_count(words).reshape(blocks, -1)
+    return sum(np.add.reduce(bits, axis=1, dtype=np.uint16).tolist())
+
+
+def everybody(n_members: int) -> Words:
+    """The set of all of so many members."""
+    words = np.zeros(words_for(n_members), dtype=np.uint64)
+    words[: n_members // 64] = np.uint64(2**64 - 1)
+    if n_members % 64:
+        words[n_members // 64] = np.uint64((1 << (n_members % 64)) - 1)
+    return words
 
 
 def members_of(words: Words) -> Longs:
@@ -90,7 +111,7 @@ class EntityBitsets:
     ) -> None:
         self._compatibilities = tuple(compatibilities)
         self.n_entities = n_entities
-        self.n_words = (n_entities + 63) // 64
+        self.n_words = words_for(n_entities)
         self._sets = _Kept(kept_bytes)
         self._member = _Kept(kept_bytes // 8)
         self._steps = _Kept(kept_bytes // 8)

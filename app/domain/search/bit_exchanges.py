@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.counting.bitsets import Words, size_of
+from app.domain.counting.bitsets import Words, everybody, size_of
 from app.domain.search.chains import Chains, Ints
 from app.domain.search.least_weights import Longs
 from app.domain.search.near_rows import Exchanges, Steps
@@ -40,11 +40,12 @@ class BitExchanges(Exchanges):
         whole, others = _without_each(chains, levels, linked)
         counts = np.zeros((1 + len(up), 1 + len(down)))
         counts[0, 0] = size_of(whole)
+        spare = np.empty_like(whole)
         for i, (j, level) in enumerate(zip(up.tolist(), up_level.tolist(), strict=True), start=1):
             rest = others.get(j, whole)
-            counts[i, 0] = size_of(_with(chains, rest, linked, j, level))
+            counts[i, 0] = _size_with(chains, rest, linked, j, level, spare)
         for i, (j, level) in enumerate(zip(down.tolist(), down_level.tolist(), strict=True), start=1):
-            counts[0, i] = size_of(_with(chains, whole, linked, j, level))
+            counts[0, i] = _size_with(chains, whole, linked, j, level, spare)
         gained = counts[1:, :1] - counts[0, 0]
         counts[1:, 1:] = np.minimum(counts[1:, :1], counts[0, 1:] + gained)
         exact = np.zeros(counts.shape, dtype=bool)
@@ -102,17 +103,24 @@ def _with(chains: Chains, words: Words, linked: dict[int, int], attribute: int, 
     return words & chains.index.of(linked[attribute], node)
 
 
+def _size_with(
+    chains: Chains, words: Words, linked: dict[int, int], attribute: int, level: int, spare: Words
+) -> int:
+    """How many :func:`_with` leaves; ``spare`` is overwritten."""
+    node = int(chains.nodes[attribute, level])
+    if not node or attribute not in linked:
+        return size_of(words)
+    return size_of(np.bitwise_and(words, chains.index.of(linked[attribute], node), out=spare))
+
+
 def _without_each(chains: Chains, levels: Longs, linked: dict[int, int]) -> tuple[Words, dict[int, Words]]:
     """The entities consistent with a node, and, per attribute it discloses, with all others of it."""
-    n, n_words = chains.index.n_entities, chains.index.n_words
-    everybody = np.full(n_words, np.uint64(2**64 - 1))
-    if n % 64:
-        everybody[-1] = np.uint64((1 << (n % 64)) - 1)
+    all_ = everybody(chains.index.n_entities)
     shown = [j for j in linked if chains.nodes[j, levels[j]]]
-    prefixes = [everybody]
+    prefixes = [all_]
     for j in shown:
         prefixes.append(_with(chains, prefixes[-1], linked, j, int(levels[j])))
-    others, suffix = {}, everybody
+    others, suffix = {}, all_
     for j, prefix in zip(reversed(shown), reversed(prefixes[:-1]), strict=True):
         others[j] = prefix & suffix
         suffix = _with(chains, suffix, linked, j, int(levels[j]))

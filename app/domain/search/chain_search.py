@@ -2,7 +2,7 @@
 
 1. A first rule on a way from ⊥ to the record (:mod:`first_rules`).
 2. A local optimum: no exchange of the levels of two attributes improves it (:mod:`exchange_search`).
-3. The entities near the record, those that a node no worse can be consistent with, by sums over bits.
+3. The entities near the record, that a node no worse can be consistent with (:mod:`surroundings`).
 4. From these a proof that nothing is better, or a lower bound (:mod:`near_proof`).
 """
 
@@ -11,10 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from app.domain.counting.bit_sums import at_least, sum_planes
-from app.domain.counting.bitsets import Words, members_of, size_of
 from app.domain.numbers import highest_accepted, lowest_accepted
 from app.domain.search.boxes import Levels
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -22,19 +18,12 @@ from app.domain.search.chains import Chains
 from app.domain.search.exchange_search import ExchangeSearch, Work
 from app.domain.search.first_rules import first_rule
 from app.domain.search.goal import Goal, Rated
-from app.domain.search.least_weights import Longs, Units
+from app.domain.search.least_weights import Units
 from app.domain.search.near_proof import NearProof
-from app.domain.search.near_rows import NearRows, Steps
+from app.domain.search.near_rows import Steps
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
-
-FEW_NEAR = 4096
-"""Entities near a record up to which pairs of them and boxes are looked at."""
-MANY_NEAR = 2**15
-"""Entities near a record up to which the least weight with each of them is bounded."""
-
-SUMS_COUNTED = 24
-"""Utilities for which the entities that share them with a record are counted."""
+from app.domain.search.surroundings import surroundings
 
 
 @dataclass(frozen=True)
@@ -64,16 +53,6 @@ class Solved:
 def solve(chains: Chains, problem: Problem, budget: Budget = UNLIMITED, halted: Halted = never) -> Solved:
     """Solve ``problem``, its threshold a utility, for one record; ``budget`` is for it alone."""
     return _Search(Goal(problem, chains), budget, halted).solve()
-
-
-@dataclass(frozen=True, eq=False)
-class _Surroundings:
-    """``rows`` near a record, None where their number ``size`` is too large; ``bound`` follows from that."""
-
-    size: int
-    low: Longs
-    bound: float
-    rows: NearRows | None
 
 
 class _Search:
@@ -140,21 +119,19 @@ class _Search:
         """Improve the first node, and prove or bound what comes of it."""
         goal = self._goal
         search = ExchangeSearch(goal, self._steps, self._work, self._halted)
-        surroundings = self._surroundings(units, first)
-        if surroundings.rows is None:
+        around = surroundings(goal, self._steps, units, first)
+        if around.rows is None:
             # With a better node fewer entities are near.
             first, is_local = search.improve(first)
-            surroundings = self._surroundings(units, first)
-            if surroundings.rows is None:
-                return self._solved(
-                    first, bound=surroundings.bound, is_local=is_local, near=surroundings.size
-                )
-        best, is_local = search.improve(first, surroundings.rows)
-        proof = NearProof(goal, units, surroundings.rows, best, self._work).prove(
-            surroundings.low, self._budget, self._halted
+            around = surroundings(goal, self._steps, units, first)
+            if around.rows is None:
+                return self._solved(first, bound=around.bound, is_local=is_local, near=around.size)
+        best, is_local = search.improve(first, around.rows)
+        proof = NearProof(goal, units, around.rows, best, self._work).prove(
+            around.low, self._budget, self._halted
         )
         if goal.is_better(proof.best, best) and not proof.is_proved:
-            best, is_local = search.improve(proof.best, surroundings.rows)
+            best, is_local = search.improve(proof.best, around.rows)
         else:
             best = proof.best
         return self._solved(
@@ -162,76 +139,9 @@ class _Search:
             bound=min(proof.bound, best.first),
             is_proved=proof.is_proved,
             is_local=is_local or proof.is_proved,
-            near=surroundings.size,
+            near=around.size,
             halted=proof.halted,
         )
-
-    def _surroundings(self, units: Units, best: Rated) -> _Surroundings:
-        """The entities that nodes no worse than ``best`` can be consistent with, or a bound."""
-        chains, goal = self._chains, self._goal
-        nobody = NearRows(chains, self._steps, np.zeros((0, chains.n_attributes), dtype=np.uint8))
-        rough = NearProof(goal, units, nobody, best, self._work)
-        curve = rough.curve_above(chains.low)
-        own = int(chains.own is not None)
-        most = chains.index.n_entities + own
-        low = chains.low if curve is None else self._popular(rough.least_count(curve, most))
-        planes, free = self._sums(units, low)
-        needed = units.needed(goal.least_utility(best))
-        words = at_least(planes, needed - free, chains.index.n_entities)
-        n_near = size_of(words) + own
-        bound = -math.inf
-        if n_near <= MANY_NEAR:
-            rows = NearRows.of(chains, self._steps, members_of(words))
-            if n_near <= FEW_NEAR:
-                return _Surroundings(n_near, low, bound, rows)
-            reached = np.maximum(rows.thresholds, low)
-            held, bound = rough.may_share(
-                rough.linear_bounds(reached), units.of[np.arange(len(low)), reached].sum(axis=1), n_near
-            )
-            if held.sum() <= FEW_NEAR:
-                return _Surroundings(int(held.sum()), low, bound, rows.only(held))
-        raised = rough.curve_above(low)
-        rough_bound = math.inf
-        if raised is not None:
-            left = units.total(low) - np.arange(len(raised.least))
-            rough_bound = rough.bound_of(raised, self._most_at(planes, left - free) + own)
-        return _Surroundings(n_near, low, min(best.first, max(bound, rough_bound)), None)
-
-    def _popular(self, needed: int) -> Longs:
-        """The least levels on which enough entities are consistent, attribute by attribute."""
-        chains = self._chains
-        low = chains.low.copy()
-        own = int(chains.own is not None)
-        for q, j in enumerate(chains.linked):
-            while low[j] < chains.heights[j]:
-                if chains.index.size(q, int(chains.nodes[j, low[j]])) + own >= needed:
-                    break
-                low[j] += 1
-        return low
-
-    def _sums(self, units: Units, low: Longs) -> tuple[list[Words], int]:
-        """Units of the least common node, above ``low``, of each entity and the record.
-
-        As bit planes of what the linked attributes add to the rest, which is the same for all.
-        """
-        chains = self._chains
-        sets, free = [], int(units.of[:, -1].sum())
-        unlinked = set(range(chains.n_attributes)) - set(chains.linked)
-        free += sum(int(units.of[j, low[j]]) for j in unlinked)
-        for q, j in enumerate(chains.linked):
-            for level in range(int(low[j]), chains.heights[j]):
-                gain = int(units.of[j, level] - units.of[j, level + 1])
-                if gain:
-                    sets.append((chains.index.of(q, int(chains.nodes[j, level])), gain))
-        return sum_planes(sets, chains.index.n_words), free
-
-    def _most_at(self, planes: list[Words], sums: Longs) -> Longs:
-        """At most how many entities reach each of some descending sums: exact for a few of them."""
-        chosen = np.unique(np.linspace(0, len(sums) - 1, SUMS_COUNTED).astype(np.int64))
-        n = self._chains.index.n_entities
-        counts = np.array([size_of(at_least(planes, int(sums[i]), n)) for i in chosen], dtype=np.int64)
-        found: Longs = counts[np.searchsorted(chosen, np.arange(len(sums)))]
-        return found
 
     def _solved(
         self,

@@ -87,6 +87,15 @@ class Chains:
         """Heights as an array."""
         return np.array(self.heights, dtype=np.int64)
 
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many entities are consistent with each attribute on each level, alone (k, levels)."""
+        found = np.full(self.nodes.shape, self.index.n_entities, dtype=np.int64)
+        for q, j in enumerate(self.linked):
+            below = self.nodes[j, : self.heights[j]].tolist()
+            found[j, : self.heights[j]] = [self.index.size(q, node) for node in below]
+        return found
+
     def weight_of(self, levels: Sequence[int]) -> float:
         """The sum of the weights of a node, in the order of the attributes."""
         return _sum_along(self.weights, levels)

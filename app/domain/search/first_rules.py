@@ -7,8 +7,6 @@ counts all its nodes.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from app.domain.counting.bitsets import Words, members_of, size_of
@@ -36,12 +34,10 @@ def _costs(chains: Chains, share: float) -> Floats:
     """What each level costs, 0 at ⊥ (k, levels)."""
     whole = float(np.where(np.isfinite(chains.weights[:, 0]), chains.weights[:, 0], 0.0).sum())
     weights = chains.weights - chains.weights[:, -1:]
-    costs: Floats = np.where(np.isfinite(weights), weights, 0.0) * (share / whole if whole > 0 else 0.0)
-    n = chains.index.n_entities
-    for q, j in enumerate(chains.linked):
-        for level in range(int(chains.low[j]), chains.heights[j]):
-            costs[j, level] += math.log(max(1, n) / max(1, chains.index.size(q, int(chains.nodes[j, level]))))
-    return costs
+    costs = np.where(np.isfinite(weights), weights, 0.0) * (share / whole if whole > 0 else 0.0)
+    lost = np.log(max(1, chains.index.n_entities) / np.maximum(1, chains.sizes))
+    found: Floats = costs + lost
+    return found
 
 
 def _hulls(chains: Chains, costs: Floats) -> list[tuple[float, int, int, int]]:

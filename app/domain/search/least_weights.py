@@ -23,7 +23,7 @@ Longs = npt.NDArray[np.int64]
 
 UNITS = 1000
 """Units that the utility is cut into where no common one is found, and at most 4 times as many if one is."""
-SAME_UNIT = 1e-11
+SAME_UNIT = 1e-12
 ROUNDING = 1e-9
 """Units that sums of utilities may be off by."""
 
@@ -73,19 +73,20 @@ class Units:
         return max(0, math.ceil((lowest_accepted(floor) - self.at_top) / self.unit - ROUNDING))
 
     @cached_property
-    def _solved(self) -> dict[tuple[bytes, int], LeastWeights]:
+    def _tables(self) -> dict[tuple[bytes, int], Floats]:
         return {}
 
     def least_above(self, low: Longs, budget: int) -> LeastWeights:
         """The least weights at or above ``low``, giving up at most ``budget`` units; solved once."""
         key = low.tobytes(), budget
-        if key not in self._solved:
-            self._solved[key] = LeastWeights.above(self, low, budget)
-        return self._solved[key]
+        if key not in self._tables:
+            self._tables[key] = LeastWeights.above(self, low, budget).tables
+        return LeastWeights(self, low, self._tables[key])
 
     def utility(self, units: Longs) -> Floats:
         """Utility of so many units: that of the nodes that have them, or no less."""
-        found: Floats = self.at_top + units.astype(np.float64) * self.unit
+        spare = 0.0 if self.is_exact else ROUNDING
+        found: Floats = self.at_top + (units.astype(np.float64) + spare) * self.unit
         return found
 
 

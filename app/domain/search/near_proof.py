@@ -1,21 +1,10 @@
-"""Proofs that no node is better, from the entities near a record; else a lower bound.
+"""Proofs that no node of a record's lattice is better; else a lower bound (see :mod:`near_bounds`).
 
-A node x that is no worse than the best one found has a utility of at least some c, and at least some number n
-of consistent entities, n following from the least sensitivity that leaves c. With τ(t) the least levels from
-which entity t is consistent:
-
-1. t ∈ ρ(x) implies τ(t) ≤ x, hence u(τ(t)) ≥ u(x) ≥ c: only entities *near* the record count.
-2. t, t′ ∈ ρ(x) imply max(τ(t), τ(t′)) ≤ x, hence u(max(τ(t), τ(t′))) ≥ c: ρ(x) is a clique of the graph
-   that joins such pairs. A clique of n has n entities of degree n − 1 or more among themselves: entities with
-   fewer neighbours are peeled off, again and again.
-3. If fewer than n of them are consistent on level s of an attribute, x is above s there.
-4. t ∈ ρ(x) implies that x weighs at least the least w(t) of all nodes at or above τ(t) that leave c; n of
-   them imply at least the n-th least of these.
-
-What remains is split. Of nodes above a corner below which b of the entities lie, every one has b consistent
-entities at least: those with b exactly are a knapsack of the least sensitivity, the others have b + 1. And by
-one entity: x is at or above its τ, or it is not among those counted. Where the knapsack is exact too and
-nothing was cut off, the D-2 best is found and proved.
+Boxes of nodes are cut down to what may hold one no worse than the best, and split. Of nodes above a corner
+below which b of the entities lie, every one has b consistent entities at least: those with b exactly are a
+knapsack of the least sensitivity, the others have b + 1. And by one entity: x is at or above its τ, or it is
+not among those counted. Where the knapsack is exact too and nothing was cut off, the D-2 best is found and
+proved.
 """
 
 from __future__ import annotations
@@ -24,28 +13,23 @@ import heapq
 import itertools
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.numbers import tie_margin
 from app.domain.search.budget import Budget, Halted
-from app.domain.search.chains import Floats
 from app.domain.search.exchange_search import Work
 from app.domain.search.goal import Goal, Rated
-from app.domain.search.least_weights import LeastWeights, Longs, Units, least_above_each
+from app.domain.search.least_weights import LeastWeights, Longs, Units
+from app.domain.search.near_bounds import NearBounds
 from app.domain.search.near_rows import NearRows
 
-BOXES = 48
-ENTITIES = 10_000
+BOXES = 32
+EFFORT = 20_000
+"""Entities looked at, and pairs in sixty-fours: some 40 ms."""
 TIED_WEIGHT = 1e-13
 HALVINGS = 10
-CELLS_AHEAD = 2**11
-"""Entities times units of utility to spare up to which each entity is looked at for itself."""
-PRICES = (1.0, 8.0, 64.0)
-CLIQUE_ROWS = 512
-"""Entities up to which pairs are compared and boxes split."""
 
 
 @dataclass(frozen=True)
@@ -84,26 +68,18 @@ class NearProof:
         self._goal = goal
         self._units = units
         self._near = near
-        self._value = best.first
+        self._bounds = NearBounds(goal, units, near, best)
         self._offered = [best]
         self._work = work
         self._numbers = itertools.count()
-        self._looked_at = 0
-        self._needed = units.needed(goal.least_utility(best))
-        steps = near.steps
-        of = units.of
-        self._gains = (of[steps.attribute, steps.level] - of[steps.attribute, steps.level + 1]).astype(
-            np.float32
-        )
-        self._at_top = int(of[:, -1].sum())
 
     def prove(self, low: Longs, budget: Budget, halted: Halted) -> Proof:
         """Search boxes from ``low`` up, the most promising first, as many as the budget has nodes.
 
-        Without such a budget the proof ends after ``BOXES`` boxes or ``ENTITIES`` entities looked at in them.
+        Without such a budget the proof ends after ``BOXES`` boxes or an ``EFFORT`` of entities and pairs.
         """
         most_boxes = BOXES if budget.max_nodes is None else budget.max_nodes
-        most_entities = ENTITIES if budget.max_nodes is None else math.inf
+        most_effort = EFFORT if budget.max_nodes is None else math.inf
         heap: list[_Box] = []
         self._push(heap, low, np.arange(self._near.size), 1)
         leaves: list[_Box] = []
@@ -111,11 +87,11 @@ class NearProof:
         done, stopped = 0, False
         while heap:
             box = heapq.heappop(heap)
-            if self._is_hopeless(box.bound):
+            if self._bounds.is_hopeless(box.bound):
                 break
             stopped = halted()
-            is_spent = done >= most_boxes or self._looked_at > most_entities
-            if is_spent or stopped or budget.suffices(self._value, box.bound):
+            is_spent = done >= most_boxes or self._bounds.effort > most_effort
+            if is_spent or stopped or budget.suffices(self._bounds.value, box.bound):
                 open_ = min(open_, box.bound)
                 break
             done += 1
@@ -123,7 +99,7 @@ class NearProof:
             if self._split(heap, box):
                 leaves.append(box)
         if open_ < math.inf:
-            return Proof(self._best_offered(), min(open_, self._value), False, stopped)
+            return Proof(self._best_offered(), min(open_, self._bounds.value), False, stopped)
         return self._proof(leaves)
 
     def _split(self, heap: list[_Box], box: _Box) -> bool:
@@ -134,8 +110,8 @@ class NearProof:
             self._settle(box)
             return True
         if box.least <= base:
-            bound = self.bound_of(box.curve, base)
-            if not self._is_hopeless(bound):
+            bound = self._bounds.bound_of(box.curve, base)
+            if not self._bounds.is_hopeless(bound):
                 number = next(self._numbers)
                 heapq.heappush(heap, _Box(bound, number, box.low, box.rows, box.curve, base, base))
             self._push(heap, box.low, box.rows, base + 1, box.curve)
@@ -150,56 +126,20 @@ class NearProof:
         if self._units.is_exact:
             for leaf in leaves:
                 self._offer_ties(leaf)
-        lowest = self._value - tie_margin(self._value)
-        bound = min((leaf.bound for leaf in leaves), default=self._value)
+        lowest = self._bounds.value - tie_margin(self._bounds.value)
+        bound = min((leaf.bound for leaf in leaves), default=self._bounds.value)
         if self._units.is_exact and bound >= lowest:
-            return Proof(self._best_offered(), self._value, True)
-        return Proof(self._best_offered(), min(bound, self._value), False)
+            return Proof(self._best_offered(), self._bounds.value, True)
+        return Proof(self._best_offered(), min(bound, self._bounds.value), False)
 
     def _best_offered(self) -> Rated:
         """The D-2 best of the nodes that were tried, ties being those of the best value."""
-        tied = [one for one in self._offered if one.first <= self._limit]
+        tied = [one for one in self._offered if one.first <= self._bounds.limit]
         runner = min(one.second for one in tied)
         tied = [one for one in tied if one.second <= runner + tie_margin(runner)]
         return min(tied, key=lambda one: one.levels)
 
     # --- boxes ---------------------------------------------------------------------------------------
-
-    @property
-    def _limit(self) -> float:
-        return self._value + tie_margin(self._value)
-
-    def _is_hopeless(self, bound: float) -> bool:
-        return bound > self._limit
-
-    def bound_of(self, curve: LeastWeights, most: int | Longs) -> float:
-        """What the first criterion cannot fall below with so many entities at most, of each utility."""
-        weights = curve.least
-        counts = np.zeros(len(weights)) + most
-        held = np.flatnonzero(np.isfinite(weights) & (counts >= 1))
-        if not len(held):
-            return math.inf
-        criteria = self._goal.criteria(weights[held], counts[held], curve.utility[held])
-        feasible = criteria.first[criteria.feasible]
-        return float(feasible.min()) if len(feasible) else math.inf
-
-    def least_count(self, curve: LeastWeights, most: int) -> int:
-        """Entities that a node no worse than the best one has at least; more than ``most`` if none has."""
-        if not self._is_hopeless(self.bound_of(curve, 1)):
-            return 1
-        low, high = 2, most + 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._is_hopeless(self.bound_of(curve, middle)):
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    def curve_above(self, low: Longs) -> LeastWeights | None:
-        """The least weights at or above ``low``; None if nothing there has the utility that is needed."""
-        budget = self._units.total(low) - self._needed
-        return None if budget < 0 else self._units.least_above(low, budget)
 
     def _push(
         self,
@@ -211,122 +151,20 @@ class NearProof:
     ) -> None:
         """Cut a box down to what may hold a node no worse than the best, and put what is left on the heap."""
         if curve is None:
-            curve = self.curve_above(low)
+            curve = self._bounds.curve_above(low)
         while curve is not None:
-            least = max(least, self.least_count(curve, len(rows)))
-            rows, most = self._kept(low, rows, least)
+            least = max(least, self._bounds.least_count(curve, len(rows)))
+            rows, most = self._bounds.kept(low, rows, least)
             if most < least:
                 return
-            raised = self._raised(low, rows, least)
+            raised = self._bounds.raised(low, rows, least)
             if (raised == low).all():
-                bound = self.bound_of(curve, most)
-                if not self._is_hopeless(bound):
+                bound = self._bounds.bound_of(curve, most)
+                if not self._bounds.is_hopeless(bound):
                     number = next(self._numbers)
                     heapq.heappush(heap, _Box(bound, number, low, rows, curve, least, most))
                 return
-            low, curve = raised, self.curve_above(raised)
-
-    def _kept(self, low: Longs, rows: npt.NDArray[np.int64], least: int) -> tuple[npt.NDArray[np.int64], int]:
-        """The entities that may be among ``least`` that a node of the box has, and the most it can have."""
-        self._looked_at += len(rows)
-        reached = np.maximum(self._near.thresholds[rows], low)
-        units = self._units.of[np.arange(reached.shape[1]), reached].sum(axis=1)
-        near = units >= self._needed
-        if least > 1:
-            near[near] = self._may_hold(reached[near], units[near], int(near.sum()))
-        rows, reached, units = rows[near], reached[near], units[near]
-        if len(rows) > CLIQUE_ROWS or len(rows) < least:
-            return rows, len(rows)
-        steps = self._near.steps
-        hits = (reached[:, steps.attribute] <= steps.level).astype(np.float32)
-        # Whole numbers below 2^24 are exact in single precision.
-        pairs = (hits * self._gains) @ hits.T + self._at_top >= self._needed
-        while True:
-            alive, most = core(pairs, least)
-            if most < least or least < 2:
-                return rows[alive], most
-            rows, reached, units = rows[alive], reached[alive], units[alive]
-            pairs = pairs[np.ix_(alive, alive)]
-            near = self._may_hold(reached, units, np.minimum(pairs.sum(axis=1), most))
-            if near.all():
-                return rows, most
-            rows, reached, units = rows[near], reached[near], units[near]
-            pairs = pairs[np.ix_(near, near)]
-
-    def _may_hold(
-        self, reached: Longs, units: Longs, most: int | npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
-        """Whether a node no worse than the best may have each entity among ``most`` at most.
-
-        Such a node is at or above the levels ``reached`` by the entity, which leave so many ``units``: it has
-        their least weight and their utility at most.
-        """
-        spare = 1 + int(units.max(initial=0)) - self._needed
-        if len(reached) * spare > CELLS_AHEAD:
-            weights = self.linear_bounds(reached)
-        else:
-            weights = least_above_each(self._units, reached, self._needed)
-        return self.may_share(weights, units, most)[0]
-
-    def linear_bounds(self, lows: Longs) -> Floats:
-        """What the sum of weights at or above each of some corners (r, k) is at least.
-
-        For every price of utility μ ≥ 0 a node of at least the units needed weighs no less than its weight
-        less μ times what it has of them to spare: that splits into attributes.
-        """
-        units, chains = self._units, self._goal.chains
-        prices = self._prices
-        found = np.full(len(lows), -math.inf)
-        at = np.arange(lows.shape[1])
-        for price in prices:
-            terms = np.where(np.isfinite(chains.weights), chains.weights, np.inf) - price * units.of
-            least = np.minimum.accumulate(terms[:, ::-1], axis=1)[:, ::-1]
-            found = np.maximum(found, least[at, lows].sum(axis=1) + price * self._needed)
-        # Sums in another order may differ in their last digits.
-        bounds: Floats = found - 1e-12 * np.abs(found)
-        return bounds
-
-    @cached_property
-    def _prices(self) -> list[float]:
-        """Weights per unit, from what the last unit needed costs at its least up."""
-        whole = self._units.least_above(self._goal.chains.low, self._spare_units)
-        weights = np.minimum.accumulate(whole.least)
-        last = float(weights[-2] - weights[-1]) if len(weights) > 1 else 0.0
-        return [last * factor for factor in PRICES] if math.isfinite(last) else [0.0]
-
-    @property
-    def _spare_units(self) -> int:
-        return max(0, self._units.total(self._goal.chains.low) - self._needed)
-
-    def may_share(
-        self, weights: Floats, units: Longs, most: int | npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.bool_], float]:
-        """Which entities a node no worse than the best may have, and what its first criterion is at least.
-
-        ``weights`` are at most, ``units`` at least those of every node that has the entity. Of n entities the
-        one with the n-th least weight, at least, bounds the weight of the node that has them all.
-        """
-        held = np.isfinite(weights)
-        if not held.any():
-            return held, math.inf
-        utility = np.full(int(held.sum()), self._units.utility(units[held].max()))
-        together = np.arange(1.0, len(utility) + 1)
-        criteria = self._goal.criteria(np.sort(weights[held]), together, utility)
-        first = np.where(criteria.feasible, criteria.first, np.inf)
-        hopeful = np.flatnonzero(first <= self._limit)
-        greatest = int(hopeful[-1]) + 1 if len(hopeful) else 0
-        counts = np.minimum(np.asarray(most, dtype=np.float64), greatest) + np.zeros(len(weights))
-        if not greatest:
-            return np.zeros(len(weights), dtype=bool), float(first.min())
-        criteria = self._goal.criteria(weights[held], counts[held], self._units.utility(units[held]))
-        held[held] = criteria.feasible & (criteria.first <= self._limit)
-        return held, float(first.min())
-
-    def _raised(self, low: Longs, rows: npt.NDArray[np.int64], needed: int) -> Longs:
-        """The most specific corner without levels on which too few of the entities are consistent."""
-        thresholds = np.partition(self._near.thresholds[rows], needed - 1, axis=0)
-        raised: Longs = np.maximum(low, thresholds[needed - 1])
-        return raised
+            low, curve = raised, self._bounds.curve_above(raised)
 
     def _pivot(self, box: _Box, outside: npt.NDArray[np.int64]) -> int:
         """The undecided entity that costs most utility: it splits the box most."""
@@ -355,9 +193,9 @@ class NearProof:
         rated = self._goal.rate(levels, self._near.count(levels))
         if rated is None:
             return
-        self._value = min(self._value, rated.first)
-        self._offered = [one for one in self._offered if one.first <= self._limit]
-        if rated.first <= self._limit:
+        self._bounds.value = min(self._bounds.value, rated.first)
+        self._offered = [one for one in self._offered if one.first <= self._bounds.limit]
+        if rated.first <= self._bounds.limit:
             self._offered.append(rated)
 
     def _offer_ties(self, box: _Box) -> None:
@@ -366,7 +204,7 @@ class NearProof:
         held = np.flatnonzero(np.isfinite(weights))
         counts = np.full(len(held), float(box.most))
         criteria = self._goal.criteria(weights[held], counts, box.curve.utility[held])
-        tied = criteria.feasible & (criteria.first <= self._limit)
+        tied = criteria.feasible & (criteria.first <= self._bounds.limit)
         if not tied.any():
             return
         second = np.where(tied, criteria.second, np.inf)
@@ -384,7 +222,9 @@ class NearProof:
 
         def ties(weight: float) -> bool:
             criteria = self._goal.criteria(np.array([weight]), count, utility)
-            within = criteria.first[0] <= self._limit and criteria.second[0] <= runner + tie_margin(runner)
+            within = criteria.first[0] <= self._bounds.limit and criteria.second[0] <= runner + tie_margin(
+                runner
+            )
             return bool(criteria.feasible[0] and within)
 
         least = float(box.curve.least[lost])
@@ -399,28 +239,6 @@ class NearProof:
             middle = (low + high) / 2
             low, high = (middle, high) if ties(middle) else (low, middle)
         return _slightly_more(low)
-
-
-def core(pairs: npt.NDArray[np.bool_], least: int) -> tuple[npt.NDArray[np.bool_], int]:
-    """Who may be in a clique of at least ``least``, and how many the greatest can have.
-
-    ``pairs`` joins everybody to itself, so that a degree counts its owner.
-    """
-    degrees = pairs.sum(axis=1)
-    alive = np.ones(len(pairs), dtype=bool)
-    first, most = alive, 0
-    bar = least
-    while alive.any():
-        weak = alive & (degrees < bar)
-        if weak.any():
-            alive = alive & ~weak
-            degrees = degrees - pairs[:, weak].sum(axis=1)
-            continue
-        if bar == least:
-            first = alive
-        most = int(min(degrees[alive].min(), alive.sum()))
-        bar = most + 1
-    return (first, most) if most else (alive, 0)
 
 
 def _slightly_more(weight: float) -> float:
