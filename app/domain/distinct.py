@@ -90,9 +90,10 @@ def group(keys: Longs, limit: int) -> tuple[Longs, Ints]:
 
 def _numbered(keys: Longs, limit: int) -> tuple[Longs, Ints]:
     """The distinct keys, ascending, and the number of each row's, by a cell for every possible key."""
-    number = np.zeros(limit, dtype=np.int32)
-    number[keys] = 1
-    distinct = np.flatnonzero(number)
+    present = np.zeros(limit, dtype=bool)
+    present[keys] = True
+    distinct = np.flatnonzero(present)
+    number = np.empty(limit, dtype=np.int32)
     number[distinct] = np.arange(len(distinct), dtype=np.int32)
     return distinct, number[keys]
 

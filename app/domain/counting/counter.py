@@ -138,6 +138,8 @@ class Counter:
         by_keys = Cost(keys, 8 * (size + n_rows) * (q + 6), "sorted_keys")
         if self._cube is None and by_keys.seconds < SECONDS_WORTH_A_CUBE:
             return by_keys
+        if self._cube is None and self._least_cube_cells * SECONDS_PER_CELL > by_keys.seconds:
+            return by_keys
         largest, touched = self._cube_cells
         if 8 * largest > self.memory_ceiling:
             return by_keys
@@ -159,6 +161,15 @@ class Counter:
             return False
         n_nodes = sum(len(np.unique(column)) for column in nodes.T)
         return EntityBitsets.seconds(n, q, n_nodes, len(nodes)) < by_keys
+
+    @cached_property
+    def _least_cube_cells(self) -> int:
+        """Cells that making the cube touches at least: those of its first axis, nodes unclassified."""
+        sizes = [max(1, c.link.n_codes) for c in self.compatibilities]
+        cells = math.prod(sizes)
+        if not sizes or 8 * cells > self.memory_ceiling:
+            return cells
+        return cells + cells // sizes[0] * len(self.compatibilities[0].pairs[0])
 
     @cached_property
     def _cube_cells(self) -> tuple[int, int]:

@@ -39,8 +39,10 @@ def mean(values: Floats, records: Longs | Floats) -> float:
     anything.
     """
     held = records > 0
-    total = exact_sum(records[held]) if records.dtype.kind == "f" else int(records.sum())
-    return exact_sum(values[held] * records[held]) / total
+    if not held.all():
+        values, records = values[held], records[held]
+    total = exact_sum(records) if records.dtype.kind == "f" else int(records.sum())
+    return exact_sum(values * records) / total
 
 
 def quantiles(
