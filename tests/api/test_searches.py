@@ -235,3 +235,47 @@ async def test_a_stopped_search_for_the_least_loss_has_a_rule_and_a_bound(api, j
     assert 0 <= result["lower_bound"] <= result["loss"]
     assert result["gap"] == pytest.approx(result["loss"] - result["lower_bound"])
     assert (await journey.get("/v1/rules/stopped-loss")).json()["levels"] == result["rule"]["levels"]
+
+
+VARIANTS = [
+    QUESTION | {"name": "by-boxes", "solver": "branch_and_bound"},
+    QUESTION | {"name": "downwards", "solver": "btda"},
+    QUESTION | {"name": "by-record", "scope": "record_level"},
+    QUESTION | {"name": "by-record-and-box", "scope": "record_level", "solver": "branch_and_bound"},
+    QUESTION | {"name": "on-average", "scope": "record_level", "constraint": "average", "solver": "auto"},
+    QUESTION | {"name": "worst", "scope": "record_level", "dictionary": "any-attacker", "solver": "auto",
+                "attacker_view": "worst_case"},
+    QUESTION | {"name": "mixed", "objective": {"kind": "lagrangian", "trade_off": 0.01}},
+]  # fmt: skip
+
+
+async def test_whatever_is_stopped_has_a_rule_and_a_bound_that_the_whole_search_does_not_break(
+    api, journey: httpx.AsyncClient
+):
+    """Every kind of search, stopped before it begins or after it has looked once or twice."""
+    for number, asked in enumerate([*EXAMPLES.values(), *VARIANTS]):
+        name = asked["name"]
+        if name in EXAMPLES:
+            whole = await result_of(journey, name)
+        else:
+            whole = await found(api, journey, asked)
+        # Its answer must not be known: another name alone would be answered by that.
+        body = asked | {"name": f"stopped-{name}", "budget": {"time_limit_seconds": 100_000}}
+        run = (await journey.post("/v1/optimisations", json=body)).json()
+        looks = iter([False] * (number % 3))
+        await api.work_off(run["id"], lambda looks=looks: next(looks, True))
+        ended = (await journey.get(f"/v1/runs/{run['id']}")).json()
+        assert (ended["state"], ended["error"]) == ("succeeded", None), (name, ended["error"])
+        result = (await journey.get(f"/v1/optimisations/stopped-{name}")).json()["result"]
+        assert result["status"] in ("optimal", "heuristic"), name
+        sign = -1 if result["objective"]["kind"] in ("max_utility", "aggregate") else 1
+        value = "loss" if "loss" in result else "objective_value"
+        if result["lower_bound"] is not None:
+            assert result["lower_bound"] <= sign * whole[value] + 1e-9, name
+        if name == "best-proposal":  # none of the given rules was looked at
+            continue
+        assert (await journey.get(f"/v1/rules/stopped-{name}")).status_code == 200, name
+        if whole["status"] == "optimal":
+            assert sign * whole[value] <= sign * result[value] + 1e-9, name
+        if result["status"] == "heuristic" and result["lower_bound"] != "-inf":
+            assert result["gap"] == pytest.approx(sign * result[value] - result["lower_bound"]), name

@@ -96,6 +96,24 @@ def test_a_cancel_over_http_takes_at_most_a_second(service: Service):
     assert refused.value.code == "conflict"
 
 
+def test_a_stop_over_http_brings_the_best_so_far_within_seconds(service: Service):
+    run_id = service.optimise("stopped", 6.0)
+    told = service.until_done(run_id, 0.05).progress
+    assert told.remaining_seconds > 0
+    asked = time.monotonic()
+    assert service.client.runs.stop(run_id).document["stop_requested"]
+    assert service.client.runs.get(run_id, wait_seconds=20).state == "succeeded"
+    assert time.monotonic() - asked <= 5.0
+    found = service.client.runs.result(run_id)
+    assert (found["status"], found["reproducible"]) == ("heuristic", False)
+    assert 0 <= found["lower_bound"] <= found["risk"]
+    assert found["assessment"]["utility_min"] >= 6.0
+    assert service.client.rules.get("stopped").document["records"] > 0
+    again = service.optimise("again", 6.0)
+    assert service.client.runs.get(again).state != "succeeded"
+    service.client.runs.cancel(again)
+
+
 def test_a_search_gives_the_same_bytes_however_its_processes_end(service: Service):
     run_id = service.optimise("survivor", 8.0)
     worker = worker_process()
