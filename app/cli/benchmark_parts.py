@@ -35,6 +35,8 @@ PARTS: Final = (
     Part("core", "app.experiments.benchmark_core", "scoring and searching on Adult", needs="arx-adult"),
     Part("table", "app.experiments.benchmark_table", "table-level rules on Adult", needs="arx-adult"),
     Part("algorithms", "app.experiments.benchmark_algorithms", "all searches on Adult", needs="arx-adult"),
+    Part("many", "app.experiments.benchmark_many", "single records with seventy attributes"),
+    Part("growth", "app.experiments.benchmark_growth", "exponents of how time grows"),
 )
 
 
