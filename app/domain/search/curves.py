@@ -20,6 +20,9 @@ Longs = npt.NDArray[np.int64]
 
 UNSOLVED = -1
 SCANNED_AT_ONCE = 2**13
+SECONDS_PER_CELL = 2e-8
+SECONDS_PER_SCANNED_NODE = 1.2e-8
+SECONDS_PER_TAKEN_NODE = 4.5e-9
 
 POINT = np.dtype([("utility", "<f8"), ("risk", "<f8"), ("node", "<i4")])
 RECORD = np.dtype([("points", "<i4"), ("reach", "<f8")])
@@ -113,6 +116,11 @@ class LatticeCurves:
         """Distinct records to ask for at once."""
         return self._instance.rows_at_once
 
+    @property
+    def seconds_per_record(self) -> float:
+        """Estimated time to find the curve of one record that is counted for."""
+        return self._instance.seconds_per_record + self._instance.n_nodes * SECONDS_PER_CELL
+
     def of(self, rows: Longs) -> tuple[Floats, Longs, npt.NDArray[np.void]]:
         """Reach and number of points of some distinct records, whose counts were prepared, and the points."""
         reach, curves = self._of_lattices(rows)
@@ -141,6 +149,12 @@ class ScannedCurves(LatticeCurves):
     @property
     def rows_at_once(self) -> int:
         return SCANNED_AT_ONCE
+
+    @property
+    def seconds_per_record(self) -> float:
+        instance = self._instance
+        scanned = instance.n_linked_nodes * SECONDS_PER_SCANNED_NODE
+        return scanned + instance.n_nodes * SECONDS_PER_TAKEN_NODE
 
     @cached_property
     def _kinds(self) -> tuple[Longs, Floats]:

@@ -36,6 +36,7 @@ CELLS_AT_ONCE = 2**19
 COUNTS_BYTES = 2**28
 SECONDS_PER_CELL = 4e-8
 SECONDS_PER_OTHER_CELL = 1e-7
+BYTES_PER_ATTRIBUTE = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +148,10 @@ class RecordInstance:
 
     @property
     def n_bytes(self) -> int:
-        """Estimated bytes of the counts and of one evaluation."""
+        """Estimated bytes of the distinct records, the counts and one evaluation."""
         cells = max(self.n_nodes, CELLS_AT_ONCE)
-        return sum(counts.n_bytes + 5 * 8 * cells for counts in self._counts) + 5 * 8 * cells
+        held = self.n_distinct * BYTES_PER_ATTRIBUTE * len(self.shape) + 4 * len(self.of_record)
+        return held + sum(counts.n_bytes + 5 * 8 * cells for counts in self._counts) + 5 * 8 * cells
 
     @property
     def rows_at_once(self) -> int:
@@ -164,10 +166,17 @@ class RecordInstance:
 
     def seconds(self, walks: int) -> float:
         """Estimated time to evaluate all lattices once, counting in so many walks."""
-        cells = self.n_distinct * self.n_nodes
+        return self.counting_seconds(walks) + self.n_distinct * self.seconds_per_record
+
+    def counting_seconds(self, walks: int) -> float:
+        """Estimated time to count, in so many walks where the counts are not rolled up."""
+        return sum((1 if c.fits else walks) * c.seconds for c in self._counts)
+
+    @property
+    def seconds_per_record(self) -> float:
+        """Estimated time to evaluate one lattice."""
         simple = len(self._counts) == 1 and self.context.model.name == "I" and self.context.failure is None
-        per_cell = SECONDS_PER_CELL if simple else SECONDS_PER_OTHER_CELL * len(self._counts)
-        return cells * per_cell + sum((1 if c.fits else walks) * c.seconds for c in self._counts)
+        return self.n_nodes * (SECONDS_PER_CELL if simple else SECONDS_PER_OTHER_CELL * len(self._counts))
 
     def prepare(self, rows: range, visit: Callable[[], None]) -> None:
         """Count for a range of distinct records, or for all once and for good if that fits."""
@@ -253,6 +262,11 @@ class RecordInstance:
         """What one attribute adds to the utility of some records at a level (rows,)."""
         found: Floats = self._axes[j].utility[level][self._codes[rows, j]]
         return found
+
+    @property
+    def n_linked_nodes(self) -> int:
+        """Nodes of the lattice of linked attributes."""
+        return math.prod(size for size, linked in zip(self.shape, self.is_linked, strict=True) if linked)
 
     @cached_property
     def common_utilities(self) -> Floats | None:

@@ -23,6 +23,8 @@ from app.domain.search.solvers import Aruba, Enumeration
 from app.domain.search.unsolved import bounds_of, popular, try_on_all
 
 CELLS_PER_BLOCK = 1.5e7
+SECONDS_PER_SCORED_RECORD = 3e-7
+BYTES_PER_SCORED_RECORD = 150
 SEARCHES_PER_BLOCK = 500
 
 UNSOLVED = 3
@@ -31,8 +33,8 @@ HALTED = 2
 
 RESULT = np.dtype(
     [
-        ("node", "<i8"), ("code", "<i1"), ("truncated", "<i1"), ("ties", "<i8"), ("risk", "<f8"),
-        ("bound", "<f8"), ("reach", "<f8"), ("visited", "<i8"), ("risks", "<i8"), ("utilities", "<i8"),
+        ("node", "<i4"), ("code", "<i1"), ("truncated", "<i1"), ("ties", "<i4"), ("risk", "<f8"),
+        ("bound", "<f8"), ("reach", "<f8"), ("visited", "<u4"), ("risks", "<u4"), ("utilities", "<u4"),
     ]
 )  # fmt: skip
 
@@ -68,11 +70,16 @@ class RecordPlan:
         """Estimated time to solve all distinct records."""
         heights = tuple(size - 1 for size in self._instance.shape)
         each = seconds_of(self._how, heights, self._budget) if self._how else 0.0
+        if not self._how:
+            counted = self._instance.counting_seconds(self.n_blocks)
+            scored = len(self._instance.of_record) * SECONDS_PER_SCORED_RECORD
+            return counted + self.units * self._optima.seconds_per_record + scored
         return self._instance.seconds(self.n_blocks) + self.units * each
 
     @property
     def n_bytes(self) -> int:
-        return self._instance.n_bytes
+        scored = len(self._instance.of_record) * BYTES_PER_SCORED_RECORD
+        return self._instance.n_bytes + 2 * self.units * RESULT.itemsize + scored
 
     @staticmethod
     def _visit(tick: Callable[[int], None], halted: Halted) -> None:

@@ -18,7 +18,7 @@ from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.search.budget import Halted, never
 from app.domain.search.choices import Choices, Curves, Floats, items_of, steps_of
 from app.domain.search.compromises import solve_by_lists
-from app.domain.search.curves import curves_of, curves_of_block
+from app.domain.search.curves import curve_source, curves_of, curves_of_block
 from app.domain.search.knapsack import solve_exactly, unit_of
 from app.domain.search.outcome import Bounds, Counters, Outcome, proven, score, shortfall_of
 from app.domain.search.problem import Problem
@@ -27,7 +27,6 @@ from app.domain.search.relaxation import Goal, chosen_by, relax
 from app.domain.search.unsolved import bounds_of, cautious, hopeful, popular, try_on_all
 
 CELLS_PER_BLOCK = 1.5e7
-SECONDS_PER_CELL = 2e-8
 SECONDS_PER_RECORD = 5e-5
 BYTES_PER_RECORD = 2_000
 
@@ -60,10 +59,9 @@ class CurveBlocks:
     @property
     def seconds(self) -> float:
         """Estimated time of all blocks, and of choosing among what they find."""
-        cells = self.units * self.instance.n_nodes * SECONDS_PER_CELL
-        return (
-            self.instance.seconds(self.n_blocks) + cells + len(self.instance.of_record) * SECONDS_PER_RECORD
-        )
+        found = self.units * curve_source(self.instance, self._floor).seconds_per_record
+        counted = self.instance.counting_seconds(self.n_blocks)
+        return counted + found + len(self.instance.of_record) * SECONDS_PER_RECORD
 
     @property
     def n_bytes(self) -> int:

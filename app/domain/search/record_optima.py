@@ -27,6 +27,7 @@ from app.domain.search.selection import INFEASIBLE, OPTIMAL, Choice, choose
 Bools = npt.NDArray[np.bool_]
 
 ROWS_AT_ONCE = 2**15
+SECONDS_PER_SCANNED_NODE = 1.5e-8
 
 
 def optima_of(instance: RecordInstance, problem: Problem) -> Optima:
@@ -51,6 +52,11 @@ class Optima:
         """Distinct records to ask for at once."""
         return self._instance.rows_at_once
 
+    @property
+    def seconds_per_record(self) -> float:
+        """Estimated time to solve one record that is counted for."""
+        return self._instance.seconds_per_record
+
     def of(self, rows: Longs) -> tuple[Choice, Floats]:
         """The choices of some distinct records, whose counts must have been prepared, and their risks."""
         lattices = self._instance.evaluate(rows)
@@ -68,6 +74,10 @@ class ScannedOptima(Optima):
     @property
     def rows_at_once(self) -> int:
         return ROWS_AT_ONCE
+
+    @property
+    def seconds_per_record(self) -> float:
+        return self._instance.n_linked_nodes * SECONDS_PER_SCANNED_NODE
 
     def of(self, rows: Longs) -> tuple[Choice, Floats]:
         terms = Terms(self._instance, slice(int(rows[0]), int(rows[-1]) + 1))
