@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from app.domain.distinct import group, row_keys
 from app.domain.search.axes import Axis, Floats, Ints, Longs
+from app.domain.search.state_cache import depth_worth_keeping, states_worth_keeping
 from app.domain.search.walk import State, Suffix, number_of_run
 from app.domain.search.walk_weights import WalkWeights
 
 CELLS_PER_ROW = 30
 MOST_CELLS = 2**23
 FEW_CELLS = 1024
-STATES_PER_ROOT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def late_order(axes: Sequence[Axis]) -> list[int]:
     shared = [j for j in positions if not all(image.is_function for image in axes[j].images)]
     others = sorted((j for j in positions if j not in shared), key=lambda j: (-axes[j].n_codes, j))
     n_states = math.prod(axes[j].n_levels for j in shared)
-    most = _states_worth_keeping(axes)
+    most = states_worth_keeping([axis.n_levels for axis in axes])
     first: list[int] = []
     while others and n_states * axes[others[0]].n_levels <= most:
         first.append(others.pop(0))
@@ -151,13 +151,4 @@ def late_order(axes: Sequence[Axis]) -> list[int]:
 def late_cut(axes: Sequence[Axis]) -> int:
     """How many of the axes, in the order of a walk, have a level in the states that rules are rated from."""
     shared = [k for k, axis in enumerate(axes) if not all(image.is_function for image in axis.images)]
-    most = _states_worth_keeping(axes)
-    cut, n_states = 0, 1
-    while cut < len(axes) and (cut == 0 or n_states * axes[cut].n_levels <= most):
-        n_states *= axes[cut].n_levels
-        cut += 1
-    return max(cut, shared[-1] + 1 if shared else 0)
-
-
-def _states_worth_keeping(axes: Sequence[Axis]) -> float:
-    return STATES_PER_ROOT * math.sqrt(math.prod(axis.n_levels for axis in axes))
+    return max(depth_worth_keeping([axis.n_levels for axis in axes]), shared[-1] + 1 if shared else 0)

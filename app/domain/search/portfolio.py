@@ -32,7 +32,8 @@ from app.domain.search.table_level import TableEnumeration, TableInstance, concl
 SECONDS_WITHOUT_BUDGET = 60.0
 LEAST_NODES = 2_000
 GREEDY_SHARE = 3
-RATINGS_PER_ROOT = 6.0
+RATINGS = {"min_risk": 15.0, "max_utility": 15.0, "lagrangian": 30.0}
+RATINGS_EXPONENT = 0.4
 SECONDS_PER_RULE_AND_RATING = 1e-9
 
 
@@ -76,7 +77,7 @@ class PrunedSearch:
     def seconds(self) -> float:
         """Estimated time; how many rules have to be rated is known from experience only."""
         n_rules = self.units
-        wanted = min(n_rules, RATINGS_PER_ROOT * math.sqrt(n_rules))
+        wanted = min(n_rules, RATINGS[self._instance.problem.objective] * math.pow(n_rules, RATINGS_EXPONENT))
         ratings = min(wanted, self._budget.max_nodes or math.inf)
         return ratings * (self._ratings.seconds_per_rule + n_rules * SECONDS_PER_RULE_AND_RATING)
 

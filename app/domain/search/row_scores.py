@@ -24,6 +24,7 @@ from app.domain.search.problem import AbsentPolicy, Aggregate
 from app.domain.search.profiles import build_profiles
 from app.domain.search.rule_risk import Growth, RuleRisk
 from app.domain.search.scores import refuse_absent
+from app.domain.search.state_cache import StateCache, depth_worth_keeping
 from app.domain.search.walk import walk_order
 from app.domain.sensitivity import Sensitivity
 
@@ -33,6 +34,7 @@ Tick = Callable[[int], None]
 SECONDS_PER_RULE = 1e-4
 SECONDS_PER_ROW = 1.2e-8
 SECONDS_PER_COUNTED_ROW = 2e-8
+RATING_PER_SCORING = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,14 @@ class _Path:
     psi: Floats | None
     disclosed: npt.NDArray[np.bool_]
     places: tuple[Place, ...]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its own."""
+        states = [place.state for place in self.places]
+        arrays = [self.phi, self.disclosed, *(place.rows for place in self.places)]
+        arrays += [array for state in states for array in (state.prefix, state.rest, *state.columns)]
+        return sum(array.nbytes for array in arrays) + (0 if self.psi is None else self.psi.nbytes)
 
 
 class _Attacker:
@@ -79,6 +89,7 @@ class RowScores:
         self.absent: npt.NDArray[np.bool_] = np.any([a.absent for a in self._attackers], axis=0)
         refuse_absent(policy, int(context.table.reduced.counts[self.absent].sum()))
         self._reduce(policy)
+        self._paths: StateCache[_Path] = StateCache()
 
     def _reduce(self, policy: AbsentPolicy) -> None:
         """Distinct rows of equal loss under every rule; those of weight 0 are left out."""
@@ -122,7 +133,7 @@ class RowScores:
 
     @property
     def seconds_per_rule(self) -> float:
-        return self.seconds / self.n_rules
+        return RATING_PER_SCORING * self.seconds / self.n_rules
 
     @property
     def growth(self) -> Growth:
@@ -169,12 +180,24 @@ class RowScores:
             tick(n_levels)
 
     def rate(self, levels: Sequence[int]) -> RuleRisk:
-        path = self._root
-        for j in self.order:
-            path = self._advance(path, levels[j])
+        ordered = tuple(levels[j] for j in self.order)
+        depth = depth_worth_keeping(self.shape)
+        path = self._path(ordered[:depth])
+        for level in ordered[depth:]:
+            path = self._advance(path, level)
         records, losses = self._losses(path)
         bound = self._risk(self._exposure.bounds(records, losses, self._present))
         return RuleRisk(self._risk(losses), bound, 0.0)
+
+    def _path(self, levels: tuple[int, ...]) -> _Path:
+        """The first attributes with these levels, kept for other rules that begin alike."""
+        if not levels:
+            return self._root
+        found = self._paths.get(levels)
+        if found is None:
+            found = self._advance(self._path(levels[:-1]), levels[-1])
+            self._paths.put(levels, found, found.n_bytes)
+        return found
 
     def _advance(self, path: _Path, level: int) -> _Path:
         """The path with a level for one more attribute."""

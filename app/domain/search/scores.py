@@ -83,7 +83,7 @@ class TableScores:
         self.shape = tuple(axis.n_levels for axis in self._axes)
         self._profiles = build_profiles(context, policy, "table_level")
         self._begin(axes, policy)
-        self._states = StateCache()
+        self._states: StateCache[State] = StateCache()
         self._exponential = context.sensitivity.family in EXPONENTIAL
         groups = self._profiles.groups[self._profile_of_mark]
         self._weights = WalkWeights(context.sensitivity, self._axes, self.order, groups)
@@ -378,7 +378,7 @@ class TableScores:
         found = self._states.get((*prefix, CHOSEN))
         if found is None:
             found = self._advance(self._thinned(prefix), len(prefix) - 1, prefix[-1])
-            self._states.put((*prefix, CHOSEN), found)
+            self._states.put((*prefix, CHOSEN), found, _bytes_of(found))
         return found
 
     def _thinned(self, prefix: tuple[int, ...]) -> State:
@@ -389,8 +389,12 @@ class TableScores:
         found = self._states.get(prefix)
         if found is None:
             found = thin(self._thinned((*before, level - 1)), self._coarser[len(before)][level])
-            self._states.put(prefix, found)
+            self._states.put(prefix, found, _bytes_of(found))
         return found
+
+
+def _bytes_of(state: State) -> int:
+    return state.prefix.nbytes + state.rest.nbytes + sum(column.nbytes for column in state.columns)
 
 
 def refuse_absent(policy: AbsentPolicy, n_absent: int) -> None:
