@@ -186,7 +186,7 @@ class _BoxSearch:
             best = self._least(first, limits)
             if best is None:
                 return self._infeasible()
-            if math.isinf(best[0]):
+            if best[0] == math.inf:
                 return self._found(PROHIBITED, None, best[0])
             value = best[0]
             self._value_counters = self._counters
@@ -204,7 +204,7 @@ class _BoxSearch:
             ):
                 return self._infeasible()
             node_so_far = best[1] if best is not None else self._incumbent
-            if node_so_far is not None and math.isinf(self._risk(node_so_far)[0]):
+            if node_so_far is not None and self._risk(node_so_far)[0] == math.inf:
                 node_so_far = None
             bound = value if best is not None else spent.bound
             return self._found(OPTIMAL, node_so_far, bound, truncated=True, halted=spent.halted)

@@ -31,6 +31,8 @@ class TopDownSearch:
         Heap of the visited nodes that have not been expanded; first the next one.
     incumbent
         The best feasible node that was visited, for ``min_risk``; there a visit evaluates both criteria.
+    queued
+        The nodes that were ever in the queue. Others may have been visited for other reasons.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -38,6 +40,7 @@ class TopDownSearch:
         self._is_down = nodes.problem.objective == "min_risk"
         self.queue: list[Key] = []
         self.incumbent: Levels | None = None
+        self.queued: set[Levels] = set()
 
     def _key(self, node: Levels) -> Key:
         nodes = self._nodes
@@ -53,6 +56,7 @@ class TopDownSearch:
         nodes = self._nodes
         start = nodes.top if self._is_down else nodes.identity
         nodes.visit(start)
+        self.queued.add(start)
         self.queue = [self._key(start)]
         while self.queue:
             key, _, node = self.queue[0]
@@ -60,7 +64,9 @@ class TopDownSearch:
             heapq.heappop(self.queue)
             step = nodes.moves.specialisations if self._is_down else nodes.moves.generalisations
             for other in step(node):
-                if nodes.visit(other):
+                if other not in self.queued:
+                    nodes.visit(other)
+                    self.queued.add(other)
                     heapq.heappush(self.queue, self._key(other))
 
 
@@ -75,9 +81,9 @@ def top_down(nodes: Nodes) -> Found:
     bound = (
         nodes.bound(nodes.top) if nodes.problem.objective == "min_risk" else -nodes.utility(nodes.identity)
     )
-    if nodes.budget.relative_gap is not None:
-        search.incumbent = nodes.last_feasible_on_chain()
     try:
+        if nodes.budget.relative_gap is not None:
+            search.incumbent = nodes.last_feasible_on_chain()
         for bound, node in search.fronts():
             if candidates and bound >= best:
                 nodes.value_is_known()

@@ -28,7 +28,7 @@ from app.domain.search.outcome import (
 )
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
-from app.domain.search.solvers import Auto
+from app.domain.search.solvers import Aruba, Auto
 
 RECORDS_PER_BLOCK = 50
 SECONDS_PER_RECORD = 4e-3
@@ -115,8 +115,13 @@ class ChainPlan:
     def _search(
         self, how: LatticeSolver, chains: Chains, found: npt.NDArray[np.void], halted: Halted
     ) -> None:
-        is_absent = chains.listed((0,) * chains.n_attributes) == 0
-        lattice = ChainLattice(chains, is_absent and chains.own is None)
+        identity = (0,) * chains.n_attributes
+        is_absent = chains.listed(identity) == 0
+        risks_nothing = is_absent and chains.own is None
+        if risks_nothing and isinstance(how, Aruba):
+            # As it is it has risk 0 (12.1, pre-check 2); the frontier is that of a risk that never rises.
+            chains = replace(chains, heights=identity)
+        lattice = ChainLattice(chains, risks_nothing)
         best = search_lattice(lattice, self._problem, how, self._budget, halted=halted)
         self._write(found, best.code, best.node, is_absent)
         found["open"] = HALTED if best.halted else best.truncated
@@ -146,11 +151,14 @@ class ChainPlan:
         """Disclose a record as it is where a floor asks for utility, else nothing of it."""
         problem, identity = self._problem, (0,) * chains.n_attributes
         most = chains.utility_of(identity)
-        code, levels, found["reach"] = OPTIMAL, chains.heights, most
+        code, found["reach"] = OPTIMAL, most
+        levels: Levels | None = chains.heights
         if problem.objective == "min_risk":
             levels = identity
             if most < lowest_accepted(problem.threshold):
                 code = INFEASIBLE
+            elif math.isinf(chains.risk_of(identity)):
+                levels = None
         elif problem.objective == "max_utility":
             found["reach"] = reach = chains.risk_of(chains.heights)
             if reach > highest_accepted(problem.threshold):

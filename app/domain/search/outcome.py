@@ -184,11 +184,13 @@ class Outcome:
 
     @property
     def relative_gap(self) -> float | None:
-        """Gap as a share of the objective: 0 when proven, +∞ for an objective of 0 that is not."""
+        """Gap as a share of the objective: 0 when proven, +∞ for an objective of 0 or +∞ that is not."""
         if self.bounds is None or self.objective is None:
             return None
         if self.bounds.gap == 0.0:
             return 0.0
+        if math.isinf(self.bounds.gap):
+            return math.inf
         return self.bounds.gap / abs(self.objective) if self.objective else math.inf
 
     def to_document(self) -> dict[str, Any]:

@@ -88,9 +88,11 @@ def per_record(found: Score, problem: Problem) -> tuple[Floats, Floats]:
 
 def bounds_of(instance: RecordInstance, problem: Problem, tried: Tried) -> Floats:
     """What each record's share of the objective, as it is minimised, cannot fall below (d,)."""
-    model = instance.context.model
-    lowest = np.array([least_objective(problem, model, most) for most in tried.most_utility.tolist()])
-    is_sound = instance.context.harm_is_monotone and not instance.n_absent and problem.view != "worst_case"
+    context = instance.context
+    lowest = np.array([least_objective(problem, context.model, most) for most in tried.most_utility.tolist()])
+    # A harm of failed identification may exceed Φ, and then grows as more are consistent (6.3, E-11).
+    is_sound = context.harm_is_monotone and context.failure is None
+    is_sound &= not instance.n_absent and problem.view != "worst_case"
     if problem.objective != "min_risk" or not is_sound:
         return lowest
     # Where somebody is consistent with every original, nothing has less risk than full suppression.
