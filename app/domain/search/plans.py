@@ -120,10 +120,10 @@ def plan(
 ) -> SearchPlan:
     """Plan a search.
 
-    ``Auto`` enumerates lattices of up to 2,000,000 nodes unless the budget of visited nodes is smaller than
-    that takes. Raises NotSupported for table levels of a hierarchy that is no tree, if enumeration is asked
-    of a larger lattice, and for a solver that the catalogue says does not fit; InvalidInput if the absent
-    policy refuses the data.
+    For table-level rules ``Auto`` is the portfolio; for single records it enumerates lattices of up to
+    2,000,000 nodes unless the budget of visited nodes is smaller than that takes. Raises NotSupported for table
+    levels of a hierarchy that is no tree, if enumeration is asked of a larger lattice, and for a solver that
+    the catalogue says does not fit; InvalidInput if the absent policy refuses the data.
     """
     _refuse_meaningless_failure(context)
     if problem.objective == "aggregate":

@@ -26,7 +26,6 @@ from app.domain.search.rule_goals import LeastRisk, goal_of
 from app.domain.search.rule_moves import GreedyRule
 from app.domain.search.rule_search import RuleSearch
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.search.state_cache import MAX_BYTES
 from app.domain.search.table_level import TableEnumeration, TableInstance, conclude, untouched
 
 SECONDS_WITHOUT_BUDGET = 60.0
@@ -83,7 +82,7 @@ class PrunedSearch:
 
     @property
     def n_bytes(self) -> int:
-        return MAX_BYTES + self.units * BYTES_PER_RULE
+        return self._ratings.n_bytes + self._ratings.kept_bytes + self.units * BYTES_PER_RULE
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, and its ties, as JSON."""
@@ -123,7 +122,7 @@ class RacedSearch:
 
     @property
     def n_bytes(self) -> int:
-        return MAX_BYTES + self._ratings.n_bytes
+        return self._ratings.n_bytes + self._ratings.kept_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found, as JSON."""

@@ -24,7 +24,12 @@ from app.domain.search.problem import AbsentPolicy, Aggregate
 from app.domain.search.profiles import build_profiles
 from app.domain.search.rule_risk import Growth, RuleRisk
 from app.domain.search.scores import refuse_absent
-from app.domain.search.state_cache import StateCache, depth_worth_keeping
+from app.domain.search.state_cache import (
+    MAX_BYTES,
+    StateCache,
+    depth_worth_keeping,
+    states_worth_keeping,
+)
 from app.domain.search.walk import walk_order
 from app.domain.sensitivity import Sensitivity
 
@@ -130,6 +135,10 @@ class RowScores:
         counted = sum(a.size for a in self._attackers) * SECONDS_PER_COUNTED_ROW
         scored = len(self._mass) * len(self._attackers) * SECONDS_PER_ROW
         return self.n_rules * (SECONDS_PER_RULE + counted + scored)
+
+    @property
+    def kept_bytes(self) -> int:
+        return min(MAX_BYTES, round(self.n_bytes / (len(self.shape) + 2) * states_worth_keeping(self.shape)))
 
     @property
     def seconds_per_rule(self) -> float:

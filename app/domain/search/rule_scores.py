@@ -58,6 +58,10 @@ class RuleScores(Protocol):
         """Estimated time to rate one rule of many, in any order."""
 
     @property
+    def kept_bytes(self) -> int:
+        """Estimated memory of what is kept between the ratings of single rules."""
+
+    @property
     def growth(self) -> Growth:
         """By how much Φ of every record grows at least from rule to finer rule."""
 
@@ -122,6 +126,10 @@ class SetScores:
     @property
     def seconds(self) -> float:
         return sum(part.seconds for part in self._parts)
+
+    @property
+    def kept_bytes(self) -> int:
+        return sum(part.kept_bytes for part in self._parts)
 
     @property
     def seconds_per_rule(self) -> float:

@@ -22,7 +22,7 @@ from app.domain.search.linked_counts import LinkedCounts, entity_codes, record_c
 from app.domain.search.problem import AbsentPolicy
 from app.domain.search.profiles import build_profiles
 from app.domain.search.rule_risk import EXPONENTIAL, Growth, RuleRisk, least_growth
-from app.domain.search.state_cache import StateCache
+from app.domain.search.state_cache import MAX_BYTES, StateCache, states_worth_keeping
 from app.domain.search.walk import (
     Columns,
     State,
@@ -43,6 +43,7 @@ SECONDS_PER_RATING = 4e-5
 SECONDS_PER_RATED_ROW = 6e-9
 RECORDS = 1
 CHOSEN = -1
+SHARE_OF_ROWS = 0.8
 Tick = Callable[[int], None]
 
 
@@ -112,6 +113,12 @@ class TableScores:
             on_path = min(on_path * classes[middle], self._root.n_rows)
             state = self._advance(self._thinned_from(state, depth, middle), depth, middle)
         return seconds
+
+    @property
+    def kept_bytes(self) -> int:
+        """Estimated bytes of what is kept between the ratings of single rules."""
+        one = self._root.n_rows * 8 * (2 + len(self._root.columns))
+        return min(MAX_BYTES, round(one * SHARE_OF_ROWS * states_worth_keeping(self.shape)))
 
     @property
     def seconds_per_rule(self) -> float:

@@ -75,6 +75,10 @@ class SummedScores:
         return self._instance.n_bytes
 
     @property
+    def kept_bytes(self) -> int:
+        return 0
+
+    @property
     def seconds(self) -> float:
         rolled, n = self._instance.rolled, self._instance.n_distinct
         counted = 0.0 if rolled is None else rolled.seconds

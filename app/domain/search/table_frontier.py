@@ -18,7 +18,6 @@ from app.domain.search.problem import FrontierProblem
 from app.domain.search.rule_goals import EveryFloor
 from app.domain.search.rule_search import Ratings, RuleSearch
 from app.domain.search.selection import Floats, proper_frontier
-from app.domain.search.state_cache import MAX_BYTES
 from app.domain.search.table_level import RuleBlocks, TableInstance
 
 FEW_RULES = 2_000
@@ -121,7 +120,7 @@ class PrunedFrontier:
 
     @property
     def n_bytes(self) -> int:
-        return MAX_BYTES + self.units * BYTES_PER_RULE
+        return self._ratings.n_bytes + self._ratings.kept_bytes + self.units * BYTES_PER_RULE
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The points and how many rules were rated, as JSON."""

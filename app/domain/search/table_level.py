@@ -31,7 +31,6 @@ from app.domain.search.outcome import (
 from app.domain.search.problem import Problem
 from app.domain.search.rule_scores import RuleScores, rule_scores
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Floats, choose
-from app.domain.search.state_cache import MAX_BYTES
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
@@ -234,7 +233,7 @@ class TableSearch:
 
     @property
     def n_bytes(self) -> int:
-        return MAX_BYTES + self._ratings.n_bytes
+        return self._ratings.n_bytes + self._ratings.kept_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON."""
