@@ -121,9 +121,9 @@ def plan(
     """Plan a search.
 
     For table-level rules ``Auto`` is the portfolio; for single records it enumerates lattices of up to
-    2,000,000 nodes unless the budget of visited nodes is smaller than that takes. Raises NotSupported for table
-    levels of a hierarchy that is no tree, if enumeration is asked of a larger lattice, and for a solver that
-    the catalogue says does not fit; InvalidInput if the absent policy refuses the data.
+    2,000,000 nodes unless the budget of visited nodes is smaller than that takes. Raises NotSupported for
+    table levels of a hierarchy that is no tree, if enumeration is asked of a larger lattice, and for a solver
+    that the catalogue says does not fit; InvalidInput if the absent policy refuses the data.
     """
     _refuse_meaningless_failure(context)
     if problem.objective == "aggregate":
