@@ -119,9 +119,10 @@ class EntityBitsets:
         self._orders: dict[int, tuple[Longs, Ints]] = {}
 
     @staticmethod
-    def n_bytes(n_entities: int, n_linked: int, kept_bytes: int = KEPT_BYTES) -> int:
-        """Memory of an index at most: entities by code, codes by entity, and what is kept."""
-        return n_entities * (n_linked * (4 + 4) + 1) + kept_bytes + kept_bytes // 4
+    def n_bytes(n_entities: int, n_linked: int, n_nodes: int, kept_bytes: int = KEPT_BYTES) -> int:
+        """Memory at most: entities by code, codes by entity, and the sets of so many nodes that are kept."""
+        sets = min(kept_bytes, 8 * words_for(n_entities) * n_nodes)
+        return n_entities * (n_linked * (4 + 4) + 1) + sets + kept_bytes // 4
 
     def of(self, attribute: int, node: int) -> Words:
         """The entities consistent with a node of a linked attribute, uint64 (words,), read-only."""

@@ -27,6 +27,7 @@ from app.domain.search.scores import refuse_absent
 
 Longs = npt.NDArray[np.int64]
 
+SETS_AT_ONCE = 200
 NODES_LIMIT = 2_000_000
 """Lattices of at most so many nodes are written out by others."""
 
@@ -82,20 +83,22 @@ class ChainInstance:
 
     @property
     def n_bytes(self) -> int:
-        """Estimated memory of the index and of one record's search."""
-        n = self.context.dictionary.n_entities
-        per_record = 40 * n // 8 * max(1, len(self._linked)) // 8
-        return EntityBitsets.n_bytes(n, len(self._linked)) + per_record
+        """Estimated memory: the index, that of scoring the rule at the end, and one record's search."""
+        n, q = self.context.dictionary.n_entities, len(self._linked)
+        return 2 * EntityBitsets.n_bytes(n, q, self._n_nodes_asked) + SETS_AT_ONCE * n // 8
 
     @property
     def seconds(self) -> float:
         """Estimated time to order the entities and to make the sets that the records ask for."""
         n = self.context.dictionary.n_entities
-        above = sum(
-            min(len(used), h.n_nodes) * 2
-            for used, h in zip(self.context.table.used_nodes, self.context.table.hierarchies, strict=True)
-        )
-        return EntityBitsets.seconds(n, len(self._linked), above, 0)
+        return EntityBitsets.seconds(n, len(self._linked), self._n_nodes_asked, 0)
+
+    @cached_property
+    def _n_nodes_asked(self) -> int:
+        """Nodes above the values of the table, counted from above: a tree has fewer than two per leaf."""
+        table = self.context.table
+        pairs = zip(table.used_nodes, table.hierarchies, strict=True)
+        return sum(min(2 * len(used), hierarchy.n_nodes) for used, hierarchy in pairs)
 
     @cached_property
     def absent(self) -> npt.NDArray[np.bool_]:
