@@ -57,8 +57,15 @@ def _amount(found: Measurement, baseline: bool) -> str:
     value = found.baseline_value if baseline else found.ours
     if value is None or found.unit != "s":
         return "" if value is None else f"{value:.3g}"
-    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+    for unit, least in (("s", 1.0), ("ms", 1e-3)):
+        if value >= least:
+            return f"{value / least:.3g} {unit}"
+    return f"{value * 1e6:.3g} µs"
 
 
 def _counters(found: Measurement) -> str:
-    return ", ".join(f"{name} {value:,}" for name, value in found.counters.items())
+    return ", ".join(f"{name} {_number(value)}" for name, value in found.counters.items())
+
+
+def _number(value: int | float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

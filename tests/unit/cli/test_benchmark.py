@@ -6,6 +6,7 @@ import pytest
 
 from app.cli import benchmark, benchmark_http, benchmark_parts
 from app.cli.benchmark_parts import PARTS, Part, PartFailedError, measurements
+from app.cli.benchmark_text import markdown_table
 from app.cli.measurement import Measurement
 from app.cli.program import run
 from app.experiments.benchmark_row import PeakWatch, Row, timed
@@ -81,7 +82,7 @@ def test_the_table_of_the_documentation_tells_every_row_and_what_was_missed(meas
             bar_met=False,
             baseline="pandas",
             baseline_value=0.0123,
-            counters={"rules": 1466},
+            counters={"rules": 1466, "cpu_seconds": 0.123456},
             same_result=True,
         )
     ]
@@ -90,8 +91,15 @@ def test_the_table_of_the_documentation_tells_every_row_and_what_was_missed(meas
     header, rule, row = printed.out.splitlines()
     assert row.count("|") == header.count("|") == rule.count("|")
     assert "| upload | ≤ 1 s (≤ 0.5 s) **missed** | 9 s | pandas 12.3 ms |" in row
-    assert "| rules 1,466 | yes |" in row
+    assert "| rules 1,466, cpu_seconds 0.1235 | yes |" in row
     assert "not run: core" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(12.34567, "12.3 s"), (0.0999, "99.9 ms"), (0.0000123, "12.3 µs"), (0.0, "0 µs")]
+)
+def test_the_table_tells_times_in_a_fitting_unit(seconds, told):
+    assert f"| {told} |" in markdown_table([a_measurement(ours=seconds)])[-1]
 
 
 def test_every_part_has_rows_to_measure():
