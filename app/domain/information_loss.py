@@ -50,8 +50,9 @@ class DomainLoss:
         self.records: list[Longs] = []
         self.uncovered: list[Longs] = []
         self._covered: list[Longs] = []
+        records = table.reduced.counts.astype(np.float64)
         for column, hierarchy in zip(table.reduced.codes.T, table.hierarchies, strict=True):
-            counts = np.bincount(column, table.reduced.counts, hierarchy.n_nodes).astype(np.int64)
+            counts = np.bincount(column, records, hierarchy.n_nodes).astype(np.int64)
             nodes = np.flatnonzero(counts)
             levels = range(hierarchy.height + 1)
             covered = np.stack([hierarchy.leaf_count[hierarchy.ancestors_at(v)[nodes]] for v in levels])

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.search.anonymity_checks import ROUNDING, Checks
+from app.domain.search.anonymity_descent import Descent, with_level
 from app.domain.search.class_sizes import Levels
 from app.domain.search.pair_classes import pair_bounds
 
@@ -28,30 +29,6 @@ Box = tuple[float, Levels, Levels]
 
 MOST_STEPS: Final = 200_000
 """Boxes and checked rules after which a search ends of itself: no memory or patience lasts for ever."""
-
-
-class Conflicts:
-    """Rules that suppress too many records, none below another when they are added."""
-
-    def __init__(self, n_attributes: int) -> None:
-        self._rows: Numbers = np.empty((64, n_attributes), dtype=np.int16)
-        self._size = 0
-
-    @property
-    def rows(self) -> Numbers:
-        return self._rows[: self._size]
-
-    def add(self, levels: Levels) -> None:
-        kept = self.rows[~(self.rows <= np.array(levels)).all(axis=1)]
-        self._size = len(kept) + 1
-        if self._size > len(self._rows):
-            self._rows = np.empty((2 * self._size, kept.shape[1]), dtype=np.int16)
-        self._rows[: len(kept)] = kept
-        self._rows[len(kept)] = levels
-
-    def above(self, levels: Levels) -> Numbers:
-        """The conflicts that exclude a rule."""
-        return self.rows[(self.rows >= np.array(levels)).all(axis=1)]
 
 
 class BoxSearch:
@@ -66,8 +43,8 @@ class BoxSearch:
         self._costs = np.full((len(self._top), widest), math.inf)
         for j, terms in enumerate(self._terms):
             self._costs[j, : len(terms)] = terms
-        self._conflicts = Conflicts(len(self._top))
-        self._suppressed: dict[Levels, int] = {}
+        self._descent = Descent(checks, self._goes_on)
+        self._conflicts = self._descent.conflicts
         lowest = tuple(0 for _ in self._top)
         self._heap: list[Box] = [(self._base(lowest), lowest, self._top)]
 
@@ -78,7 +55,9 @@ class BoxSearch:
     def run(self) -> None:
         """Find a good rule, then search boxes until none is open or the budget ends."""
         self._learn_pairs()
-        self._improve(self._descend(self._top))
+        bound, lo, hi = self._heap[0]
+        self._heap[0] = (bound + _disjoint(*self._ways_out(lo, hi, self._conflicts.rows)), lo, hi)
+        self._descent.run()
         while self._heap and self._heap[0][0] <= self._checks.limit and self._goes_on():
             self._open(heapq.heappop(self._heap))
 
@@ -89,7 +68,7 @@ class BoxSearch:
         return math.fsum(terms[level] for terms, level in zip(self._terms, levels, strict=True))
 
     def _learn_pairs(self) -> None:
-        for pair in pair_bounds(self._checks.table, self._checks.k):
+        for pair in pair_bounds(self._checks.classes, self._top, self._checks.k):
             refuted = pair.suppressed > self._checks.allowed
             for level in range(len(refuted)):
                 highest = int(np.count_nonzero(refuted[level])) - 1
@@ -99,57 +78,6 @@ class BoxSearch:
                     conflict[pair.first], conflict[pair.second] = level, highest
                     self._conflicts.add(tuple(conflict))
 
-    def _is_allowed(self, levels: Levels) -> bool:
-        """Whether a rule suppresses few enough records; an allowed one becomes a candidate."""
-        if levels in self._suppressed:
-            return True
-        if len(self._conflicts.above(levels)):
-            return False
-        suppressed = self._checks.suppressed(levels)
-        if suppressed > self._checks.allowed:
-            self._conflicts.add(levels)
-            return False
-        self._checks.evaluate(levels, suppressed)
-        self._suppressed[levels] = suppressed
-        return True
-
-    # --- a good rule -----------------------------------------------------------------------------------
-
-    def _descend(self, levels: Levels, fixed: int = -1) -> Levels:
-        """Lower levels while that is allowed, the dearest first, from an allowed rule."""
-        # Who may not be lowered now may not be lowered later: classes only get smaller.
-        open_ = {j for j in range(len(levels)) if j != fixed and levels[j]}
-        while open_ and self._goes_on():
-            dearest = max(open_, key=lambda j: (self._saved(levels, j), -j))
-            lower = _with(levels, dearest, levels[dearest] - 1)
-            if self._is_allowed(lower):
-                levels = lower
-            if not (levels is lower and levels[dearest]):
-                open_.remove(dearest)
-        return levels
-
-    def _saved(self, levels: Levels, j: int) -> float:
-        return float(self._terms[j][levels[j]] - self._terms[j][levels[j] - 1])
-
-    def _improve(self, levels: Levels) -> None:
-        """Raise one attribute by a level and descend from there, until no attribute helps."""
-        if not self._is_allowed(levels):
-            return
-        improved = True
-        while improved:
-            improved = False
-            for j, height in enumerate(self._top):
-                if levels[j] == height:
-                    continue
-                if not self._goes_on():
-                    return
-                before = self._checks.best
-                other = self._descend(_with(levels, j, levels[j] + 1), j)
-                if self._checks.best < before:
-                    levels, improved = other, True
-
-    # --- boxes -----------------------------------------------------------------------------------------
-
     def _open(self, box: Box) -> None:
         """Close a box, raise its bound, or put its parts in its place."""
         self._checks.visited += 1
@@ -158,11 +86,7 @@ class BoxSearch:
         if not len(conflicts):
             self._open_free(box)
             return
-        columns = np.arange(len(lo))
-        specific = self._costs[columns, np.array(lo)]
-        ways_out = conflicts < np.array(hi)
-        costs = np.where(ways_out, self._costs[columns, conflicts + 1] - specific, math.inf)
-        least = costs.min(axis=1)
+        ways_out, least = self._ways_out(lo, hi, conflicts)
         if not np.isfinite(least).all():
             return
         raised = self._base(lo) + _disjoint(ways_out, least)
@@ -171,31 +95,38 @@ class BoxSearch:
             return
         self._branch(box, conflicts[int(np.lexsort((ways_out.sum(axis=1), -least))[0])])
 
+    def _ways_out(self, lo: Levels, hi: Levels, conflicts: Numbers) -> tuple[Mask, Floats]:
+        """In which attributes a box can leave each conflict, and what that costs at least (∞: it cannot)."""
+        columns = np.arange(len(lo))
+        ways_out = conflicts < np.array(hi)
+        costs = self._costs[columns, conflicts + 1] - self._costs[columns, np.array(lo)]
+        return ways_out, np.where(ways_out, costs, math.inf).min(axis=1, initial=math.inf)
+
     def _branch(self, box: Box, conflict: Numbers) -> None:
         """Cut a box into those parts that leave a conflict by a first attribute, each rule in one part."""
         bound, lo, hi = box
         for j, level in enumerate(conflict.tolist()):
             if level < hi[j]:
-                raised = _with(lo, j, level + 1)
+                raised = with_level(lo, j, level + 1)
                 self._push(max(bound, self._base(raised)), raised, hi)
-                hi = _with(hi, j, level)
+                hi = with_level(hi, j, level)
 
     def _open_free(self, box: Box) -> None:
         """Check the most specific rule of a box that no conflict excludes."""
         bound, lo, hi = box
-        if not self._is_allowed(lo):
+        if not self._descent.is_allowed(lo):
             # Growing adds what it finds to the conflicts.
             self._grow(lo)
             self._push(bound, lo, hi)
             return
-        if self._suppressed[lo] == 0:
+        if self._descent.suppressed[lo] == 0:
             # Nothing above it loses less, and what ties comes after it.
             return
         for j, level in enumerate(lo):
             if level < hi[j]:
-                raised = _with(lo, j, level + 1)
+                raised = with_level(lo, j, level + 1)
                 self._push(max(bound, self._base(raised)), raised, hi)
-                hi = _with(hi, j, level)
+                hi = with_level(hi, j, level)
 
     def _push(self, bound: float, lo: Levels, hi: Levels) -> None:
         if bound <= self._checks.limit:
@@ -213,7 +144,7 @@ class BoxSearch:
             # The most attributes, from the cheapest on, that can be withheld altogether.
             while free < count:
                 middle = (free + count + 1) // 2
-                if self._is_allowed(self._withheld(levels, order[:middle])):
+                if self._descent.is_allowed(self._withheld(levels, order[:middle])):
                     count = middle - 1
                 else:
                     free = middle
@@ -222,8 +153,8 @@ class BoxSearch:
                 break
             j = order[free]
             for level in range(self._top[j] - 1, levels[j], -1):
-                if not self._is_allowed(_with(levels, j, level)):
-                    levels = _with(levels, j, level)
+                if not self._descent.is_allowed(with_level(levels, j, level)):
+                    levels = with_level(levels, j, level)
                     break
             order = order[free + 1 :]
 
@@ -232,10 +163,6 @@ class BoxSearch:
         for j in attributes:
             found[j] = self._top[j]
         return tuple(found)
-
-
-def _with(levels: Levels, j: int, level: int) -> Levels:
-    return (*levels[:j], level, *levels[j + 1 :])
 
 
 def _disjoint(ways_out: Mask, least: Floats) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.search.anonymity_checks import Checks
+from app.domain.search.anonymity_descent import Descent
 from app.domain.search.anonymity_forecast import Forecast
 from app.domain.search.canonical import outer_sum
 from app.domain.search.class_sizes import Levels
@@ -23,8 +24,12 @@ from app.domain.search.pair_classes import pair_bounds
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int16]
 
-PER_SCORE: Final = 50_000
-"""Rules are scored anew once a check was made per so many of those that are scored."""
+PER_SCORE: Final = 10_000
+"""Rules are scored anew once a check was made per so many of those that are scored, or per a quarter of the
+distinct records if that is more: scoring should take no longer than checking."""
+MOST_PER_SCORE: Final = 24
+DESCENT_FROM: Final = 50_000
+"""Open rules from which on a good rule is looked for before any is scored."""
 PAIRS_UP_TO: Final = 1e-3
 """Pairs of attributes refute much only if at most this share of the records may be suppressed."""
 POWER: Final = 0.8
@@ -57,9 +62,19 @@ class _Open:
         """Which open rules have no greater level anywhere."""
         return np.asarray((self.levels <= np.array(levels, dtype=np.int16)[:, None]).all(axis=0))
 
-    def count_below(self, places: tuple[Numbers, ...], shape: tuple[int, ...]) -> npt.NDArray[np.int32]:
-        """How many of the open rules, at these places of a box, lie below each rule of it."""
-        counts = np.zeros(shape, dtype=np.int32)
+    def places(self, lowest: list[int], shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+        """Where the rules are in a box that begins at ``lowest``, flattened."""
+        found = np.zeros(self.size, dtype=np.intp)
+        for levels, lo, size in zip(self.levels, lowest, shape, strict=True):
+            found *= size
+            found += levels
+            found -= lo
+        return found
+
+    @staticmethod
+    def count_below(places: npt.NDArray[np.intp], shape: tuple[int, ...]) -> npt.NDArray[np.int32]:
+        """How many rules at these places of a box lie below each rule of it, flattened."""
+        counts = np.zeros(math.prod(shape), dtype=np.int32)
         counts[places] = 1
         before = 1
         for size in shape:
@@ -91,23 +106,36 @@ class LatticeSearch:
         """Check rules until none is open or the budget ends."""
         if self._checks.allowed <= PAIRS_UP_TO * self._checks.table.n_records:
             self._prune_pairs()
+        if self._open.size > DESCENT_FROM:
+            self._descend()
         while self._open.size and self._checks.goes_on(self._open.least):
             self._check_some()
 
     def _prune_pairs(self) -> None:
-        levels = self._open.levels
-        keep: npt.NDArray[np.bool_] = np.ones(self._open.size, dtype=bool)
-        for pair in pair_bounds(self._checks.table, self._checks.k):
-            refuted = pair.suppressed > self._checks.allowed
-            if refuted.any():
-                keep[refuted[levels[pair.first], levels[pair.second]]] = False
-        self._open.keep(keep)
+        """Close what pairs of attributes refute; all rules are still open."""
+        open_: npt.NDArray[np.bool_] = np.ones_like(self._unseen)
+        for pair in pair_bounds(self._checks.classes, self._checks.table.heights, self._checks.k):
+            allowed = pair.suppressed <= self._checks.allowed
+            if not allowed.all():
+                shape = [1] * open_.ndim
+                shape[pair.first], shape[pair.second] = allowed.shape
+                open_ &= allowed.reshape(shape)
+        self._open.keep(open_.reshape(-1))
+
+    def _descend(self) -> None:
+        """Find a good rule first: scoring rules is dear while many are open."""
+        descent = Descent(self._checks, lambda: self._checks.goes_on(self._open.least))
+        descent.run()
+        self._open.keep(self._open.bounds <= self._checks.limit)
+        for conflict in descent.conflicts.rows.tolist():
+            self._open.keep(~self._open.below(tuple(conflict)))
 
     def _check_some(self) -> None:
         """Score the rules of the open ones' box, and check the best while the scores hold."""
         lowest = self._open.levels.min(axis=1).tolist()
         scores, refuting = self._scores(lowest, self._open.levels.max(axis=1).tolist())
-        for _ in range(1 + scores.size // PER_SCORE):
+        per_score = max(PER_SCORE, self._checks.table.reduced.size // 4)
+        for _ in range(min(MOST_PER_SCORE, 1 + scores.size // per_score)):
             place = tuple(int(at) for at in np.unravel_index(int(scores.argmax()), scores.shape))
             if scores[place] <= 0 or not self._open.size or not self._checks.goes_on(self._open.least):
                 break
@@ -124,12 +152,15 @@ class LatticeSearch:
         """
         open_ = self._open
         log_odds = self._forecast.log_odds(lowest, highest)
+        shape = log_odds.shape
+        places = open_.places(lowest, shape)
         forbidden, refuting = self._forecast.chances(log_odds)
-        places = tuple(levels - np.int16(lo) for levels, lo in zip(open_.levels, lowest, strict=True))
-        scores = self._powers[open_.count_below(places, log_odds.shape)]
-        scores *= forbidden + (1.0 - forbidden) * refuting
-        allowed = 1.0 - (forbidden if isinstance(forbidden, float) else forbidden[places])
-        scores[places] += OF_BETTER * allowed * self._powers[self._above(log_odds[places])]
+        scores = (forbidden + (1.0 - forbidden) * refuting) * self._powers[
+            open_.count_below(places, shape).reshape(shape)
+        ]
+        allowed = 1.0 - (forbidden if isinstance(forbidden, float) else forbidden.reshape(-1)[places])
+        better = self._powers[self._above(log_odds.reshape(-1)[places])]
+        scores.reshape(-1)[places] += OF_BETTER * allowed * better
         box = tuple(slice(lo, hi + 1) for lo, hi in zip(lowest, highest, strict=True))
         scores *= self._unseen[box]
         return scores, refuting

@@ -9,6 +9,8 @@ vector of the left half as well, rolled up from the smallest finer one, since ma
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -87,7 +89,10 @@ class Single:
         self._kept: dict[int, Groups] = {}
 
     def groups(self, levels: Levels) -> Groups:
-        level = levels[self.attributes[0]]
+        return self.at(levels[self.attributes[0]])
+
+    def at(self, level: int) -> Groups:
+        """What the values become at a level."""
         if level not in self._kept:
             nodes = self._hierarchy.ancestors_at(level)[self._nodes]
             self._kept[level] = numbered(nodes.astype(np.intp), self._hierarchy.n_nodes)
@@ -171,6 +176,7 @@ class ClassSizes:
         self._counts = reduced.counts.astype(np.float64)
         parts = [Single(j, hierarchy, reduced.codes[:, j]) for j, hierarchy in enumerate(table.hierarchies)]
         middle = len(parts) // 2
+        self._values = parts
         self._left = _packed(parts[:middle], reduced.size)
         self._right = _packed(parts[middle:], reduced.size)
         lowest = tuple(0 for _ in parts)
@@ -201,6 +207,32 @@ class ClassSizes:
         for part in (self._left, self._right):
             part.spread(summed(part.positions[rows], counts, part.size), found)
         return [found[j].astype(np.int64) for j in range(len(found))]
+
+    def values(self, attribute: int, level: int) -> Groups:
+        """What an attribute's values, those that occur, become at a level."""
+        return self._values[attribute].at(level)
+
+    def pair_counts(self, levels: Levels) -> Iterator[tuple[int, int, Floats]]:
+        """For each two attributes i < j how many records have each pair of groups at the levels."""
+        for part in (self._left, self._right):
+            counts = summed(part.positions, self._counts, part.size)
+            inner = {}
+            for j in part.attributes:
+                inner[j] = np.empty(part.size, dtype=np.intp)
+                inner[j][part.positions] = self._values[j].positions
+            for i, j in itertools.combinations(part.attributes, 2):
+                yield i, j, self._pairs((i, inner[i]), (j, inner[j]), levels, counts)
+        for i, j in itertools.product(self._left.attributes, self._right.attributes):
+            first, second = self._values[i].positions, self._values[j].positions
+            yield i, j, self._pairs((i, first), (j, second), levels, self._counts)
+
+    def _pairs(
+        self, first: tuple[int, Indices], second: tuple[int, Indices], levels: Levels, counts: Floats
+    ) -> Floats:
+        rows, columns = (self.values(j, levels[j]) for j, _ in (first, second))
+        keys = (rows.of * columns.size)[first[1]]
+        keys += columns.of[second[1]]
+        return summed(keys, counts, rows.size * columns.size).reshape(rows.size, columns.size)
 
     def _key(self, levels: Levels) -> Levels:
         return tuple(levels[j] for j in self._left.attributes)

@@ -7,17 +7,14 @@ the groups of all levels summed by two products of 0/1 matrices, answers for all
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.distinct import Ints, Longs
-from app.domain.search.class_sizes import Floats, Indices, numbered, summed
-from app.domain.tables import Table
+from app.domain.distinct import Longs
+from app.domain.search.class_sizes import ClassSizes, Floats, Indices, Levels
 
 MOST_GROUPS: Final = 512
 """Attributes are counted from their finest level with at most this many groups on."""
@@ -36,59 +33,42 @@ class PairBounds:
 class _Axis:
     """Groups of an attribute from level ``finest`` on, as 0/1 rows, level after level from ``starts``."""
 
-    of_record: Indices
-    size: int
     finest: int
+    size: int
     rows: Floats
     starts: Indices
 
 
-def pair_bounds(table: Table, k: int) -> Iterator[PairBounds]:
-    """The bounds of all pairs of attributes; never more than there are at any finer level."""
-    counts = table.reduced.counts.astype(np.float64)
-    axes = [_axis(table, j) for j in range(table.n_attributes)]
-    for i, j in itertools.combinations(range(len(axes)), 2):
-        if axes[i].size == 1 or axes[j].size == 1:
-            continue
-        found = _small(axes[i], axes[j], counts, k)
-        shape = (table.heights[i] + 1, table.heights[j] + 1)
-        levels = [
-            np.maximum(np.arange(n) - axis.finest, 0)
-            for n, axis in zip(shape, (axes[i], axes[j]), strict=True)
-        ]
-        yield PairBounds(i, j, found[np.ix_(*levels)])
+def pair_bounds(classes: ClassSizes, heights: Levels, k: int) -> Iterator[PairBounds]:
+    """The bounds of all pairs of attributes with more than one group."""
+    axes = [_axis(classes, j, height) for j, height in enumerate(heights)]
+    for i, j, base in classes.pair_counts(tuple(axis.finest for axis in axes)):
+        if axes[i].size > 1 and axes[j].size > 1:
+            found = _small(axes[i], axes[j], base, k)
+            levels = [np.maximum(np.arange(heights[a] + 1) - axes[a].finest, 0) for a in (i, j)]
+            yield PairBounds(i, j, found[np.ix_(*levels)])
 
 
-def _small(first: _Axis, second: _Axis, counts: Floats, k: int) -> Longs:
+def _small(first: _Axis, second: _Axis, base: Floats, k: int) -> Longs:
     """Records in classes below ``k``, per level of the two axes."""
-    keys = first.of_record * second.size
-    keys += second.of_record
-    base = summed(keys, counts, first.size * second.size).reshape(first.size, second.size)
     classes = first.rows @ base @ second.rows.T
     classes[classes >= k] = 0.0
     sums = np.add.reduceat(np.add.reduceat(classes, first.starts, axis=0), second.starts, axis=1)
     return sums.astype(np.int64)
 
 
-def _axis(table: Table, attribute: int) -> _Axis:
-    hierarchy, column = table.hierarchies[attribute], table.reduced.codes[:, attribute]
+def _axis(classes: ClassSizes, attribute: int, height: int) -> _Axis:
     finest = 0
-    base = _groups(hierarchy.ancestors_at(0), column)
-    while base.max() >= MOST_GROUPS:
+    while classes.values(attribute, finest).size > MOST_GROUPS:
         finest += 1
-        base = _groups(hierarchy.ancestors_at(finest), column)
-    size = int(base.max()) + 1
-    node = np.empty(size, dtype=np.intp)
-    node[base] = column
+    base = classes.values(attribute, finest)
+    member = np.empty(base.size, dtype=np.intp)
+    member[base.of] = np.arange(len(base.of))
     blocks: list[Floats] = []
-    for level in range(finest, hierarchy.height + 1):
-        groups = _groups(hierarchy.ancestors_at(level), node)
-        block = np.zeros((int(groups.max()) + 1, size))
-        block[groups, np.arange(size)] = 1.0
+    for level in range(finest, height + 1):
+        groups = classes.values(attribute, level)
+        block = np.zeros((groups.size, base.size))
+        block[groups.of[member], np.arange(base.size)] = 1.0
         blocks.append(block)
     starts = np.cumsum([0, *(len(block) for block in blocks[:-1])])
-    return _Axis(base, size, finest, np.concatenate(blocks), starts)
-
-
-def _groups(becomes: Ints, nodes: npt.NDArray[np.integer]) -> Indices:
-    return numbered(becomes[nodes].astype(np.intp), len(becomes)).of
+    return _Axis(finest, base.size, np.concatenate(blocks), starts)
