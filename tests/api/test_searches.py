@@ -10,6 +10,9 @@ import httpx
 import pytest
 
 from app.api import examples
+from app.api.schemas.optimisations import OptimisationSummary
+from app.domain.search.budget import Budget
+from app.services.objectives import SearchBudget
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -279,3 +282,18 @@ async def test_whatever_is_stopped_has_a_rule_and_a_bound_that_the_whole_search_
             assert sign * whole[value] <= sign * result[value] + 1e-9, name
         if result["status"] == "heuristic" and result["lower_bound"] != "-inf":
             assert result["gap"] == pytest.approx(sign * result[value] - result["lower_bound"]), name
+
+
+def test_an_optimisation_of_the_first_kind_is_shown_with_its_number_of_nodes():
+    """Its summary, as a backup may hold it, had no budget and no parameters of solvers."""
+    stored = {
+        "id": "o", "name": "old", "sha256": "0" * 64, "created_at": "2026-11-20T09:00:00Z",
+        "dataset": "members", "dictionary": "census", "sensitivity": "harm",
+        "objective": {"kind": "min_risk", "utility_floor": 6.0}, "scope": "table_level",
+        "solver": "branch_and_bound", "max_nodes": 9, "utility": "depth_sum",
+        "absent_policy": "zero",
+    }  # fmt: skip
+    shown = OptimisationSummary.model_validate(stored)
+    assert shown.budget.max_nodes == 9
+    assert (shown.risk_model, shown.attacker_view) == ("I", "known")
+    assert SearchBudget.of({"max_nodes": 9}).counted == Budget(9)
