@@ -25,6 +25,7 @@ Bytes = npt.NDArray[np.uint8]
 KEPT_BYTES = 2**28
 SHORT_CODES = 2**16
 BLOCK = 1023
+CODES_AT_ONCE = 2**13
 SHARE_OF_FEW = 64
 """A node with less than this part of the entities is counted along its list, not by bits."""
 ANDS_BETWEEN_CHECKS = 4
@@ -218,8 +219,12 @@ class EntityBitsets:
         small = self._first_codes[-1] <= SHORT_CODES
         shape = self.n_entities, len(self._compatibilities)
         found = np.empty(shape, dtype=np.uint16 if small else np.uint32)
-        for j, one in enumerate(self._compatibilities):
-            np.add(one.link.column, self._first_codes[j], out=found[:, j], casting="unsafe")
+        # In blocks that stay in the cache while they are filled column by column.
+        for start in range(0, self.n_entities, CODES_AT_ONCE):
+            block = found[start : start + CODES_AT_ONCE]
+            for j, one in enumerate(self._compatibilities):
+                column = one.link.column[start : start + CODES_AT_ONCE]
+                np.add(column, self._first_codes[j], out=block[:, j], casting="unsafe")
         return found
 
     def _order(self, attribute: int) -> tuple[Longs, Ints]:
