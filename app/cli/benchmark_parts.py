@@ -34,7 +34,14 @@ PARTS: Final = (
     Part("machine", "app.experiments.benchmark_machine", "what the machine's memory gives"),
     Part("core", "app.experiments.benchmark_core", "scoring and searching on Adult", needs="arx-adult"),
     Part("table", "app.experiments.benchmark_table", "table-level rules on Adult", needs="arx-adult"),
+    Part(
+        "anonymity",
+        "app.experiments.benchmark_anonymity",
+        "least loss under 5-anonymity on Adult and the credit cards",
+        needs="arx-adult",
+    ),
     Part("algorithms", "app.experiments.benchmark_algorithms", "all searches on Adult", needs="arx-adult"),
+    Part("scale", "app.experiments.benchmark_scale", "the case study at the papers' full size"),
     Part("many", "app.experiments.benchmark_many", "single records with seventy attributes"),
     Part("growth", "app.experiments.benchmark_growth", "exponents of how time grows"),
 )
