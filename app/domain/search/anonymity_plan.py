@@ -21,8 +21,9 @@ from app.domain.tables import Table
 RULES_HELD: Final = 2_000_000
 ATTRIBUTES_HELD: Final = 32
 BYTES_PER_RULE: Final = 100
-CHECKS_EXPECTED: Final = 250
-CHECKS_WITHOUT_SUPPRESSION: Final = 30
+STEPS: Final = 0.25
+STEPS_SUPPRESSING: Final = 2.0
+"""Rules checked per square root of the lattice's rules, without and with suppression: rough experience."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,11 @@ class AnonymityPlan:
     @property
     def _steps(self) -> int:
         """Expected steps of the search; at most so many of one by boxes."""
-        if not self._holds_lattice:
-            steps = MOST_STEPS
-        elif self._problem.suppression_allowed(self._table.n_records):
-            steps = CHECKS_EXPECTED
+        if self._holds_lattice:
+            suppresses = self._problem.suppression_allowed(self._table.n_records) > 0
+            steps = math.ceil((STEPS_SUPPRESSING if suppresses else STEPS) * math.sqrt(self.units))
         else:
-            steps = CHECKS_WITHOUT_SUPPRESSION
+            steps = MOST_STEPS
         return min(steps, self.units, self._budget.max_nodes or steps)
 
     @property
