@@ -133,7 +133,7 @@ def test_every_command_of_the_page_does_what_the_page_says(page, folder, environ
 
 def test_the_readme_holds_the_two_commands():
     text = (ROOT / "README.md").read_text()
-    for lock, command in (("requirements.lock", "app demo"), ("requirements-dev.lock", "pytest")):
+    for lock, command in (("requirements.lock", "app demo"), ("requirements-dev.lock", "pytest -n logical")):
         install = f".venv/bin/pip install --require-hashes -r {lock}"
         assert f"\npython3 -m venv .venv && {install} && .venv/bin/python -m {command}\n" in text
 
