@@ -129,7 +129,9 @@ class RecordPlan:
             return
         choice, found["risk"] = self._optima.of(rows)
         found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
-        found["ties"], found["bound"] = choice.ties, choice.value
+        # A bound is of what is minimised, the value of what was asked for.
+        sign = -1.0 if self._problem.objective == "max_utility" else 1.0
+        found["ties"], found["bound"] = choice.ties, sign * choice.value
         for counter in ("visited", "risks", "utilities"):
             found[counter] = self._instance.n_nodes
 

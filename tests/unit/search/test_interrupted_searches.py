@@ -10,6 +10,7 @@ import pytest
 from app.domain.dictionaries import Dictionary, link_identity
 from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
+from app.domain.search import record_level
 from app.domain.search.budget import Budget
 from app.domain.search.canonical import ScoredLattice
 from app.domain.search.chain_instance import ChainInstance
@@ -71,6 +72,22 @@ def test_a_harm_of_failure_makes_no_cap_infeasible_that_a_search_did_not_look_at
     assert carry_out(plan(context, problem)).objective == 1.0
     nothing = plan(context, problem).combine({})
     assert nothing.status != "infeasible"
+
+
+@pytest.mark.parametrize("objective", [("min_risk", 1.0), ("max_utility", 1.0), ("lagrangian", 0.1)])
+@pytest.mark.parametrize("solver", [Enumeration(), BranchAndBound()])
+def test_records_solved_before_a_halt_bound_the_rest_of_the_table(monkeypatch, objective, solver):
+    monkeypatch.setattr(record_level, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(record_level, "SEARCHES_PER_BLOCK", 1)
+    context = context_of(["a", "b"], ["a", "a", "b", "b"])
+    problem = Problem(*objective, "record_level")
+    best = carry_out(plan(context, problem, solver))
+    halves = plan(context, problem, solver)
+    assert halves.n_blocks == 2
+    for index in range(2):
+        found = halves.combine({index: halves.run_block(index, lambda units: None)})
+        assert found.bounds.lower <= best.bounds.lower + 1e-12
+        assert found.status == "heuristic"
 
 
 @pytest.mark.parametrize("objective", [("min_risk", 0.0), ("max_utility", 0.5)])
