@@ -184,7 +184,7 @@ def one_floor(
     """The best way to disclose each record within a utility floor, as a rule that is scored."""
     problem = Problem("min_risk", FLOOR, "record_level")
     ours = timed(lambda: _record_optima(context), repeats=2, warm_up=0)
-    search, outcome = ours.answer
+    outcome, estimates = ours.answer
     return Row(
         f"per-record optimum with its rule, one utility floor, {_size(context)}{known}",
         bar=bar,
@@ -193,9 +193,7 @@ def one_floor(
         peak_bytes=ours.peak_bytes,
         counters={
             **_spent(ours),
-            "distinct_records": search.units,
-            "estimated_seconds": search.seconds,
-            "estimated_bytes": search.n_bytes,
+            **estimates,
         },
         same_result=outcome.status == "optimal" and _optima_are_exact(context, problem),
         detail=f"compared with an exact evaluation of {CHECKED} whole lattices, bit by bit",
@@ -204,11 +202,16 @@ def one_floor(
     )
 
 
-def _record_optima(context: SearchContext) -> tuple[RecordPlan, Outcome]:
+def _record_optima(context: SearchContext) -> tuple[Outcome, dict[str, int | float]]:
     search = plan(context, Problem("min_risk", FLOOR, "record_level"))
     if not isinstance(search, RecordPlan):
         raise TypeError("records are solved one by one")
-    return search, search.combine({i: search.run_block(i, _quiet) for i in range(search.n_blocks)})
+    estimates = {
+        "distinct_records": search.units,
+        "estimated_seconds": search.seconds,
+        "estimated_bytes": search.n_bytes,
+    }
+    return search.combine({i: search.run_block(i, _quiet) for i in range(search.n_blocks)}), estimates
 
 
 def _optima_are_exact(context: SearchContext, problem: Problem) -> bool:

@@ -59,8 +59,6 @@ class RecordInstance:
 
     Attributes
     ----------
-    of_record
-        Distinct record of each record of the table.
     shape
         Levels per attribute; the lattice of every record, levels above its own top repeating ⊥.
     multiplicity, mass
@@ -124,9 +122,13 @@ class RecordInstance:
         first, numbers = group(keys, limit)
         at = first if alike else reduced.inverse[first].astype(np.int64)
         kinds = [np.zeros(len(at), np.int32) if alike else profile.of_record[first] for profile in profiles]
-        self.of_record = numbers[reduced.inverse] if alike else numbers
-        self.multiplicity = np.bincount(self.of_record, minlength=len(at))
-        self.mass = np.bincount(self.of_record, table.weights, minlength=len(at)).astype(np.float64)
+        self._numbers, self._are_rows = numbers, alike
+        if alike and table.weights is None:
+            self.mass = np.bincount(numbers, reduced.counts, minlength=len(at)).astype(np.float64)
+            self.multiplicity = self.mass.astype(np.int64)
+        else:
+            self.multiplicity = np.bincount(self.of_record, minlength=len(at))
+            self.mass = np.bincount(self.of_record, table.weights, minlength=len(at)).astype(np.float64)
         self._place = [
             _places(used, hierarchy.n_nodes)[reduced.codes[at, j]]
             for j, (used, hierarchy) in enumerate(zip(table.used_nodes, table.hierarchies, strict=True))
@@ -136,6 +138,12 @@ class RecordInstance:
             for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
         ]
         return at, kinds
+
+    @cached_property
+    def of_record(self) -> Ints:
+        """Distinct record of each record of the table (n,)."""
+        inverse = self.context.table.reduced.inverse
+        return self._numbers[inverse] if self._are_rows else self._numbers
 
     @property
     def n_distinct(self) -> int:
@@ -150,7 +158,7 @@ class RecordInstance:
     def n_bytes(self) -> int:
         """Estimated bytes of the distinct records, the counts and one evaluation."""
         cells = max(self.n_nodes, CELLS_AT_ONCE)
-        held = self.n_distinct * BYTES_PER_ATTRIBUTE * len(self.shape) + 4 * len(self.of_record)
+        held = self.n_distinct * BYTES_PER_ATTRIBUTE * len(self.shape) + 4 * self.context.table.n_records
         return held + sum(counts.n_bytes + 5 * 8 * cells for counts in self._counts) + 5 * 8 * cells
 
     @property

@@ -72,13 +72,13 @@ class RecordPlan:
         each = seconds_of(self._how, heights, self._budget) if self._how else 0.0
         if not self._how:
             counted = self._instance.counting_seconds(self.n_blocks)
-            scored = len(self._instance.of_record) * SECONDS_PER_SCORED_RECORD
+            scored = self._instance.context.table.n_records * SECONDS_PER_SCORED_RECORD
             return counted + self.units * self._optima.seconds_per_record + scored
         return self._instance.seconds(self.n_blocks) + self.units * each
 
     @property
     def n_bytes(self) -> int:
-        scored = len(self._instance.of_record) * BYTES_PER_SCORED_RECORD
+        scored = self._instance.context.table.n_records * BYTES_PER_SCORED_RECORD
         return self._instance.n_bytes + 2 * self.units * RESULT.itemsize + scored
 
     @staticmethod

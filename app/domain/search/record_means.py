@@ -61,7 +61,7 @@ class CurveBlocks:
         """Estimated time of all blocks, and of choosing among what they find."""
         found = self.units * curve_source(self.instance, self._floor).seconds_per_record
         counted = self.instance.counting_seconds(self.n_blocks)
-        return counted + found + len(self.instance.of_record) * SECONDS_PER_RECORD
+        return counted + found + self.instance.context.table.n_records * SECONDS_PER_RECORD
 
     @property
     def n_bytes(self) -> int:

@@ -7,6 +7,7 @@ other way to 1e-12 of their size.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -57,6 +58,7 @@ class SummedScores:
         self.order = [j for j in every if linked[j]] + [j for j in every if not linked[j]]
         self.shape = tuple(instance.shape[j] for j in self.order)
         self._n_linked = sum(linked)
+        self._scored: Floats | None = None
         reduced = instance.context.table.reduced
         self.absent: Bools = np.zeros(reduced.size, dtype=bool)
         if instance.n_absent:
@@ -97,19 +99,14 @@ class SummedScores:
         return values.reshape(self.shape).transpose(np.argsort(self.order))
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        if self._scored is None:
+            # Going through the records is most of the work, for one rule as for all.
+            numbers = np.arange(math.prod(self.shape[self._n_linked :]))
+            nodes = itertools.product(*map(range, self.shape[: self._n_linked]))
+            self._scored = np.concatenate(self._means(dict.fromkeys(nodes, numbers), tick))
         inner = math.prod(self.shape[depth:])
-        rules = np.arange(first * inner, last * inner)
-        per_node = math.prod(self.shape[self._n_linked :])
-        by_node = {
-            tuple(int(v) for v in np.unravel_index(node, self.shape[: self._n_linked])): rules[
-                rules // per_node == node
-            ]
-            % per_node
-            for node in np.unique(rules // per_node).tolist()
-        }
-        found = np.concatenate(self._means(by_node, tick))
-        tick(len(rules))
-        return found
+        tick((last - first) * inner)
+        return self._scored[first * inner : last * inner]
 
     def rate(self, levels: Sequence[int]) -> RuleRisk:
         instance = self._instance
