@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.compatibility import Compatibility
+from app.domain.distinct import group, row_keys
 from app.domain.hierarchies import TOP
 from app.domain.search.context import SearchContext
 from app.domain.search.ladders import ladder_of, steps_to_top
@@ -74,7 +75,6 @@ class Axis:
     ``own`` and ``unit`` (levels, codes) are the table's weight and the weight that a personal factor
     multiplies; ``of_node`` gives the code of each node that occurs in the table, ``of_entry`` that of each
     code of the dictionary (all 0 where the attribute is not linked: there every entity is consistent).
-    ``merged`` gives, per level, the first code that no level from there on tells apart from a code.
     ``depth`` is, for single records, the number of steps from a code of the table up to ⊥.
     """
 
@@ -83,7 +83,7 @@ class Axis:
     unit: Floats
     utility: Floats
     depth: Floats
-    merged: tuple[Ints, ...]
+    joint: _JointCodes | _SingleClasses
     of_node: Ints
     of_entry: Ints
     linked: bool
@@ -95,6 +95,11 @@ class Axis:
     @property
     def n_codes(self) -> int:
         return int(self.own.shape[1])
+
+    @cached_property
+    def merged(self) -> tuple[Ints, ...]:
+        """Per level, the first code that no level from there on tells apart from a code."""
+        return self.joint.merged(np.concatenate([self.own, self.unit]))
 
 
 def build_axes(context: SearchContext, scope: Scope) -> tuple[Axis, ...]:
@@ -123,7 +128,7 @@ def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:
         if context.failure is not None:
             marks += list(context.failure.shapes[j][:, ladder])
     merged, first = _merge_columns(np.concatenate(marks))
-    joint = _JointCodes(data_classes[:, first], [sets for _, sets in per_level], len(entries))
+    joint = _joint_codes(data_classes[:, first], [sets for _, sets in per_level], len(entries))
     of_node = np.full(hierarchy.n_nodes, -1, dtype=np.int32)
     of_node[used] = joint.of_data[merged]
     of_entry = np.full(1 if link is None else link.n_codes, -1, dtype=np.int32)
@@ -133,14 +138,13 @@ def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:
         np.concatenate([values[:, first], np.zeros((len(values), padding))], axis=1)[:, joint.order]
         for values in (own, unit, utility, depth)
     ]
-    merged_from = joint.merged(np.concatenate([spread[0], spread[1]]))
     return Axis(
         images=joint.images(),
         own=spread[0],
         unit=spread[1],
         utility=spread[2],
         depth=spread[3][0],
-        merged=merged_from,
+        joint=joint,
         of_node=of_node,
         of_entry=of_entry,
         linked=link is not None,
@@ -156,6 +160,18 @@ def _classes_of_level(compatibility: Compatibility | None, nodes: Ints, entries:
         return np.zeros(len(nodes), np.int32), (np.array([0, 1]), np.zeros(1, np.int32), 1)
     distinct, where = np.unique(nodes, return_inverse=True)
     starts, members = _consistent_entries(compatibility, distinct, entries)
+    sizes = np.diff(starts)
+    if len(members) == len(np.unique(members)):
+        # No entry is shared: nodes differ in class unless nothing is consistent with them.
+        is_empty = sizes == 0
+        opens = ~is_empty
+        opens[is_empty.argmax()] = True
+        class_of = (np.cumsum(opens) - 1).astype(np.int32)
+        class_of[is_empty] = class_of[is_empty.argmax()]
+        by_entry = np.zeros(len(entries) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(members, minlength=len(entries)), out=by_entry[1:])
+        owner = np.repeat(class_of, sizes)[np.argsort(members)]
+        return class_of[where], (by_entry, owner, int(opens.sum()))
     numbers: dict[bytes, int] = {}
     class_of = np.empty(len(distinct), dtype=np.int32)
     first: list[int] = []
@@ -198,6 +214,64 @@ def _merge_columns(marks: Floats) -> tuple[Ints, Longs]:
     merged = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int32)
     _, first = np.unique(merged, return_index=True)
     return merged, first
+
+
+def _joint_codes(data_classes: Ints, sets: Sequence[Sets], n_entries: int) -> _JointCodes | _SingleClasses:
+    if all(bool((np.diff(starts) <= 1).all()) for starts, _, _ in sets):
+        return _SingleClasses(data_classes, sets)
+    return _JointCodes(data_classes, sets, n_entries)
+
+
+class _SingleClasses:
+    """The same numbering as :class:`_JointCodes` where no entry belongs to several classes of a level."""
+
+    def __init__(self, data_classes: Ints, sets: Sequence[Sets]) -> None:
+        self._n_classes = [number for _, _, number in sets]
+        n_data = data_classes.shape[1]
+        rows = []
+        for of_data, (starts, classes, _) in zip(data_classes, sets, strict=True):
+            of_entries = np.full(len(starts) - 1, -1, dtype=np.int32)
+            of_entries[np.diff(starts) == 1] = classes
+            rows.append(np.concatenate([of_data, of_entries]))
+        keys, limit = row_keys([row + 1 for row in rows], [n + 1 for n in self._n_classes], len(rows[0]))
+        first, inverse = group(keys, limit)
+        # An entry takes the number of the first code of the table like it, else a new one.
+        new = np.sort(first[first >= n_data])
+        number = np.empty(len(first), dtype=np.int64)
+        number[first < n_data] = first[first < n_data]
+        number[first >= n_data] = n_data + np.searchsorted(new, first[first >= n_data])
+        kept = np.concatenate([np.arange(n_data), new])
+        classes = np.stack(rows)[:, kept]
+        self.order = np.lexsort(classes)
+        place = np.empty(len(self.order), dtype=np.int32)
+        place[self.order] = np.arange(len(self.order), dtype=np.int32)
+        self.of_data = place[:n_data]
+        self.of_entry = place[number[inverse[n_data:]]]
+        self._classes = classes[:, self.order]
+
+    @property
+    def n_codes(self) -> int:
+        return len(self.order)
+
+    def merged(self, weights: Floats) -> tuple[Ints, ...]:
+        n_levels = len(self._n_classes)
+        ranks = [np.unique(row, return_inverse=True) for row in weights]
+        found = []
+        for level in range(n_levels):
+            heavy = [*ranks[level:n_levels], *ranks[n_levels + level :]]
+            columns = [*(self._classes[level:] + 1), *(rank.reshape(-1) for _, rank in heavy)]
+            sizes = [*(n + 1 for n in self._n_classes[level:]), *(len(values) for values, _ in heavy)]
+            first, inverse = group(*row_keys(columns, sizes, self.n_codes))
+            found.append(first[inverse].astype(np.int32))
+        return tuple(found)
+
+    def images(self) -> tuple[Image, ...]:
+        found = []
+        for classes, n_classes in zip(self._classes, self._n_classes, strict=True):
+            starts = np.zeros(self.n_codes + 1, dtype=np.int64)
+            np.cumsum(classes >= 0, out=starts[1:])
+            found.append(Image(n_classes, starts, classes[classes >= 0].astype(np.int32)))
+        return tuple(found)
 
 
 class _JointCodes:
