@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,7 +48,7 @@ def test_nodes_share_a_class_if_the_same_entries_are_consistent_with_them(contex
         entries = np.arange(link.n_codes, dtype=np.int32)
         compatibility = Compatibility(link, nodes)
         starts, members = _consistent_entries(compatibility, nodes, entries)
-        sets = [set(members[a:b].tolist()) for a, b in zip(starts, starts[1:], strict=False)]
+        sets = [set(members[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist())]
         classes, (by_entry, owners, n_classes) = _classes_of_level(compatibility, nodes, entries)
         assert n_classes == len(set(classes.tolist()))
         for i in range(len(nodes)):

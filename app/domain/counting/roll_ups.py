@@ -322,6 +322,10 @@ class PartsAtLevels:
         self._classes: dict[tuple[int, int], Longs] = {}
         self._prefixes: dict[Node, Longs] = {}
 
+    def node_of(self, levels: Sequence[int]) -> Node:
+        """The rungs that levels stand on: levels of one node have the same counts."""
+        return self._rolled.node_of(levels)
+
     def counts(self, levels: Sequence[int]) -> Counts:
         """Entities consistent with each of the parts at one level per attribute."""
         rolled = self._rolled

@@ -54,6 +54,7 @@ class Terms:
         self.linked = [j for j, linked in enumerate(instance.is_linked) if linked]
         self.unlinked = [j for j, linked in enumerate(instance.is_linked) if not linked]
         self._weights: dict[tuple[int, int], Floats] = {}
+        self._last_share: tuple[Levels, Floats] | None = None
         self._kept_counts: dict[Levels, Counts] = {}
         self._prefixes: dict[Levels, Floats] = {}
         self._counts = rolled.at_levels(rows)
@@ -132,8 +133,16 @@ class Terms:
         return found
 
     def share(self, linked: Levels) -> Floats:
-        """What a unit of harm risks at levels of the linked attributes: 1/|ρ| or ln(N/|ρ|), 0 without ρ."""
-        counts = self._count(linked)
+        """What a unit of harm risks at levels of the linked attributes: 1/|ρ| or ln(N/|ρ|), 0 without ρ.
+
+        Levels that the dictionary does not tell apart share one array.
+        """
+        rung = self._counts.node_of(linked)
+        if self._last_share is None or self._last_share[0] != rung:
+            self._last_share = rung, self._share(self._count(rung, linked))
+        return self._last_share[1]
+
+    def _share(self, counts: Counts) -> Floats:
         share = np.zeros(self.n_rows)
         if self._model == "I":
             np.divide(1.0, counts, out=share, where=counts > 0)
@@ -191,20 +200,22 @@ class Terms:
             levels = [node // stride % size for stride, size in zip(self.strides, self.shape, strict=True)]
             for j, level in enumerate(levels):
                 weights[part] += self.weight(j, level)[rows]
-            counts[part] = self._count(tuple(levels[j] for j in self.linked))[rows]
+            linked = tuple(levels[j] for j in self.linked)
+            counts[part] = self._count(self._counts.node_of(linked), linked)[rows]
         phi = self._instance.context.sensitivity.of_sum(weights)
         found = np.empty(len(at))
         found[order] = self._instance.exposure.risks(Disclosed((counts,), (self._entities,), phi, None))
         return found
 
-    def _count(self, linked: Levels) -> Counts:
-        """|ρ| at levels of the linked attributes, kept."""
-        found = self._kept_counts.get(linked)
+    def _count(self, rung: Levels, linked: Levels) -> Counts:
+        """|ρ| at levels of the linked attributes, kept by the rungs that they stand on."""
+        found = self._kept_counts.get(rung)
         if found is None:
-            found = self._kept_counts[linked] = self._counts.counts(linked)
+            found = self._kept_counts[rung] = self._counts.counts(linked)
         return found
 
     def is_absent(self) -> Bools:
         """Whether nobody is consistent with each record as it is."""
-        absent: Bools = self._count((0,) * len(self.linked)) == 0
+        original = (0,) * len(self.linked)
+        absent: Bools = self._count(self._counts.node_of(original), original) == 0
         return absent

@@ -147,7 +147,7 @@ class SummedScores:
             for (linked, numbers), of_node in zip(by_node.items(), sums, strict=True):
                 share = terms.share(linked)
                 base = terms.base(linked, share)
-                share *= mass
+                share = share * mass
                 base *= mass
                 whole = np.array([share.sum()]), np.array([base.sum()])
                 for number, of_rule in zip(numbers.tolist(), of_node, strict=True):
