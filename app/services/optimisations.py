@@ -26,7 +26,7 @@ from app.services.optimisation_work import OptimisationPreparation, found_rule, 
 from app.services.plans import RUN_BYTES
 from app.services.ports import Store, UnitOfWork
 from app.services.references import document_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored
+from app.services.resources import Actor, JsonObject, Kind, NewResource, RunState, Stored
 from app.services.rule_documents import require_rule_of
 from app.services.scoring_inputs import SourceRefs, Sources
 from app.services.scoring_options import ScoringOptions
@@ -117,7 +117,7 @@ class OptimisationService(SearchService[CreateOptimisation]):
             rule = await work.resources.get(Kind.RULE, new.name)
         except NotFound:
             return
-        if document_of(rule)["found_by"] != new.sha256:
+        if document_of(rule)["found_by"] != new.sha256 and not await _has_succeeded(work, new):
             raise Conflict(
                 f"A rule named {new.name!r} exists already; the best rule is to be stored under this name.",
                 "Choose another name for the optimisation, or delete that rule first.",
@@ -134,6 +134,16 @@ class OptimisationService(SearchService[CreateOptimisation]):
         rule, created = await work.resources.add(new)
         if created:
             await work.audit.record(actor.key_id, "rule.create", rule.id, {"sha256": rule.sha256})
+
+
+async def _has_succeeded(work: UnitOfWork, new: NewResource) -> bool:
+    """Whether this very optimisation is stored and has its answer, be it of a search that was stopped."""
+    try:
+        stored = await work.resources.get(Kind.OPTIMISATION, new.name)
+    except NotFound:
+        return False
+    runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
+    return stored.sha256 == new.sha256 and bool(runs) and runs[0].state is RunState.SUCCEEDED
 
 
 def _require_rules_of(dataset: Stored, candidates: Mapping[str, Stored]) -> None:

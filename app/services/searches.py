@@ -118,7 +118,10 @@ class SearchService(NamedResources, Generic[Q]):
                     actor.key_id, f"{self.kind.value}.create", stored.id, {"sha256": stored.sha256}
                 )
             run = await start_run(work, stored, estimate)
-            if known is not None:
+            # A search that was stopped keeps its answer, even if an equal question has found another since.
+            if known is not None and (
+                run.state is not RunState.SUCCEEDED or await work.runs.result(run.id) == known
+            ):
                 await self._note_known(work, actor, stored, sources, known)
             await work.commit()
         return RunStarted(stored, run, created)

@@ -117,6 +117,26 @@ async def test_a_stopped_search_succeeds_with_a_bound_and_answers_no_other_quest
     assert (after.status_code, after.json()["stop_requested"]) == (200, False)
 
 
+async def test_a_stopped_search_that_is_asked_for_again_is_the_one_that_was_stopped(
+    api, journey: httpx.AsyncClient
+):
+    body = QUESTION | {"name": "repeated", "objective": {"kind": "min_risk", "utility_floor": 3}}
+    run = (await journey.post("/v1/optimisations", json=body)).json()
+    await journey.post("/v1/runs/repeated/stop")
+    await api.work_off(run["id"])
+    stopped = (await journey.get("/v1/optimisations/repeated")).json()
+    again = await journey.post("/v1/optimisations", json=body)
+    assert (again.json()["id"], again.json()["state"]) == (run["id"], "succeeded"), again.text
+    whole = (await journey.post("/v1/optimisations", json=body | {"name": "undisturbed"})).json()
+    await api.work_off(whole["id"])
+    assert (await journey.get("/v1/runs/undisturbed/result")).json()["status"] == "optimal"
+    again = await journey.post("/v1/optimisations", json=body)
+    assert (again.json()["id"], again.json()["state"]) == (run["id"], "succeeded"), again.text
+    assert (await journey.get("/v1/optimisations/repeated")).json() == stopped
+    other = body | {"objective": {"kind": "min_risk", "utility_floor": 4}}
+    problem_of(await journey.post("/v1/optimisations", json=other), 409, "conflict")
+
+
 async def test_a_search_beyond_its_time_is_not_reproducible_and_says_where_it_stopped(
     api, journey: httpx.AsyncClient
 ):
