@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.hierarchies import Hierarchy
-from app.domain.search import anonymity_lattice, anonymity_plan
+from app.domain.search import anonymity_boxes, anonymity_lattice, anonymity_plan
 from app.domain.search.anonymity_descent import Descent
 from app.domain.search.anonymity_plan import AnonymityPlan
 from app.domain.search.anonymity_problem import AnonymityProblem
@@ -190,6 +190,22 @@ def test_a_search_that_is_stopped_gives_an_allowed_rule_and_a_true_bound(
         assert found.loss == pytest.approx(found.bounds.lower + found.bounds.gap, abs=1e-12)
         if found.status == "optimal":
             assert found.rule.levels == expected[0]
+
+
+def test_a_search_that_is_stopped_does_not_count_every_pair_of_attributes(monkeypatch):
+    drawn = []
+
+    def counted(classes, heights, k):
+        for pair in pair_bounds(classes, heights, k):
+            drawn.append(pair)
+            yield pair
+
+    monkeypatch.setattr(anonymity_boxes, "pair_bounds", counted)
+    tree = Hierarchy.from_rows([("a", "*"), ("b", "*")])
+    codes = np.array([[0] * 40, [1] * 40] * 2, dtype=np.int32)
+    table = Table(tuple(f"a{j}" for j in range(40)), (tree,) * 40, codes)
+    found = solved(table, AnonymityProblem(2), halted=lambda: len(drawn) >= 3)
+    assert (len(drawn), found.complete, found.rule.levels) == (3, False, (1,) * 40)
 
 
 @given(tables(4, 20), problems(), st.sampled_from([0.01, 0.3, 0.9]))

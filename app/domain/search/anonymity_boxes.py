@@ -69,6 +69,9 @@ class BoxSearch:
 
     def _learn_pairs(self) -> None:
         for pair in pair_bounds(self._checks.classes, self._top, self._checks.k):
+            # Pairs grow with the square of the attributes: who asks for an end does not wait for them all.
+            if not self._goes_on():
+                return
             refuted = pair.suppressed > self._checks.allowed
             for level in range(len(refuted)):
                 highest = int(np.count_nonzero(refuted[level])) - 1
