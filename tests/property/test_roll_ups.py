@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.counting import roll_ups
+from app.domain.counting import ordered_rows, roll_ups
 from app.domain.counting.roll_ups import Ladder, RollUps
 from tests.property.effort import examples
 
@@ -43,14 +43,17 @@ def by_hand(levels, entities, weights, parts, node):
 
 
 @pytest.mark.parametrize("cells", [0, 6, 10**6])
-@given(instance=instances(), asked_one_by_one=st.booleans())
+@given(instance=instances(), asked_one_by_one=st.booleans(), are_packed=st.booleans())
 @settings(max_examples=examples(120), deadline=None)
-def test_every_way_of_counting_gives_the_counts_of_a_loop(cells, instance, asked_one_by_one):
+def test_every_way_of_counting_gives_the_counts_of_a_loop(cells, instance, asked_one_by_one, are_packed):
     levels, entities, weights, parts = instance
     q = len(levels)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roll_ups, "FEW_CELLS", cells)
         patch.setattr(roll_ups, "CELLS_PER_ROW", 0)
+        patch.setattr(ordered_rows, "ROWS_AT_ONCE", 3)
+        if not are_packed:
+            patch.setattr(ordered_rows, "KEY_LIMIT", 0)
         columns = np.array(entities, dtype=np.int32).reshape(len(entities), q)
         held = [np.isin(np.arange(len(rungs[0])), columns[:, j]) for j, rungs in enumerate(levels)]
         rolled = RollUps(
@@ -59,12 +62,12 @@ def test_every_way_of_counting_gives_the_counts_of_a_loop(cells, instance, asked
             np.array(weights, dtype=np.int64),
             list(np.array(parts, dtype=np.int32).T),
         )
-    nodes = list(itertools.product(*(range(len(rungs)) for rungs in levels)))
-    if asked_one_by_one:
-        found = [rolled.at(node).tolist() for node in reversed(nodes)][::-1]
-    else:
-        rolled.prepare(lambda: None)
-        order = np.arange(len(parts))[::-1]
-        some = rolled.of(order)
-        found = [some.counts(node)[::-1].tolist() for node in nodes]
-    assert found == [by_hand(levels, entities, weights, parts, node) for node in nodes]
+        nodes = list(itertools.product(*(range(len(rungs)) for rungs in levels)))
+        if asked_one_by_one:
+            found = [rolled.at(node).tolist() for node in reversed(nodes)][::-1]
+        else:
+            rolled.prepare(lambda: None)
+            order = np.arange(len(parts))[::-1]
+            some = rolled.of(order)
+            found = [some.counts(node)[::-1].tolist() for node in nodes]
+        assert found == [by_hand(levels, entities, weights, parts, node) for node in nodes]
