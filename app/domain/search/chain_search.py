@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from app.domain.numbers import highest_accepted, lowest_accepted
 from app.domain.search.boxes import Levels
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -90,13 +92,25 @@ class _Search:
         """Search the nodes of finite weights; the record as it is has someone consistent with it."""
         first, rated = first_rule(self._goal)
         self._work.evaluated += rated
-        if first is None or math.isinf(first.risk):
+        if first is None:
+            # It is of the nodes of finite risk alone.
+            low = tuple(self._chains.low.tolist())
+            first = self._goal.rate(low, self._chains.count(low))
+        if first is None or (math.isinf(first.risk) and not self._is_beyond_numbers(first)):
             return self._solved(None, PROHIBITED)
         units = Units.of_record(self._chains)
         lightest = self._lightest(units)
         if lightest is not None and self._goal.is_better(lightest, first):
             first = lightest
+        if math.isinf(first.risk):
+            return replace(self._solved(None), bound=0.0, is_proved=False)
         return self._improved(units, first)
+
+    def _is_beyond_numbers(self, node: Rated) -> bool:
+        """Whether finite weights make a Φ that is greater than any number: lighter nodes may not."""
+        chains = self._chains
+        held = chains.weights[np.arange(chains.n_attributes), np.array(node.levels, dtype=np.int64)]
+        return chains.harm.sensitivity.family != "constant" and bool(np.isfinite(held).all())
 
     def _lightest(self, units: Units) -> Rated | None:
         """The node of least weight that has the utility: best where counts hardly differ."""

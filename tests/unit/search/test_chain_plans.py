@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from app.domain.attackers import DictionarySet
+from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.search.budget import Budget
 from app.domain.search.chain_instance import ChainInstance
@@ -21,7 +23,10 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_instance import RecordInstance
 from app.domain.search.record_level import RecordPlan
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
+from app.domain.sensitivity import build_sensitivity
+from app.domain.tables import Table
 from app.domain.utility import build_utility
+from app.domain.weights import ConstantWeight
 from app.experiments.item_table import item_context, item_table
 from app.experiments.synthetic import generate
 
@@ -193,3 +198,20 @@ def test_weights_of_infinity_keep_what_they_prohibit_withheld(narrow):
     assert found.status == "optimal"
     prohibited = carry_out(ChainPlan(ChainInstance(context, "zero"), replace(problem, threshold=7.0), AUTO))
     assert prohibited.status == carry_out(plan(context, replace(problem, threshold=7.0))).status
+
+
+def test_exponentials_beyond_numbers_prohibit_only_what_they_are_of():
+    tree = Hierarchy.from_parents({value: [None] for value in "abcdefgh"})
+    table = Table(("x", "y"), (tree, tree), np.array([[1, 1]], dtype=np.int32))
+    everybody = np.arange(1, 9, dtype=np.int32)
+    links = (link_nodes("x", tree, np.ones(8, dtype=np.int32)), link_nodes("y", tree, everybody))
+    weights = {"x": ConstantWeight(800.0), "y": ConstantWeight(0.0)}
+    sensitivity = build_sensitivity(table, "multiplicative", weights)
+    context = SearchContext(table, Dictionary(8, links), sensitivity, build_utility(table))
+    # Nobody shares y and everybody x, but whoever discloses x risks more than can be written.
+    problem = replace(MIN_RISK, threshold=1.0)
+    found = carry_out(ChainPlan(ChainInstance(context, "zero"), problem, AUTO))
+    assert (found.status, found.risk, found.rule.steps.tolist()) == ("optimal", 1.0, [[1, 0]])
+    assert carry_out(plan(context, problem)).rule.steps.tolist() == [[1, 0]]
+    both = carry_out(ChainPlan(ChainInstance(context, "zero"), replace(problem, threshold=2.0), AUTO))
+    assert both.rule is None
