@@ -20,7 +20,7 @@ from app.domain.errors import NotSupported
 from app.domain.numbers import tie_margin
 from app.domain.search.aggregate_options import AggregateOptions
 from app.domain.search.boxes import Levels
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never
 from app.domain.search.chain_records import ChainRecord
 
 Floats = npt.NDArray[np.float64]
@@ -67,7 +67,10 @@ def power(utility: float, kappa: int) -> float:
 
 
 Maximiser = Callable[[float], Levels]
-"""The least of the nodes at which g_α is greatest, given α; half a tie of f counts as equal."""
+"""The least of the nodes at which g_α is greatest, given α; half a tie of f counts as equal.
+
+One that looks at ``halted`` itself raises HaltedError.
+"""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,10 @@ def dinkelbach(
     while not halted() and not budget.suffices(-alpha, -bound):
         if budget.max_nodes is not None and len(steps) >= budget.max_nodes:
             break
-        found = maximise(alpha)
+        try:
+            found = maximise(alpha)
+        except HaltedError:
+            break
         greatest = objective.lifted(found, alpha)
         steps.append(Step(alpha, greatest, found))
         value = objective.value(found)
@@ -137,12 +143,18 @@ def bisection(
         spent = budget.max_nodes is not None and len(steps) >= budget.max_nodes
         if spent or halted() or budget.suffices(-low, -high) or not low < middle < high:
             return BoxOptimum(levels, low, high, tuple(steps))
-        value, found = look(middle)
+        try:
+            value, found = look(middle)
+        except HaltedError:
+            break
         if value > low:
             levels, low = found, value
         if value < middle:
             high = max(middle, low)
-    value, found = look(low)
+    try:
+        value, found = look(low)
+    except HaltedError:
+        return BoxOptimum(levels, low, high, tuple(steps))
     if value >= low - tie_margin(low):
         levels, low = found, value
     return BoxOptimum(levels, low, max(high, low), tuple(steps))
@@ -221,7 +233,7 @@ def maximise_aggregate(
     found: list[tuple[Levels, BoxOptimum]] = []
     for lo, hi in boxes:
         objective = AggregateObjective(record.box(lo, hi), trade_off, options.kappa)
-        best = search(objective, maximiser(objective), budget, halted)
+        best = search(objective, _made_when_used(maximiser, objective), budget, halted)
         found.append((tuple(a + b for a, b in zip(lo, best.levels, strict=True)), best))
     value = max(best.value for _, best in found)
     tied = [(at, best) for at, best in found if best.value >= value - tie_margin(value)]
@@ -230,6 +242,20 @@ def maximise_aggregate(
     return AggregateOptimum(
         levels, value, max(best.bound for _, best in found), boxes, tuple(best.steps for _, best in found)
     )
+
+
+def _made_when_used(
+    maximiser: Callable[[AggregateObjective], Maximiser], objective: AggregateObjective
+) -> Maximiser:
+    """A maximiser that is made at its first use: a halted search should not prepare what it will not do."""
+    made: list[Maximiser] = []
+
+    def maximise(alpha: float) -> Levels:
+        if not made:
+            made.append(maximiser(objective))
+        return made[0](alpha)
+
+    return maximise
 
 
 def admitted_boxes(record: ChainRecord, least: Levels, harmless: Levels | None) -> tuple[Box, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -210,7 +211,7 @@ class LiftedRecords:
                 self._records.record(row),
                 self._trade_off,
                 self._options,
-                self._maximiser,
+                partial(self._maximiser, halted=halted),
                 self._budget,
                 halted,
             )
@@ -223,8 +224,10 @@ class LiftedRecords:
                 one["truncated"] = HALTED if halted() else BUDGET
             tick(at + 1)
 
-    def _maximiser(self, objective: AggregateObjective) -> Maximiser:
-        return ClosureMaximiser(objective) if self.name == "closure" else RingFamilyMaximiser(objective)
+    def _maximiser(self, objective: AggregateObjective, halted: Halted) -> Maximiser:
+        if self.name == "closure":
+            return ClosureMaximiser(objective)
+        return RingFamilyMaximiser(objective, halted=halted)
 
     def rule_of(self, steps: Steps) -> RecordRule:
         return self._records.rule_of(steps)

@@ -114,11 +114,11 @@ def approximate(
     kept_floor = lowest_accepted(parameters.kept_utility * floor)
     trials = 0
     if parameters.mode == "sampling" and random is not None:
-        chosen, trials = _sampled(box, solved.pool, kept_floor, parameters, random)
+        chosen, trials = _sampled(box, solved.pool, kept_floor, parameters, random, halted)
     else:
-        chosen = _derandomised(box, solved.pool, kept_floor, parameters)
+        chosen = _derandomised(box, solved.pool, kept_floor, parameters, halted)
     if parameters.polish:
-        chosen = polished(box, chosen, kept_floor)
+        chosen = polished(box, chosen, kept_floor, halted)
     levels = tuple(a + b for a, b in zip(least, chosen, strict=True))
     risk = record.risk(levels)
     return Approximated(levels, risk, solved.bound, programmes=solved.solved, trials=trials)
@@ -246,14 +246,14 @@ def _judged(
 
 
 def _derandomised(
-    box: ChainRecord, pool: Iterable[_Rounded], kept_floor: float, parameters: Approx
+    box: ChainRecord, pool: Iterable[_Rounded], kept_floor: float, parameters: Approx, halted: Halted
 ) -> Levels:
-    """The best of all level sets of all programmes that are accepted."""
-    found = [
-        one
-        for rounded in pool
-        for one in _judged(box, rounded.chances, kept_floor, parameters.sensitivity_slack * rounded.limit)
-    ]
+    """The best of all level sets of all programmes that are accepted; once halted, of those looked at."""
+    found: list[tuple[float, float, Levels]] = []
+    for rounded in pool:
+        if halted():
+            break
+        found += _judged(box, rounded.chances, kept_floor, parameters.sensitivity_slack * rounded.limit)
     return _best(found or _rated_bottom(box))
 
 
@@ -263,6 +263,7 @@ def _sampled(
     kept_floor: float,
     parameters: Approx,
     random: np.random.Generator,
+    halted: Halted,
 ) -> tuple[Levels, int]:
     """The best of one accepted draw per programme, as printed, with the number of draws.
 
@@ -272,6 +273,8 @@ def _sampled(
     for rounded in pool:
         limit = parameters.sensitivity_slack * rounded.limit
         for _ in range(TRIALS_LIMIT):
+            if halted():
+                break
             trials += 1
             drawn = Outcome(draw(rounded.chances, random), 1.0)
             accepted = _judged(box, [drawn], kept_floor, limit)
@@ -295,9 +298,9 @@ def _best(found: list[tuple[float, float, Levels]]) -> Levels:
     return min(one[2] for one in found if one[1] <= utility + tie_margin(utility))
 
 
-def polished(record: ChainRecord, levels: Levels, kept_floor: float) -> Levels:
+def polished(record: ChainRecord, levels: Levels, kept_floor: float, halted: Halted = never) -> Levels:
     """Generalise step by step, always to the least risk, while the utility allows a step (D-19)."""
-    while True:
+    while not halted():
         steps: list[tuple[float, float, Levels]] = []
         for i, height in enumerate(record.heights):
             if levels[i] < height:
@@ -308,6 +311,7 @@ def polished(record: ChainRecord, levels: Levels, kept_floor: float) -> Levels:
         if not steps:
             return levels
         levels = _best(steps)
+    return levels
 
 
 def least_risk(record: ChainRecord, floor: float) -> Approximated:

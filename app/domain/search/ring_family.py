@@ -17,6 +17,7 @@ import numpy.typing as npt
 from app.domain.numbers import tie_margin
 from app.domain.search.aggregate import AggregateObjective, power
 from app.domain.search.boxes import Levels
+from app.domain.search.budget import Halted, never, stop_if
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -200,11 +201,17 @@ def _shrunk(corners: Floats, shares: Floats) -> tuple[Floats, Floats]:
 
 
 class RingFamilyMaximiser:
-    """Maximises g_α on one box for any α by minimising −ḡ over all sets of steps."""
+    """Maximises g_α on one box for any α by minimising −ḡ over all sets of steps.
 
-    def __init__(self, objective: AggregateObjective, form: Form = "marginals") -> None:
+    Raises HaltedError soon after ``halted`` is true.
+    """
+
+    def __init__(
+        self, objective: AggregateObjective, form: Form = "marginals", halted: Halted = never
+    ) -> None:
         self._objective = objective
         self._form = form
+        self._halted = halted
 
     def __call__(self, alpha: float) -> Levels:
         """The least node found with the greatest g_α, up to half a tie of f on this box."""
@@ -221,6 +228,7 @@ class RingFamilyMaximiser:
         counts = np.zeros(len(nodes))
         at_once = max(1, CELLS_AT_ONCE // max(1, record.thresholds.size))
         for start in range(0, len(nodes), at_once):
+            stop_if(self._halted)
             some = nodes[start : start + at_once]
             within = (record.thresholds[None, :, :] <= some[:, None, :]).all(axis=2)
             counts[start : start + at_once] = within @ record.multiplicity

@@ -100,7 +100,9 @@ class Approx:
     """Convex programme over the Lovász extension, rounded (17.6), with a certificate for the run."""
 
     name: ClassVar[str] = "approx"
-    epsilon: Annotated[float, Gt(0), Lt(1), doc("Accuracy ε of the published statement.")] = 0.5
+    epsilon: Annotated[
+        float, Ge(1e-3), Lt(1), doc("Accuracy ε of the published statement; each halving doubles the work.")
+    ] = 0.5
     kept_utility: Annotated[
         float, Gt(0), Le(1), doc("σ1: share of the utility floor that the rule keeps at least.")
     ] = 0.8

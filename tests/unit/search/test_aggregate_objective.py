@@ -237,3 +237,31 @@ def test_what_only_rounding_sets_apart_is_a_tie_of_which_the_least_is_chosen():
     assert values[::2] == pytest.approx([9 / 35] * 2, rel=1e-15)
     for maximiser in MAXIMISERS:
         assert maximise_aggregate(record, 0.03, AggregateOptions(), maximiser).levels == (0,)
+
+
+@pytest.mark.parametrize("search", ["dinkelbach", "bisection"])
+def test_a_minimisation_ends_inside_itself_once_it_is_halted(search):
+    record = generated(2012, (4, 3, 2, 2), 60)
+    options = AggregateOptions(parametric_search=search)
+    best = best_by_loops(record, 50.0)[1]
+    for patience in (0, 3, 20):
+        looks = itertools.count()
+
+        def halted(looks=looks, patience=patience) -> bool:
+            return next(looks) >= patience
+
+        found = maximise_aggregate(
+            record,
+            50.0,
+            options,
+            lambda objective, halted=halted: RingFamilyMaximiser(objective, halted=halted),
+            halted=halted,
+        )
+        # A look per box and per ring family at the most, after the one that said so.
+        assert next(looks) <= patience + 2 * len(found.boxes) + 1
+        assert found.value <= best <= found.bound
+        assert found.value in [pytest.approx(f) for f in _values(record, 50.0)]
+
+
+def _values(record: ChainRecord, trade_off: float) -> list[float]:
+    return [trade_off * count / phi + u for _, count, phi, u in nodes_of(record) if phi > 0]

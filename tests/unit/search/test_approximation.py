@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -171,3 +173,19 @@ def test_counts_of_boxes_are_those_of_the_whole():
         for x, count, phi, utility in nodes_of(box):
             whole = tuple(a + b for a, b in zip(lo, x, strict=True))
             assert (count, phi, utility) == (C1.count(whole), C1.phi(whole), C1.utility(whole))
+
+
+@pytest.mark.parametrize("mode", ["derandomised", "sampling"])
+def test_rounding_and_polishing_end_once_they_are_halted(mode):
+    for patience in range(12):
+        looks = itertools.count()
+        found = approximate(
+            C1,
+            3.0,
+            Approx(mode=mode),
+            np.random.default_rng(1),
+            lambda looks=looks, p=patience: next(looks) >= p,
+        )
+        assert next(looks) <= patience + 12
+        assert C1.utility(found.levels) >= 0.8 * 3.0 - 1e-9
+        assert found.lower_bound <= 0.125
