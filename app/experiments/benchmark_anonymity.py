@@ -18,10 +18,10 @@ import numpy as np
 from app.domain.hierarchies import Hierarchy
 from app.domain.information_loss import DomainLoss
 from app.domain.rules import TableRule, apply_to_codes
-from app.domain.search.anonymity_plan import AnonymityPlan
-from app.domain.search.anonymity_problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Halted, never
-from app.domain.search.class_sizes import ClassSizes, Levels
 from app.domain.tables import Table
 from app.experiments.benchmark_row import Report, Row, timed
 

@@ -25,8 +25,8 @@ from app.domain.hierarchies import Hierarchy
 from app.domain.rules import TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.domain.search.scores import TableScores
 from app.domain.search.solvers import BranchAndBound, Enumeration
+from app.domain.search.tables.scores import TableScores
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility

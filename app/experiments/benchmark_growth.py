@@ -15,8 +15,8 @@ import numpy as np
 from app.domain.assessment import assess
 from app.domain.dictionaries import Dictionary
 from app.domain.rules import TableRule
-from app.domain.search.chain_instance import ChainInstance
-from app.domain.search.chain_search import solve as solve_chains
+from app.domain.search.chains.chain_instance import ChainInstance
+from app.domain.search.chains.chain_search import solve as solve_chains
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration

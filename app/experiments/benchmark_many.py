@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.counter import Counter
-from app.domain.search.bit_exchanges import BitExchanges
-from app.domain.search.chain_instance import ChainInstance
-from app.domain.search.chain_search import Solved, solve
-from app.domain.search.chains import Chains
+from app.domain.search.chains.bit_exchanges import BitExchanges
+from app.domain.search.chains.chain_instance import ChainInstance
+from app.domain.search.chains.chain_search import Solved, solve
+from app.domain.search.chains.chains import Chains
+from app.domain.search.chains.first_rules import first_rule
+from app.domain.search.chains.goal import Goal
+from app.domain.search.chains.near_rows import Steps
 from app.domain.search.context import SearchContext
-from app.domain.search.first_rules import first_rule
-from app.domain.search.goal import Goal
-from app.domain.search.near_rows import Steps
 from app.domain.search.problem import Problem
 from app.experiments.benchmark_row import PeakWatch, Report, Row, timed
 from app.experiments.item_table import item_context, item_table

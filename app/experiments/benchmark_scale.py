@@ -21,15 +21,15 @@ from app.domain.assessment import assess
 from app.domain.dictionaries import Dictionary
 from app.domain.rules import TableRule
 from app.domain.search.context import SearchContext
-from app.domain.search.curves import LatticeCurves
 from app.domain.search.frontier_plans import RecordFrontier
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.record_instance import RecordInstance
-from app.domain.search.record_level import RecordPlan
-from app.domain.search.record_optima import Optima, optima_of
-from app.domain.search.table_level import TableEnumeration
+from app.domain.search.records.curves import LatticeCurves
+from app.domain.search.records.record_instance import RecordInstance
+from app.domain.search.records.record_level import RecordPlan
+from app.domain.search.records.record_optima import Optima, optima_of
+from app.domain.search.tables.table_level import TableEnumeration
 from app.domain.sensitivity import build_sensitivity
 from app.domain.utility import build_utility
 from app.domain.weights import LeafWeights

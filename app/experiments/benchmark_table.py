@@ -14,8 +14,8 @@ from app.domain.search.outcome import Outcome
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import Enumeration
-from app.domain.search.table_frontier import EnumeratedFrontier
-from app.domain.search.table_level import TableInstance
+from app.domain.search.tables.table_frontier import EnumeratedFrontier
+from app.domain.search.tables.table_level import TableInstance
 from app.experiments.benchmark_core import Adult
 from app.experiments.benchmark_row import Report, Row, Timing, timed
 

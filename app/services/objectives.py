@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 from pydantic import TypeAdapter
 
 from app.domain.information_loss import LossKind
-from app.domain.search.aggregate_options import AggregateOptions
-from app.domain.search.anonymity_problem import AnonymityProblem
+from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.domain.search.solvers import SOLVERS, Solver
 from app.services.measurement_documents import document_of_parameters
 from app.services.resources import JsonObject

@@ -10,8 +10,8 @@ from typing import Any
 from app.domain.errors import InvalidInput
 from app.domain.numbers import to_json_number
 from app.domain.rules import Rule
-from app.domain.search.anonymity_plan import AnonymityPlan
-from app.domain.search.anonymity_problem import AnonymityOutcome
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityOutcome
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem

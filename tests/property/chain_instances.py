@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from app.domain.search.chain_records import ChainRecord
+from app.domain.search.scalable.chain_records import ChainRecord
 
 C1_UTILITIES = [np.array([3.0, 2, 1, 0]), np.array([2.0, 1, 0])]
 C1_WEIGHTS = [np.array([0.6, 0.3, 0.1, 0.0]), np.array([0.4, 0.2, 0.0])]

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.numbers import tie_margin
-from app.domain.search.aggregate import AggregateObjective, maximise_aggregate
-from app.domain.search.aggregate_options import AggregateOptions
-from app.domain.search.approximation import approximate, least_risk
 from app.domain.search.budget import Budget
-from app.domain.search.chain_records import ChainRecords
-from app.domain.search.closure import ClosureMaximiser
-from app.domain.search.lovasz import extended_count, extension, outcomes, point_of
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.ring_family import RingFamilyMaximiser
+from app.domain.search.scalable.aggregate import AggregateObjective, maximise_aggregate
+from app.domain.search.scalable.aggregate_options import AggregateOptions
+from app.domain.search.scalable.approximation import approximate, least_risk
+from app.domain.search.scalable.chain_records import ChainRecords
+from app.domain.search.scalable.closure import ClosureMaximiser
+from app.domain.search.scalable.lovasz import extended_count, extension, outcomes, point_of
+from app.domain.search.scalable.ring_family import RingFamilyMaximiser
 from app.domain.search.solvers import Approx, Aruba
 from tests.property.chain_instances import best_by_loops, nodes_of, random_record
 from tests.property.effort import examples

@@ -13,13 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.hierarchies import Hierarchy
-from app.domain.search import anonymity_boxes, anonymity_lattice, anonymity_plan
-from app.domain.search.anonymity_descent import Descent
-from app.domain.search.anonymity_plan import AnonymityPlan
-from app.domain.search.anonymity_problem import AnonymityProblem
+from app.domain.search.anonymity import boxes as anonymity_boxes
+from app.domain.search.anonymity import lattice as anonymity_lattice
+from app.domain.search.anonymity import plan as anonymity_plan
+from app.domain.search.anonymity.class_sizes import ClassSizes
+from app.domain.search.anonymity.descent import Descent
+from app.domain.search.anonymity.pair_classes import pair_bounds
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
-from app.domain.search.class_sizes import ClassSizes
-from app.domain.search.pair_classes import pair_bounds
 from app.domain.tables import Table
 from tests.property.effort import examples
 from tests.property.search_instances import hierarchies

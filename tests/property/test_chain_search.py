@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.risk.models import RiskModel
-from app.domain.search import chain_search, exchange_search, near_bounds, surroundings
-from app.domain.search.bit_exchanges import BitExchanges
 from app.domain.search.budget import Budget
-from app.domain.search.chain_instance import ChainInstance
-from app.domain.search.chain_plan import ChainPlan
+from app.domain.search.chains import chain_search, exchange_search, near_bounds, surroundings
+from app.domain.search.chains.bit_exchanges import BitExchanges
+from app.domain.search.chains.chain_instance import ChainInstance
+from app.domain.search.chains.chain_plan import ChainPlan
+from app.domain.search.chains.first_rules import counts_along, way_down
+from app.domain.search.chains.least_weights import LeastWeights, Units, least_above_each
+from app.domain.search.chains.near_bounds import core
+from app.domain.search.chains.near_rows import NearRows, Steps
 from app.domain.search.context import SearchContext
-from app.domain.search.first_rules import counts_along, way_down
-from app.domain.search.least_weights import LeastWeights, Units, least_above_each
-from app.domain.search.near_bounds import core
-from app.domain.search.near_rows import NearRows, Steps
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED

@@ -11,8 +11,8 @@ from app.domain.errors import InvalidInput
 from app.domain.search.budget import Budget
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.scores import TableScores
 from app.domain.search.solvers import SOLVERS
+from app.domain.search.tables.scores import TableScores
 from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
 

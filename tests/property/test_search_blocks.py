@@ -7,11 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.search import plans, record_instance, record_level, record_means, table_level
+from app.domain.search import plans
 from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.scores import TableScores
+from app.domain.search.records import record_instance, record_level, record_means
 from app.domain.search.solvers import SOLVERS
+from app.domain.search.tables import table_level
+from app.domain.search.tables.scores import TableScores
 from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.effort import examples
 from tests.property.search_instances import contexts

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.search.record_instance import RecordInstance
-from app.domain.search.rule_scores import rule_scores
+from app.domain.search.records.record_instance import RecordInstance
+from app.domain.search.tables.rule_scores import rule_scores
 from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.effort import examples
 

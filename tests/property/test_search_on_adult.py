@@ -15,8 +15,8 @@ from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import SOLVERS
-from app.domain.search.table_frontier import EnumeratedFrontier
-from app.domain.search.table_level import TableInstance
+from app.domain.search.tables.table_frontier import EnumeratedFrontier
+from app.domain.search.tables.table_level import TableInstance
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
 from app.domain.rules import apply
-from app.domain.search import compromises, knapsack, plans
+from app.domain.search import plans
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import FrontierProblem, Problem
+from app.domain.search.records import compromises, knapsack
 from app.domain.search.solvers import SOLVERS, BranchAndBound
 from tests.property.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
 from tests.property.effort import examples

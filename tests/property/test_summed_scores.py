@@ -10,15 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.risk.models import MODEL_I
-from app.domain.search import summed_scores
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.record_instance import RecordInstance
-from app.domain.search.record_terms import are_separable
-from app.domain.search.rule_scores import rule_scores
-from app.domain.search.scores import TableScores
-from app.domain.search.summed_scores import SummedScores
+from app.domain.search.records.record_instance import RecordInstance
+from app.domain.search.records.record_terms import are_separable
+from app.domain.search.tables import summed_scores
+from app.domain.search.tables.rule_scores import rule_scores
+from app.domain.search.tables.scores import TableScores
+from app.domain.search.tables.summed_scores import SummedScores
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility

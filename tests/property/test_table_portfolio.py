@@ -17,11 +17,11 @@ from app.domain.numbers import tie_margin
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out
-from app.domain.search.portfolio import PrunedSearch, RacedSearch
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.rule_scores import rule_scores
-from app.domain.search.table_frontier import EnumeratedFrontier, PrunedFrontier
-from app.domain.search.table_level import TableEnumeration, TableInstance
+from app.domain.search.tables.portfolio import PrunedSearch, RacedSearch
+from app.domain.search.tables.rule_scores import rule_scores
+from app.domain.search.tables.table_frontier import EnumeratedFrontier, PrunedFrontier
+from app.domain.search.tables.table_level import TableEnumeration, TableInstance
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility

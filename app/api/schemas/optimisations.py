@@ -15,14 +15,14 @@ from app.api.schemas.utility import ShownUtility
 from app.domain.attackers import View
 from app.domain.errors import Fault, InvalidInput
 from app.domain.information_loss import LossKind
-from app.domain.search.aggregate_options import (
+from app.domain.search.anonymity.problem import GREATEST_K
+from app.domain.search.problem import Aggregate, Constraint
+from app.domain.search.scalable.aggregate_options import (
     AggregateOptions,
     Method,
     ParametricSearch,
     PhiZeroPolicy,
 )
-from app.domain.search.anonymity_problem import GREATEST_K
-from app.domain.search.problem import Aggregate, Constraint
 from app.services import objectives
 from app.services.objectives import Objective
 from app.services.optimisations import CreateOptimisation

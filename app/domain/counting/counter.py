@@ -16,7 +16,7 @@ from app.domain.counting.compatibility import Classes, Compatibility
 from app.domain.counting.cube import Cube, cube_cells
 from app.domain.counting.sorted_keys import DictionaryRows, count_group
 from app.domain.dictionaries import Dictionary, LinkedAttribute, link_nodes, own_rows
-from app.domain.distinct import Ints, Longs, distinct_rows, row_keys
+from app.domain.distinct import Ints, Longs, distinct_rows, group, row_keys
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP
 from app.domain.tables import Table
@@ -189,8 +189,7 @@ class Counter:
             yield slice(None), self._layers([int(column[0]) for column in columns], levels)
             return
         sizes = [link.hierarchy.height + 2 for link in self.dictionary.links]
-        keys, _ = row_keys(columns, sizes, len(nodes))
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        first, inverse = group(*row_keys(columns, sizes, len(nodes)))
         for number, row in enumerate(first.tolist()):
             layers = self._layers([int(column[row]) for column in columns], levels)
             yield np.flatnonzero(inverse == number), layers

@@ -29,9 +29,9 @@ from app.domain.search.outcome import (
     shortfall_of,
 )
 from app.domain.search.problem import Problem
+from app.domain.search.records.unsolved import per_record
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Choice, Criteria, Floats, choose_by
 from app.domain.search.solvers import Candidates
-from app.domain.search.unsolved import per_record
 
 SECONDS_PER_CELL = 4e-8
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from app.domain.measures.entry import Guarantee, Need
-from app.domain.search import approximation_plan
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
+from app.domain.search.scalable import approximation_plan
 from app.domain.search.solvers import (
     Approx,
     Aruba,

@@ -13,13 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.numbers import tie_margins
-from app.domain.search.choices import Choices, Floats, items_of, steps_of
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, PointKind, spread_over
-from app.domain.search.knapsack import MAX_BYTES, MAX_STEPS, front_bytes, front_steps, unit_of, whole_front
 from app.domain.search.problem import FrontierProblem
-from app.domain.search.record_instance import RecordInstance
-from app.domain.search.record_means import CurveBlocks, greatest_risks
-from app.domain.search.relaxation import relax
+from app.domain.search.records.choices import Choices, Floats, items_of, steps_of
+from app.domain.search.records.knapsack import (
+    MAX_BYTES,
+    MAX_STEPS,
+    front_bytes,
+    front_steps,
+    unit_of,
+    whole_front,
+)
+from app.domain.search.records.record_instance import RecordInstance
+from app.domain.search.records.record_means import CurveBlocks, greatest_risks
+from app.domain.search.records.relaxation import relax
 from app.domain.search.selection import proper_frontier
 
 

@@ -12,25 +12,24 @@ from typing import Protocol
 
 from app.domain.attackers import View
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.aggregate_plan import plan_aggregate
-from app.domain.search.approximation_plan import plan_approximation
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.candidates import CandidatesPlan
 from app.domain.search.catalogue import entry_of
-from app.domain.search.chain_instance import NODES_LIMIT, ChainInstance, lattice_size
-from app.domain.search.chain_plan import ChainPlan
+from app.domain.search.chains.chain_instance import NODES_LIMIT, ChainInstance, lattice_size
+from app.domain.search.chains.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier import FrontierOutcome
 from app.domain.search.frontier_plans import RecordFrontier
-from app.domain.search.joint import COMBINATIONS_LIMIT, JointPlan, n_combinations
 from app.domain.search.lattice_search import LatticeSolver
-from app.domain.search.minimax import MinimaxPlan
 from app.domain.search.outcome import Outcome
-from app.domain.search.portfolio import plan_table
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.record_instance import RecordInstance
-from app.domain.search.record_level import RecordPlan
-from app.domain.search.record_means import MeanPlan
+from app.domain.search.records.joint import COMBINATIONS_LIMIT, JointPlan, n_combinations
+from app.domain.search.records.minimax import MinimaxPlan
+from app.domain.search.records.record_instance import RecordInstance
+from app.domain.search.records.record_level import RecordPlan
+from app.domain.search.records.record_means import MeanPlan
+from app.domain.search.scalable.aggregate_plan import plan_aggregate
+from app.domain.search.scalable.approximation_plan import plan_approximation
 from app.domain.search.solvers import (
     AUTO,
     Approx,
@@ -41,8 +40,9 @@ from app.domain.search.solvers import (
     Enumeration,
     Solver,
 )
-from app.domain.search.table_frontier import frontier_of_table
-from app.domain.search.table_level import TableEnumeration, TableInstance, TableSearch
+from app.domain.search.tables.portfolio import plan_table
+from app.domain.search.tables.table_frontier import frontier_of_table
+from app.domain.search.tables.table_level import TableEnumeration, TableInstance, TableSearch
 
 RULES_LIMIT = 2_000_000
 

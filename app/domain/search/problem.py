@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from app.domain.attackers import View
 from app.domain.errors import InvalidInput
 from app.domain.numbers import lowest_accepted
-from app.domain.search.aggregate_options import AggregateOptions
+from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.domain.utility import Utility
 
 ThresholdObjective = Literal["min_risk", "max_utility", "lagrangian"]

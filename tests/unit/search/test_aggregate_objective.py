@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.aggregate import AggregateObjective, bisection, dinkelbach, maximise_aggregate
-from app.domain.search.aggregate_options import AggregateOptions
-from app.domain.search.chain_records import ChainRecord
-from app.domain.search.closure import ClosureMaximiser
-from app.domain.search.ring_family import RingFamily, RingFamilyMaximiser, minimise
+from app.domain.search.scalable.aggregate import AggregateObjective, bisection, dinkelbach, maximise_aggregate
+from app.domain.search.scalable.aggregate_options import AggregateOptions
+from app.domain.search.scalable.chain_records import ChainRecord
+from app.domain.search.scalable.closure import ClosureMaximiser
+from app.domain.search.scalable.ring_family import RingFamily, RingFamilyMaximiser, minimise
 from tests.property.chain_instances import C1, best_by_loops, generated, nodes_of
 
 MAXIMISERS = (ClosureMaximiser, RingFamilyMaximiser)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.search.approximation import approximate, least_risk, polished, require_acceptance
-from app.domain.search.chain_records import ChainRecord
-from app.domain.search.lovasz import draw, extended_count, extension, outcomes, point_of
-from app.domain.search.programmes import Rows, greatest, least_maximum_closure
+from app.domain.search.scalable.approximation import approximate, least_risk, polished, require_acceptance
+from app.domain.search.scalable.chain_records import ChainRecord
+from app.domain.search.scalable.lovasz import draw, extended_count, extension, outcomes, point_of
+from app.domain.search.scalable.programmes import Rows, greatest, least_maximum_closure
 from app.domain.search.solvers import Approx
 from tests.property.chain_instances import C1, nodes_of
 

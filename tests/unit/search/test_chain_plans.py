@@ -14,14 +14,14 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.search.budget import Budget
-from app.domain.search.chain_instance import ChainInstance
-from app.domain.search.chain_plan import ChainPlan
-from app.domain.search.chain_search import solve
+from app.domain.search.chains.chain_instance import ChainInstance
+from app.domain.search.chains.chain_plan import ChainPlan
+from app.domain.search.chains.chain_search import solve
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.record_instance import RecordInstance
-from app.domain.search.record_level import RecordPlan
+from app.domain.search.records.record_instance import RecordInstance
+from app.domain.search.records.record_level import RecordPlan
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table

@@ -10,16 +10,16 @@ import pytest
 from app.domain.dictionaries import Dictionary, link_identity
 from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
-from app.domain.search import record_level
 from app.domain.search.budget import Budget
 from app.domain.search.canonical import ScoredLattice
-from app.domain.search.chain_instance import ChainInstance
-from app.domain.search.chain_plan import ChainPlan
+from app.domain.search.chains.chain_instance import ChainInstance
+from app.domain.search.chains.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
 from app.domain.search.lattice_search import search_lattice
 from app.domain.search.outcome import Bounds
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
+from app.domain.search.records import record_level
 from app.domain.search.selection import OPTIMAL
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, TopDown
 from app.domain.sensitivity import build_sensitivity, constant_sensitivity

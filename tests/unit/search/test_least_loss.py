@@ -13,8 +13,8 @@ import pytest
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.information_loss import DomainLoss
-from app.domain.search.anonymity_plan import AnonymityPlan
-from app.domain.search.anonymity_problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Budget
 from app.domain.tables import Table
 

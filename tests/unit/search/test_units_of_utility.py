@@ -8,9 +8,9 @@ import pytest
 from app.domain.counting.counter import dictionary_of
 from app.domain.hierarchies import Hierarchy
 from app.domain.search.context import SearchContext
-from app.domain.search.knapsack import unit_of
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
+from app.domain.search.records.knapsack import unit_of
 from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility

@@ -15,11 +15,12 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.rules import TableRule, apply
-from app.domain.search import compromises, frontier_plans, knapsack
+from app.domain.search import frontier_plans
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, estimate_frontier, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
+from app.domain.search.records import compromises, knapsack
 from app.domain.search.solvers import SOLVERS, Auto, BranchAndBound
 from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table

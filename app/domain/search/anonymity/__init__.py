@@ -1,0 +1,1 @@
+"""Least loss of information under k-anonymity with suppressed records."""

@@ -1,0 +1,107 @@
+"""A good allowed rule: down from an allowed one, and exchanges of single attributes.
+
+A *conflict* is a rule that suppresses too many records: so does every rule below it, hence an allowed rule
+has a greater level than the conflict somewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.search.anonymity.checks import Checks
+from app.domain.search.anonymity.class_sizes import Levels
+
+Numbers = npt.NDArray[np.int16]
+
+
+class Conflicts:
+    """Rules that suppress too many records, none below another when they are added."""
+
+    def __init__(self, n_attributes: int) -> None:
+        self._rows: Numbers = np.empty((64, n_attributes), dtype=np.int16)
+        self._size = 0
+
+    @property
+    def rows(self) -> Numbers:
+        return self._rows[: self._size]
+
+    def add(self, levels: Levels) -> None:
+        kept = self.rows[~(self.rows <= np.array(levels)).all(axis=1)]
+        self._size = len(kept) + 1
+        if self._size > len(self._rows):
+            self._rows = np.empty((2 * self._size, kept.shape[1]), dtype=np.int16)
+        self._rows[: len(kept)] = kept
+        self._rows[len(kept)] = levels
+
+    def above(self, levels: Levels) -> Numbers:
+        """The conflicts that exclude a rule."""
+        return self.rows[(self.rows >= np.array(levels)).all(axis=1)]
+
+
+class Descent:
+    """Rules checked one after another on the way to a good one; what they teach is kept."""
+
+    def __init__(self, checks: Checks, goes_on: Callable[[], bool]) -> None:
+        self._checks = checks
+        self._goes_on = goes_on
+        self._terms = [checks.loss.terms(j) for j in range(checks.loss.n_attributes)]
+        self.conflicts = Conflicts(len(self._terms))
+        self.suppressed: dict[Levels, int] = {}
+
+    def run(self) -> None:
+        """Descend from the rule that withholds everything, then exchange; stops early if it may not go on."""
+        top = self._checks.table.heights
+        if self.is_allowed(top):
+            self._improve(self._descend(top), top)
+
+    def is_allowed(self, levels: Levels) -> bool:
+        """Whether a rule suppresses few enough records; an allowed one becomes a candidate."""
+        if levels in self.suppressed:
+            return True
+        if len(self.conflicts.above(levels)):
+            return False
+        suppressed = self._checks.suppressed(levels)
+        if suppressed > self._checks.allowed:
+            self.conflicts.add(levels)
+            return False
+        self._checks.evaluate(levels, suppressed)
+        self.suppressed[levels] = suppressed
+        return True
+
+    def _descend(self, levels: Levels, fixed: int = -1) -> Levels:
+        """Lower levels while that is allowed, the dearest first, from an allowed rule."""
+        # Who may not be lowered now may not be lowered later: classes only get smaller.
+        open_ = {j for j in range(len(levels)) if j != fixed and levels[j]}
+        while open_ and self._goes_on():
+            dearest = max(open_, key=lambda j: (self._saved(levels, j), -j))
+            lower = with_level(levels, dearest, levels[dearest] - 1)
+            if self.is_allowed(lower):
+                levels = lower
+            if not (levels is lower and levels[dearest]):
+                open_.remove(dearest)
+        return levels
+
+    def _saved(self, levels: Levels, j: int) -> float:
+        return float(self._terms[j][levels[j]] - self._terms[j][levels[j] - 1])
+
+    def _improve(self, levels: Levels, top: Levels) -> None:
+        """Raise one attribute by a level and descend from there, until no attribute helps."""
+        improved = True
+        while improved:
+            improved = False
+            for j, height in enumerate(top):
+                if levels[j] == height:
+                    continue
+                if not self._goes_on():
+                    return
+                before = self._checks.best
+                other = self._descend(with_level(levels, j, levels[j] + 1), j)
+                if self._checks.best < before:
+                    levels, improved = other, True
+
+
+def with_level(levels: Levels, j: int, level: int) -> Levels:
+    return (*levels[:j], level, *levels[j + 1 :])

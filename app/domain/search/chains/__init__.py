@@ -1,0 +1,1 @@
+"""Single records on lattices that are too large to be enumerated, as chains of levels."""

@@ -1,0 +1,203 @@
+"""The distinct records of a problem as chains, for lattices that are too large to be enumerated.
+
+Holds what all records share, the index of the dictionary above all; the chains of a record are made when it
+is solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.counting.bitsets import EntityBitsets
+from app.domain.counting.counter import Counter
+from app.domain.distinct import group, row_keys
+from app.domain.errors import NotSupported
+from app.domain.rules import RecordRule
+from app.domain.search.chains.chains import Chains, Floats, Harm, Ints
+from app.domain.search.context import SearchContext
+from app.domain.search.ladders import ladder_of
+from app.domain.search.problem import AbsentPolicy
+from app.domain.search.profiles import build_profiles
+from app.domain.search.tables.scores import refuse_absent
+
+Longs = npt.NDArray[np.int64]
+
+SETS_AT_ONCE = 200
+NODES_LIMIT = 2_000_000
+"""Lattices of at most so many nodes are written out by others."""
+
+
+class ChainInstance:
+    """The distinct records of a table against one dictionary.
+
+    Attributes
+    ----------
+    of_record
+        Distinct record of each record of the table.
+    multiplicity, mass
+        Records, and the sum of their weights, per distinct record.
+    n_nodes
+        Nodes of the lattice that all records share; those above a record's own ⊥ repeat it.
+
+    Raises
+    ------
+    NotSupported
+        Several dictionaries, a harm of failure, interactions, a risk that is not proved to be monotone, or a
+        hierarchy that is no tree: no bound is known there.
+    """
+
+    def __init__(self, context: SearchContext, policy: AbsentPolicy) -> None:
+        _require_bounds(context)
+        for hierarchy in context.table.hierarchies:
+            hierarchy.require_tree("A lattice of more than 2,000,000 nodes per record")
+        self.context = context
+        table = context.table
+        self._policy = policy
+        self._profiles = build_profiles(context, policy, "record_level")
+        keys, limit = row_keys(
+            [table.reduced.inverse, self._profiles.of_record],
+            [table.reduced.size, self._profiles.size],
+            table.n_records,
+        )
+        self._first, self.of_record = group(keys, limit)
+        self.multiplicity = np.bincount(self.of_record, minlength=self.n_distinct)
+        mass = np.bincount(self.of_record, table.weights, minlength=self.n_distinct)
+        self.mass: Floats = mass.astype(np.float64)
+        self._weighs = context.model.name != "II" and context.sensitivity.family != "constant"
+        self.n_nodes = lattice_size(context)
+        counter = Counter(table, context.dictionary)
+        self._linked = counter.linked
+        self.index = EntityBitsets(counter.compatibilities, context.dictionary.n_entities)
+        self._values = _Values.of(context)
+        if policy == "error":
+            refuse_absent(policy, int(self.multiplicity[self.absent].sum()))
+
+    @property
+    def n_distinct(self) -> int:
+        return len(self._first)
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory: the index, that of scoring the rule at the end, and one record's search."""
+        n, q = self.context.dictionary.n_entities, len(self._linked)
+        return 2 * EntityBitsets.n_bytes(n, q, self._n_nodes_asked) + SETS_AT_ONCE * n // 8
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time to order the entities and to make the sets that the records ask for."""
+        n = self.context.dictionary.n_entities
+        return EntityBitsets.seconds(n, len(self._linked), self._n_nodes_asked, 0)
+
+    @cached_property
+    def _n_nodes_asked(self) -> int:
+        """Nodes above the values of the table, counted from above: a tree has fewer than two per leaf."""
+        table = self.context.table
+        pairs = zip(table.used_nodes, table.hierarchies, strict=True)
+        return sum(min(2 * len(used), hierarchy.n_nodes) for used, hierarchy in pairs)
+
+    @cached_property
+    def absent(self) -> npt.NDArray[np.bool_]:
+        """Whether nobody is consistent with each distinct record as it is (d,)."""
+        zero = [0] * self.context.table.n_attributes
+        return np.array([self.chains(i).listed(zero) == 0 for i in range(self.n_distinct)], dtype=bool)
+
+    def chains(self, number: int) -> Chains:
+        """The chains of one distinct record."""
+        context, record = self.context, int(self._first[number])
+        profile, values = int(self._profiles.of_record[record]), self._values
+        place = values.place[values.first_node + context.table.codes[record]]
+        nodes, utility = values.nodes[place], values.utility[place]
+        weights = np.zeros(nodes.shape)
+        if self._weighs:
+            weights = values.weights(context.sensitivity.factors[self._profiles.groups[profile]], place)
+        heights = tuple(values.depth[place].tolist())
+        thresholds = self._profiles.thresholds
+        entities = context.dictionary.n_entities + int(self._profiles.outside[profile])
+        harm = Harm(context.sensitivity, context.model, float(entities))
+        own = None if thresholds is None else thresholds[profile]
+        return Chains(heights, weights, utility, nodes, self._linked, own, harm, self.index)
+
+    def rule_of(self, levels: Ints) -> RecordRule:
+        """The rule that discloses each record on the levels (d, m) found for its distinct record."""
+        return RecordRule(np.asfortranarray(levels[self.of_record], dtype=np.int16))
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """What the values of the table become, those of all attributes one after another (values, levels).
+
+    ``nodes``, ``utility``, and the two rows of the sensitivity's shapes, ``own`` and ``unit``; ``depth``
+    (values,). ``place`` is where a node of an attribute stands, nodes being numbered on from ``first_node``.
+    """
+
+    nodes: Ints
+    utility: Floats
+    own: Floats
+    unit: Floats
+    depth: Longs
+    place: Longs
+    first_node: Longs
+
+    @classmethod
+    def of(cls, context: SearchContext) -> _Values:
+        table = context.table
+        n_levels = 1 + max(table.heights, default=0)
+        sizes = np.array([0, *table.sizes])
+        place = np.full(int(sizes.sum()), -1, dtype=np.int64)
+        nodes, utility, own, unit, depth = [], [], [], [], []
+        before = 0
+        for j, (hierarchy, used) in enumerate(zip(table.hierarchies, table.used_nodes, strict=True)):
+            ladder = np.zeros((n_levels, len(used)), dtype=np.int32)
+            ladder[: hierarchy.height + 1] = ladder_of(hierarchy, used, "record_level")
+            nodes.append(ladder.T)
+            utility.append(context.utility.values[j][ladder.T])
+            own.append(context.sensitivity.shapes[j][0][ladder.T])
+            unit.append(context.sensitivity.shapes[j][1][ladder.T])
+            depth.append(hierarchy.depth[used].astype(np.int64))
+            place[sizes[: j + 1].sum() + used] = before + np.arange(len(used))
+            before += len(used)
+        return cls(
+            np.concatenate(nodes),
+            np.concatenate(utility),
+            np.concatenate(own),
+            np.concatenate(unit),
+            np.concatenate(depth),
+            place,
+            np.cumsum(sizes)[:-1],
+        )
+
+    def weights(self, factors: Floats, place: Longs) -> Floats:
+        """Weights (k, levels) of values for a weight group, as :meth:`Sensitivity.weights` gives them."""
+        own, unit, factor = self.own[place], self.unit[place], factors[:, None]
+        with np.errstate(invalid="ignore"):
+            personal = np.where(unit == 0.0, 0.0, factor * unit)
+        return np.where(np.isnan(factor), own, personal)
+
+
+def lattice_size(context: SearchContext) -> int:
+    """Nodes of the lattice of a record whose values are all at their hierarchies' greatest depth."""
+    n_nodes = 1
+    for height in context.table.heights:
+        n_nodes *= height + 1
+    return n_nodes
+
+
+def _require_bounds(context: SearchContext) -> None:
+    reasons: Sequence[tuple[bool, str]] = (
+        (context.dictionaries is not None, "several dictionaries"),
+        (context.failure is not None, "a harm of failed identification"),
+        (bool(context.sensitivity.interactions), "interactions between attributes"),
+        (not context.harm_is_monotone, f"the risk model {context.model.name} with these sensitivities"),
+    )
+    for is_so, what in reasons:
+        if is_so:
+            raise NotSupported(
+                f"A record can be disclosed in {lattice_size(context)} ways; more than {NODES_LIMIT} are "
+                f"searched only without {what}.",
+                "Disclose fewer attributes, use fewer levels per hierarchy, or a table-level rule.",
+            )

@@ -1,0 +1,245 @@
+"""The approximation for all records of a table, every distinct record on its own (section 17.6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.errors import NotSupported
+from app.domain.numbers import exact_sum, lowest_accepted
+from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.context import SearchContext
+from app.domain.search.outcome import (
+    Bounds,
+    Certificate,
+    Counters,
+    Outcome,
+    Status,
+    proven,
+    score,
+    shortfall_of,
+)
+from app.domain.search.problem import Problem
+from app.domain.search.scalable.approximation import Approximated, approximate, least_risk, require_acceptance
+from app.domain.search.scalable.chain_checks import NODES_LIMIT, refusal, refusal_of_family
+from app.domain.search.scalable.chain_records import ChainRecords
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
+from app.domain.search.solvers import Approx
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+SECONDS_PER_BLOCK = 2.0
+UNSOLVED = 3
+HALTED = 2
+EXACT, FALLBACK = 1, 2
+"""How a record was solved, if not by programmes: where that was plain, or for missing what was promised."""
+
+
+def plan_approximation(
+    context: SearchContext, problem: Problem, parameters: Approx, budget: Budget = UNLIMITED
+) -> ApproximationPlan:
+    """Plan the approximation of a problem that :func:`support` admits.
+
+    NotSupported for a budget of nodes or of the gap; InvalidInput for parameters that accept no rounding.
+    """
+    if budget != UNLIMITED:
+        raise NotSupported(
+            "The approximation visits no nodes and narrows no gap: it solves a fixed number of programmes.",
+            "Leave max_nodes and relative_gap out; a time limit applies.",
+        )
+    return ApproximationPlan(context, problem, parameters)
+
+
+def support(context: SearchContext, problem: Problem, parameters: Approx) -> str | None:
+    """None if the approximation can solve a problem, else why not and what can."""
+    if problem.objective != "min_risk":
+        return "The approximation is for min_risk. Choose another solver, or the objective aggregate."
+    return refusal(context, problem) or refusal_of_family(context)
+
+
+class ApproximationPlan:
+    """Approximates every distinct record; a block is a range of them."""
+
+    solver = Approx.name
+
+    def __init__(self, context: SearchContext, asked: Problem, parameters: Approx) -> None:
+        self._asked = asked
+        self._problem = asked.in_utility(context.utility)
+        self._parameters = parameters
+        self._records = ChainRecords(context, asked.absent_policy, asked.view)
+        self._context = self._records.context
+        self._type = np.dtype(
+            [
+                ("steps", "<i2", (context.table.n_attributes,)), ("code", "<i1"), ("how", "<i1"),
+                ("halted", "<i1"), ("met", "<i1"), ("risk", "<f8"), ("bound", "<f8"),
+                ("programmes", "<i8"), ("trials", "<i8"), ("visited", "<i8"),
+            ]
+        )  # fmt: skip
+        self._most = self._most_utility()
+        self._require_acceptance()
+        self.units = self._records.n_distinct
+        self.n_blocks = max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK))
+        self.n_blocks = min(self.n_blocks, self.units)
+
+    def _most_utility(self) -> Floats:
+        """Utility of each distinct record as it is."""
+        table, first = self._context.table, self._records.first
+        return self._context.utility.of(table.codes[first])
+
+    def _require_acceptance(self) -> None:
+        """Refuse parameters under which a record with programmes to round may have nothing to accept."""
+        floor = self._problem.threshold
+        top = self._context.utility.of(np.zeros((1, self._context.table.n_attributes), dtype=np.int32))[0]
+        if floor > 0 and top < lowest_accepted(floor):
+            require_acceptance(self._parameters, floor / max(floor, float(self._most.max())))
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all programmes, and of the exact solutions of half of the records."""
+        table, size = self._context.table, self._context.dictionary.reduced.size
+        lattice = math.prod(height + 1 for height in table.heights)
+        rows = min(size, lattice)
+        programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
+        one = programmes * (3e-3 + rows * table.n_attributes * 7e-6)
+        fallback = 1e-4 + lattice * 1e-7 if lattice <= NODES_LIMIT else 0.0
+        return self._records.n_distinct * (size * (table.n_attributes * 2e-8 + 1e-7) + one + fallback / 2)
+
+    @property
+    def n_bytes(self) -> int:
+        lattice = math.prod(height + 1 for height in self._context.table.heights)
+        links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
+        return self._records.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
+
+    def _rows(self, index: int) -> range:
+        first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
+        return range(first, last)
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """What was found for the block's records as packed rows, UNSOLVED where a halt came first."""
+        rows = self._rows(index)
+        found = np.zeros(len(rows), dtype=self._type)
+        found["code"] = UNSOLVED
+        for at, row in enumerate(rows):
+            if halted():
+                break
+            self._solve(row, found[at : at + 1], halted)
+            tick(at + 1)
+        return found.tobytes()
+
+    def _solve(self, row: int, found: npt.NDArray[np.void], halted: Halted) -> None:
+        parameters, floor = self._parameters, self._problem.threshold
+        if self._records.absent[row]:
+            # Without anybody to be taken for, the record as it is has no risk (12.1).
+            missed = self._most[row] < lowest_accepted(floor)
+            found["code"], found["how"], found["met"] = (INFEASIBLE if missed else OPTIMAL), EXACT, 1
+            return
+        record = self._records.record(row)
+        random = np.random.default_rng([parameters.seed, row]) if parameters.mode == "sampling" else None
+        best = approximate(record, floor, parameters, random, halted)
+        programmes, trials = len(best.programmes), best.trials
+        how = EXACT if best.exact else 0
+        stopped = halted()
+        if not self._keeps_promise(best) and record.n_nodes <= NODES_LIMIT and not stopped:
+            best, how = least_risk(record, floor), FALLBACK
+            found["visited"] = record.n_nodes
+        found["code"] = OPTIMAL
+        if best.levels is None:
+            found["code"] = PROHIBITED if best.prohibited else INFEASIBLE
+        else:
+            found["steps"] = best.levels
+        found["how"], found["met"], found["halted"] = how, self._keeps_promise(best), stopped
+        found["risk"], found["bound"] = best.risk, min(best.risk, best.lower_bound)
+        found["programmes"], found["trials"] = programmes, trials
+        found["visited"] += 1 + trials
+
+    def _keeps_promise(self, found: Approximated) -> bool:
+        return found.levels is None or found.met(self._parameters)
+
+    def _joined(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
+        """What was found for every record; those that were left out stay nearly as they are, bounded by 0."""
+        records, table = self._records, self._context.table
+        found = np.zeros(self.units, dtype=self._type)
+        found["code"] = UNSOLVED
+        for index, block in blocks.items():
+            rows = self._rows(index)
+            found[rows.start : rows.stop] = np.frombuffer(block, dtype=self._type)
+        left = np.flatnonzero(found["code"] == UNSOLVED)
+        floor = lowest_accepted(self._problem.threshold)
+        for row in left.tolist():
+            one = found[row : row + 1]
+            least = (0,) * table.n_attributes if records.absent[row] else records.least_finite(row)
+            one["code"], one["halted"] = OPTIMAL, 1
+            if self._most[row] < floor:
+                one["code"] = INFEASIBLE
+            elif least is None or self._context.utility.of(records.disclosed(row, least))[0] < floor:
+                one["code"] = PROHIBITED
+            else:
+                one["steps"] = least
+        return found
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The rule of all records with its certificate, or what keeps some of them from having one."""
+        records, weight = self._records, self._records.multiplicity
+        found = self._joined(blocks)
+        infeasible, prohibited = found["code"] == INFEASIBLE, found["code"] == PROHIBITED
+        solved = (found["how"] == EXACT) | (found["how"] == FALLBACK)
+        status: Status = "optimal" if solved.all() else "heuristic"
+        rule = scored = objective = bounds = shortfall = certificate = None
+        if infeasible.any():
+            status = "infeasible"
+            reach, concerned = float(self._most[infeasible].min()), int(weight[infeasible].sum())
+            shortfall = shortfall_of(self._context, self._asked, reach, concerned)
+        elif prohibited.any():
+            status = "prohibited"
+        else:
+            rule = records.rule_of(found["steps"])
+            scored, objective = score(self._context, self._problem, rule)
+            bounds = proven(self._problem, objective)
+            if status == "heuristic":
+                lower = self._mean(found["bound"])
+                bounds = Bounds(lower, max(0.0, objective - lower))
+            certificate = self._certificate(found, objective, bounds.lower)
+        return Outcome(
+            problem=self._asked,
+            solver=self.solver,
+            status=status,
+            rule=rule,
+            score=scored,
+            objective=objective,
+            ties=None,
+            bounds=bounds,
+            shortfall=shortfall,
+            prohibited_records=int(weight[prohibited].sum()),
+            absent=records.n_absent,
+            n_rules=math.prod(height + 1 for height in self._context.table.heights),
+            counters=Counters(*[int(found["visited"].sum())] * 3),
+            risk_map=None,
+            attributes=self._context.table.attributes,
+            not_monotone=not self._context.harm_is_monotone,
+            complete=not found["halted"].any(),
+            certificate=certificate,
+        )
+
+    def _certificate(self, found: npt.NDArray[np.void], objective: float, lower: float) -> Certificate:
+        weight, parameters = self._records.multiplicity, self._parameters
+        floor = self._problem.threshold
+        exact = ((found["how"] == EXACT) | (found["how"] == FALLBACK)).all()
+        return Certificate(
+            ratio=1.0 if objective <= lower else objective / lower if lower > 0 else math.inf,
+            promised=parameters.sensitivity_slack * (1 + parameters.epsilon),
+            kept_floor=floor if exact else min(floor, parameters.kept_utility * floor),
+            records=int(weight.sum()),
+            met=int(weight[found["met"] == 1].sum()),
+            exact=int(weight[found["how"] == EXACT].sum()),
+            fallback=int(weight[found["how"] == FALLBACK].sum()),
+            linear_programmes=int(found["programmes"].sum()),
+            rounding_trials=int(found["trials"].sum()),
+        )
+
+    def _mean(self, values: Floats) -> float:
+        mass = self._records.mass
+        return exact_sum((values * mass)[mass > 0]) / self._context.total_weight

@@ -1,0 +1,1 @@
+"""Table-level rules: the risk of many or few of them, and the search for the best."""
