@@ -214,7 +214,7 @@ class Outcome:
             "visited_nodes": self.counters.visited_nodes,
             "risk_evaluations": self.counters.risk_evaluations,
             "utility_evaluations": self.counters.utility_evaluations,
-            **({} if self.certificate is None else {"certificate": self.certificate.to_document()}),
+            "certificate": None if self.certificate is None else self.certificate.to_document(),
         }
 
     def map_document(self) -> dict[str, Any] | None:
