@@ -180,7 +180,7 @@ class NearBounds:
         held = np.isfinite(weights)
         if not held.any():
             return held, math.inf
-        utility = np.full(int(held.sum()), self._units.utility(units[held].max()))
+        utility = self._units.utility(np.full(int(held.sum()), units[held].max(), dtype=np.int64))
         together = np.arange(1.0, len(utility) + 1)
         criteria = self._goal.criteria(np.sort(weights[held]), together, utility)
         first = np.where(criteria.feasible, criteria.first, np.inf)
