@@ -5,6 +5,7 @@ Fails if an item of a finished part has no test.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 
 import pytest
@@ -15,12 +16,16 @@ FINISHED = (
     *(f"E-{n}" for n in range(1, 51)),
     *(f"X{n}" for n in range(1, 14)),
 )
+"""TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, FM of the
+field's common models."""
 
 
-def _place(item: str) -> tuple[str, int]:
-    """Kind and number of an item such as TV-7 or X1."""
-    number = item.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ-")
-    return item.removesuffix(number), int(number)
+def _place(item: str) -> tuple[str, int, int]:
+    """Kind and number of an item such as TV-7, X1, LD-S3 or FM-5.2."""
+    found = re.fullmatch(r"(.*?)(\d+)(?:\.(\d+))?", item)
+    if found is None:
+        raise pytest.UsageError(f"{item!r} is no item of the specification")
+    return found[1], int(found[2]), int(found[3] or 0)
 
 
 class SpecCoverage:
@@ -42,7 +47,7 @@ class SpecCoverage:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("items of the specification")
         for item in sorted({*FINISHED, *self.tests}, key=_place):
-            terminalreporter.line(f"{item:7}{', '.join(dict.fromkeys(self.tests[item])) or 'NO TEST'}")
+            terminalreporter.line(f"{item:8}{', '.join(dict.fromkeys(self.tests[item])) or 'NO TEST'}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.unproven and session.exitstatus == pytest.ExitCode.OK:

@@ -32,6 +32,8 @@ class Table:
     weights
         float64 (n,): how much each record counts in means, ≥ 0 and finite, not all 0 (section 18). None: all
         alike. Counts of entities and of identical records ignore them.
+    sensitive
+        The attributes of the role sensitive; all others are quasi-identifiers.
     """
 
     attributes: tuple[str, ...]
@@ -39,6 +41,7 @@ class Table:
     codes: Ints
     entity_ids: npt.NDArray[Any] | None = None
     weights: npt.NDArray[np.float64] | None = None
+    sensitive: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.int32))
@@ -52,6 +55,8 @@ class Table:
                 raise ValueError(f"column {self.attributes[j]!r} holds codes that are not nodes")
         if self.entity_ids is not None:
             require_unique_ids(self.entity_ids, self.n_records, "dataset")
+        if not self.sensitive <= set(self.attributes):
+            raise ValueError("the sensitive attributes are among the table's")
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked_weights(self.weights, self.n_records))
 
@@ -62,6 +67,11 @@ class Table:
     @property
     def n_attributes(self) -> int:
         return len(self.attributes)
+
+    @cached_property
+    def quasi_identifiers(self) -> tuple[int, ...]:
+        """Positions of the attributes that are not sensitive."""
+        return tuple(j for j, name in enumerate(self.attributes) if name not in self.sensitive)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

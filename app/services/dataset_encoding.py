@@ -115,6 +115,7 @@ def table_of(
         codes,
         entity_ids,
         weights,
+        frozenset(a.declaration.name for a in encoded if a.declaration.role is Role.SENSITIVE),
     )
 
 

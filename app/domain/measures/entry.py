@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Generic, Literal, NewType, TypeVar, overload
 
+from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries import Dictionary
 from app.domain.risk.loss import AbsentPolicy
@@ -39,6 +40,8 @@ Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
 DatasetRef = NewType("DatasetRef", str)
 DictionaryRef = NewType("DictionaryRef", str)
 RuleRef = NewType("RuleRef", str)
+CellValue = NewType("CellValue", str)
+"""A value of some record's cell in a result: shown only to those who may read the data."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class MeasureContext:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     others: Mapping[str, MeasureContext] = field(default_factory=dict)
     memory_ceiling: int = MEMORY_CEILING
+
+    @cached_property
+    def release(self) -> Release:
+        """The table under the rule, as it is if there is none, which keeps its classes."""
+        return Release(self.table, self.rule)
 
     @cached_property
     def counter(self) -> Counter:

@@ -1,0 +1,131 @@
+"""A table as it is released: grouped once, however many measures look at the groups."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping, equivalence_classes
+from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
+from app.domain.distinct import Ints
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies import TOP
+from app.domain.rules import Rule, TableRule, apply, identity
+from app.domain.tables import Table
+
+_Key = tuple[object, ...]
+
+
+class Release:
+    """A table under a rule (None: everything as it is); keeps its groups and counts."""
+
+    def __init__(self, table: Table, rule: Rule | None = None) -> None:
+        self.table = table
+        self.rule: Rule = identity(table.n_attributes) if rule is None else rule
+        self._classes: dict[_Key, EquivalenceClasses] = {}
+        self._counts: dict[_Key, SensitiveCounts] = {}
+
+    @cached_property
+    def codes(self) -> Ints:
+        """(n, m) disclosed nodes."""
+        return apply(self.rule, self.table)
+
+    @cached_property
+    def is_suppressed(self) -> Bools:
+        """(n,) records whose quasi-identifiers a rule for single records withholds, all of them.
+
+        A rule for the whole table that withholds everything suppresses nobody: it makes one class.
+        """
+        if isinstance(self.rule, TableRule) or not self.table.quasi_identifiers:
+            return np.zeros(self.table.n_records, dtype=bool)
+        withheld: Bools = np.ones(self.table.n_records, dtype=bool)
+        for j in self.table.quasi_identifiers:
+            withheld &= self.codes[:, j] == TOP
+        return withheld
+
+    def sensitive(self, attribute: str | None, pointer: str = "/measure/attribute") -> str:
+        """The attribute's name; None stands for the only one of the role sensitive."""
+        if attribute is not None:
+            if attribute not in self.table.attributes:
+                raise InvalidInput.of(
+                    pointer,
+                    "unknown-attribute",
+                    f"There is no attribute {attribute!r}.",
+                    f"The attributes are: {', '.join(self.table.attributes)}.",
+                )
+            return attribute
+        names = [name for name in self.table.attributes if name in self.table.sensitive]
+        if len(names) != 1:
+            raise InvalidInput.of(
+                pointer,
+                "sensitive-attribute-unclear",
+                f"The dataset has {len(names)} attributes of the role sensitive.",
+                f"Name one: {', '.join(names or self.table.attributes)}.",
+            )
+        return names[0]
+
+    def other_sensitive(self, attribute: str) -> tuple[str, ...]:
+        """The sensitive attributes but for this one, in the schema's order."""
+        return tuple(n for n in self.table.attributes if n in self.table.sensitive and n != attribute)
+
+    def classes(self, grouping: Grouping, also: tuple[str, ...] = ()) -> EquivalenceClasses:
+        """The classes, split further by the attributes ``also``."""
+        key = (grouping.quasi_identifiers, grouping.missing, grouping.suppressed, also)
+        if key not in self._classes:
+            self._classes[key] = equivalence_classes(
+                self.table, self.codes, self.is_suppressed, grouping, tuple(map(self.table.position, also))
+            )
+        return self._classes[key]
+
+    def counts(
+        self, grouping: Grouping, attribute: str | None = None, also: tuple[str, ...] = ()
+    ) -> SensitiveCounts:
+        """How often the values of a sensitive attribute occur in the classes that ``classes`` gives.
+
+        Raises InvalidInput for an attribute that the table does not have, or that classes are grouped by.
+        """
+        name = self.sensitive(attribute)
+        j = self.table.position(name)
+        classes = self.classes(grouping, also)
+        if j in classes.attributes:
+            raise InvalidInput.of(
+                "/measure/attribute",
+                "sensitive-and-quasi-identifier",
+                f"The attribute {name!r} is among the quasi-identifiers of the classes.",
+                "Leave it out of quasi_identifiers, or choose another attribute.",
+            )
+        key = (
+            grouping.quasi_identifiers,
+            grouping.missing,
+            grouping.suppressed,
+            also,
+            name,
+            grouping.missing_sensitive,
+        )
+        if key not in self._counts:
+            shown = self.codes[:, j]
+            reference = self._reference(j)
+            if grouping.missing_sensitive == "excluded":
+                # A column that the rule withholds as a whole is a value; one missing in the original is none.
+                missing = self.table.codes[:, j] == TOP
+                shown, reference = np.where(missing, -1, shown), np.where(missing, -1, reference)
+            self._counts[key] = sensitive_counts(classes, shown, reference, self.table.sizes[j])
+        return self._counts[key]
+
+    def _reference(self, j: int) -> Ints:
+        """(n,) what each record shows of an attribute; for suppressed ones what it would as the others do."""
+        shown, original = self.codes[:, j], self.table.codes[:, j]
+        suppressed = self.is_suppressed
+        if not suppressed.any():
+            return shown
+        kept = ~suppressed
+        becomes = np.arange(self.table.sizes[j], dtype=np.int32)
+        becomes[original[kept]] = shown[kept]
+        if (becomes[original[kept]] != shown[kept]).any():
+            raise NotSupported(
+                f"The rule shows the same value of {self.table.attributes[j]!r} differently for different "
+                "records, and withholds others: there is no distribution to compare the classes with.",
+                "Use a rule that treats the sensitive attribute alike for all records.",
+            )
+        return np.where(suppressed, becomes[original], shown)
