@@ -1,0 +1,1 @@
+"""Privacy criteria: what must hold of the classes of a release, for searches, rules and reports."""

@@ -1,0 +1,10 @@
+"""The privacy criteria there are; requests, rules and the catalogue's page are derived from this tuple."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.criterion import Criterion
+
+CRITERIA: Final[tuple[type[Criterion], ...]] = (KAnonymity,)

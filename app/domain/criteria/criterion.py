@@ -1,0 +1,137 @@
+"""What a privacy criterion is: which classes of a release fail it, and what that says of other rules.
+
+A criterion's file holds frozen dataclasses derived from :class:`Criterion`. Their fields have bounds and
+descriptions as the parameters of measures do (``Annotated[int, Ge(1), doc("…")]``); requests, rules and
+the catalogue's page are derived from them. Errors about a field point at ``/<field>``; who asks puts its own
+place before it.
+
+What is known of a criterion when classes are put together decides how much a search may conclude:
+
+``fewer_fail``
+    Generalising never makes a record fail that passed: k-anonymity, k-map, distinct ℓ of one attribute. Who
+    fails at a rule fails at every more specific one.
+``passes_stay``
+    Classes that pass pass together: entropy and recursive ℓ, t-closeness, β-likeness, δ-disclosure. A class
+    that fails cannot be split into classes that all pass; how many of its records fail is not said.
+``none``
+    Neither.
+
+With other sensitive attributes in the classes (Def. 3.11) even distinct ℓ is only ``passes_stay``: a block of
+one class may join a class that had no such block. Such a criterion implies that of one attribute apart, which
+is ``fewer_fail``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.distinct import Longs
+
+Merging = Literal["fewer_fail", "passes_stay", "none"]
+Others = Literal["in_classes", "apart"]
+"""Other sensitive attributes split the classes further (ℓ-diversity, Def. 3.11), or are left aside."""
+
+
+class Judged(Protocol):
+    """The G classes of one rule, as criteria look at them."""
+
+    @property
+    def sizes(self) -> Longs:
+        """(G,) records of each class, at least 1."""
+
+    def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
+        """Values of a sensitive attribute (None: the only one) per class.
+
+        With ``in_classes`` per block instead: records of a class with equal values of all other sensitive
+        attributes. InvalidInput at ``/attribute`` for an attribute that is not sensitive.
+        """
+
+    def class_of_block(self, attribute: str | None) -> Longs:
+        """(B,) the class of each block of ``counts(attribute, "in_classes")``."""
+
+    def population(self) -> Longs:
+        """(G,) entities of the population that are disclosed like each class.
+
+        InvalidInput at ``/`` without a population.
+        """
+
+
+@dataclass(frozen=True)
+class Criterion(ABC):
+    """A condition on the classes of a release.
+
+    Attributes
+    ----------
+    kind
+        The field's term in snake_case.
+    title, source
+        A heading, and where the definition is from.
+    merging
+        What is known when classes are put together; see the module's docstring.
+    table_wide
+        The criterion is about all remaining classes together, and no single class fails it.
+    needs_population
+        It looks at :meth:`Judged.population`.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    merging: ClassVar[Merging]
+    table_wide: ClassVar[bool] = False
+    needs_population: ClassVar[bool] = False
+
+    @abstractmethod
+    def failing(self, judged: Judged) -> Bools:
+        """(G,) which classes fail; none if the criterion is table-wide."""
+
+    @abstractmethod
+    def attained(self, judged: Judged) -> float | None:
+        """What the classes attain of what the criterion bounds, in its unit; None without classes.
+
+        For k-anonymity the size of the smallest class, for t-closeness the greatest distance.
+        """
+
+    def satisfied(self, judged: Judged) -> bool:
+        """Whether the classes meet the criterion together; table-wide criteria say how."""
+        return not self.failing(judged).any()
+
+    def unavoidable(self, judged: Judged) -> Longs:
+        """(G,) of the records of each class, how many fail at least in whatever classes it is split into.
+
+        0 for classes that pass. Sharper proven bounds make searches faster.
+        """
+        if self.merging == "none" or self.table_wide:
+            return np.zeros(len(judged.sizes), dtype=np.int64)
+        failing = self.failing(judged)
+        # Of classes that pass together at least one part must fail, and it has a record.
+        return np.where(failing, judged.sizes if self.merging == "fewer_fail" else 1, 0)
+
+    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+        """Criteria with ``fewer_fail`` that every class meets which meets this one.
+
+        ``whole`` is the table as one class.
+        """
+        return ()
+
+    @abstractmethod
+    def impossible(self, whole: Judged) -> str | None:
+        """If not even the table as one class meets the criterion, why and by how much, as one sentence.
+
+        Values of cells are not named in it.
+        """
+
+
+def failing_classes(judged: Judged, attribute: str | None, others: Others, failing: Bools) -> Bools:
+    """(G,) which classes have a failing block; ``failing`` as of ``judged.counts(attribute, others)``."""
+    if others == "apart":
+        return failing
+    found = np.zeros(len(judged.sizes), dtype=bool)
+    found[judged.class_of_block(attribute)[failing]] = True
+    return found
