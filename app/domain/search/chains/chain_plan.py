@@ -9,32 +9,23 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
+from app.domain.numbers import highest_accepted, lowest_accepted
 from app.domain.search.boxes import Levels
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.chains.chain_instance import ChainInstance
 from app.domain.search.chains.chain_search import solve
 from app.domain.search.chains.chains import ChainLattice, Chains
 from app.domain.search.lattice_search import LatticeSolver, search_lattice
-from app.domain.search.outcome import (
-    Bounds,
-    Counters,
-    Outcome,
-    Status,
-    least_objective,
-    proven,
-    score,
-    shortfall_of,
-)
+from app.domain.search.outcome import Counters, Outcome, least_objective
 from app.domain.search.problem import Problem
-from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
+from app.domain.search.record_blocks import UNSOLVED, RecordBlocks, SolvedRecords
+from app.domain.search.selection import INFEASIBLE, OPTIMAL
 from app.domain.search.solvers import Aruba, Auto
 
 RECORDS_PER_BLOCK = 50
 SECONDS_PER_RECORD = 4e-3
 SECONDS_PER_STEP_AND_ENTITY = 6e-11
 
-UNSOLVED = 3
 HALTED = 2
 """Of ``open``: it was not the budget that ended the search of a record."""
 
@@ -64,13 +55,14 @@ class ChainPlan:
             self._budget = replace(budget, max_nodes=max(1, budget.max_nodes // self.units))
         self.n_blocks = max(1, math.ceil(self.units / RECORDS_PER_BLOCK))
         k = instance.context.table.n_attributes
-        self._result = np.dtype(
+        row_type = np.dtype(
             [
                 ("levels", "<i2", (k,)), ("code", "<i1"), ("open", "<i1"), ("absent", "<i1"),
                 ("bound", "<f8"), ("reach", "<f8"),
                 ("visited", "<i8"), ("risks", "<i8"), ("utilities", "<i8"),
             ]
         )  # fmt: skip
+        self._blocks = RecordBlocks(self.units, self.n_blocks, row_type)
 
     @property
     def seconds(self) -> float:
@@ -84,15 +76,10 @@ class ChainPlan:
     def n_bytes(self) -> int:
         return self._instance.n_bytes
 
-    def _rows(self, index: int) -> range:
-        first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
-        return range(first, last)
-
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found for the block's records, packed; those that a halt leaves out are UNSOLVED."""
-        rows = self._rows(index)
-        found = np.zeros(len(rows), dtype=self._result)
-        found["code"] = UNSOLVED
+        rows = self._blocks.rows(index)
+        found = self._blocks.unsolved(len(rows))
         for i, number in enumerate(rows):
             if halted():
                 break
@@ -138,11 +125,7 @@ class ChainPlan:
 
     def _joined(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
         """What was found for every record; of those left out, what is feasible without a search."""
-        found = np.zeros(self.units, dtype=self._result)
-        found["code"] = UNSOLVED
-        for index, block in blocks.items():
-            rows = self._rows(index)
-            found[rows.start : rows.stop] = np.frombuffer(block, dtype=self._result)
+        found = self._blocks.joined(blocks)
         for number in np.flatnonzero(found["code"] == UNSOLVED).tolist():
             self._guess(self._instance.chains(number), found[number : number + 1])
         return found
@@ -170,43 +153,22 @@ class ChainPlan:
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what keeps some of them from having one."""
-        instance, problem = self._instance, self._problem
+        instance = self._instance
         found = self._joined(blocks)
-        weight = instance.multiplicity
-        infeasible, prohibited = found["code"] == INFEASIBLE, found["code"] == PROHIBITED
-        is_open = bool((found["open"] != 0).any())
-        status: Status = "heuristic" if is_open else "optimal"
-        rule = scored = objective = bounds = shortfall = None
-        if infeasible.any():
-            status = "infeasible"
-            reach = found["reach"][infeasible]
-            worst = float(reach.min() if problem.objective == "min_risk" else reach.max())
-            shortfall = shortfall_of(instance.context, self._asked, worst, int(weight[infeasible].sum()))
-        elif prohibited.any():
-            status = "prohibited"
-        elif (found["levels"] >= 0).all():
-            rule = instance.rule_of(found["levels"])
-            scored, objective = score(instance.context, problem, rule)
-            bounds = proven(problem, objective)
-            if is_open:
-                counted = instance.mass > 0
-                lower = exact_sum((found["bound"] * instance.mass)[counted]) / instance.context.total_weight
-                bounds = Bounds(lower, max(0.0, bounds.lower - lower))
-        return Outcome(
-            problem=self._asked,
-            solver=self.solver,
-            status=status,
-            rule=rule,
-            score=scored,
-            objective=objective,
-            ties=None,
-            bounds=bounds,
-            shortfall=shortfall,
-            prohibited_records=int(weight[prohibited].sum()),
-            absent=int(weight[found["absent"] != 0].sum()),
-            n_rules=instance.n_nodes,
-            counters=Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities"))),
-            risk_map=None,
-            attributes=instance.context.table.attributes,
-            complete=not (found["open"] == HALTED).any(),
+        solved = SolvedRecords(
+            context=instance.context,
+            asked=self._asked,
+            found=found,
+            reach=found["reach"],
+            multiplicity=instance.multiplicity,
+            mass=instance.mass,
+            is_open=bool((found["open"] != 0).any()),
         )
+        outcome = solved.outcome(
+            self.solver,
+            lambda: instance.rule_of(found["levels"]) if (found["levels"] >= 0).all() else None,
+            int(instance.multiplicity[found["absent"] != 0].sum()),
+            instance.n_nodes,
+            Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities"))),
+        )
+        return replace(outcome, complete=not (found["open"] == HALTED).any())

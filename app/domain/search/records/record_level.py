@@ -9,17 +9,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.numbers import exact_sum
+from app.domain.rules import CellRule, RecordRule
 from app.domain.search.axes import Floats, Longs
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.canonical import ScoredLattice
 from app.domain.search.lattice_search import LatticeSolver, search_lattice, seconds_of
-from app.domain.search.outcome import Bounds, Counters, Outcome, Status, proven, score, shortfall_of
+from app.domain.search.outcome import Counters, Outcome
 from app.domain.search.problem import Problem
+from app.domain.search.record_blocks import UNSOLVED, RecordBlocks, SolvedRecords
 from app.domain.search.records.record_instance import RecordInstance
 from app.domain.search.records.record_optima import optima_of
 from app.domain.search.records.unsolved import bounds_of, popular, try_on_all
-from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
 from app.domain.search.solvers import Aruba, Enumeration
 
 CELLS_PER_BLOCK = 1.5e7
@@ -27,7 +28,6 @@ SECONDS_PER_SCORED_RECORD = 3e-7
 BYTES_PER_SCORED_RECORD = 150
 SEARCHES_PER_BLOCK = 500
 
-UNSOLVED = 3
 HALTED = 2
 """Of ``truncated``: it was not the budget that ended the search of a record."""
 
@@ -64,6 +64,7 @@ class RecordPlan:
             # Every block counts for itself: as few of them as memory allows.
             per_block = instance.rows_that_fit
         self.n_blocks = max(1, math.ceil(self.units / per_block))
+        self._blocks = RecordBlocks(self.units, self.n_blocks, RESULT)
 
     @property
     def seconds(self) -> float:
@@ -86,15 +87,10 @@ class RecordPlan:
         tick(0)
         stop_if(halted)
 
-    def _rows(self, index: int) -> range:
-        first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
-        return range(first, last)
-
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The optima of the block's records as packed rows; those that a halt leaves out are UNSOLVED."""
-        first, last = self._rows(index).start, self._rows(index).stop
-        found = np.zeros(last - first, dtype=RESULT)
-        found["code"] = UNSOLVED
+        first, last = self._blocks.rows(index).start, self._blocks.rows(index).stop
+        found = self._blocks.unsolved(last - first)
         try:
             self._instance.prepare(range(first, last), lambda: self._visit(tick, halted))
         except HaltedError:
@@ -164,11 +160,7 @@ class RecordPlan:
     def _joined(self, blocks: Mapping[int, bytes]) -> tuple[npt.NDArray[np.void], bool]:
         """What was found for every record, and whether all were searched; of the others, a first choice."""
         instance, problem = self._instance, self._problem
-        found = np.zeros(self.units, dtype=RESULT)
-        found["code"], found["node"] = UNSOLVED, -1
-        for index, block in blocks.items():
-            rows = self._rows(index)
-            found[rows.start : rows.stop] = np.frombuffer(block, dtype=RESULT)
+        found = self._blocks.joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
         if not len(left):
             return found, True
@@ -187,46 +179,29 @@ class RecordPlan:
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what keeps some of them from having one."""
-        instance, problem = self._instance, self._problem
+        instance = self._instance
         found, complete = self._joined(blocks)
         complete &= not (found["truncated"] == HALTED).any()
-        weight = instance.multiplicity
-        infeasible, prohibited = found["code"] == INFEASIBLE, found["code"] == PROHIBITED
+        solved = SolvedRecords(
+            context=instance.context,
+            asked=self._asked,
+            found=found,
+            reach=found["reach"],
+            multiplicity=instance.multiplicity,
+            mass=instance.mass,
+            is_open=bool(found["truncated"].any()),
+        )
+        counters = Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities")))
         tied = (found["ties"] > 1) & (found["code"] == OPTIMAL)
-        truncated = bool(found["truncated"].any())
-        status: Status = "heuristic" if truncated else "optimal"
-        rule = scored = objective = bounds = shortfall = None
-        if infeasible.any():
-            status = "infeasible"
-            reach = found["reach"][infeasible]
-            worst = float(reach.min() if problem.objective == "min_risk" else reach.max())
-            shortfall = shortfall_of(instance.context, self._asked, worst, int(weight[infeasible].sum()))
-        elif prohibited.any():
-            status = "prohibited"
-        elif (found["node"] >= 0).all():
-            rule = instance.rule_of(found["node"][instance.of_record])
-            scored, objective = score(instance.context, problem, rule)
-            bounds = proven(problem, objective)
-            if truncated:
-                counted = instance.mass > 0
-                lower = exact_sum((found["bound"] * instance.mass)[counted]) / instance.context.total_weight
-                bounds = Bounds(lower, max(0.0, bounds.lower - lower))
-        return Outcome(
-            problem=self._asked,
-            solver=self.solver,
-            status=status,
-            rule=rule,
-            score=scored,
-            objective=objective,
-            ties=None if self._how or not complete else int(weight[tied].sum()),
-            bounds=bounds,
-            shortfall=shortfall,
-            prohibited_records=int(weight[prohibited].sum()),
-            absent=instance.n_absent,
-            n_rules=instance.n_nodes,
-            counters=Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities"))),
-            risk_map=None,
-            attributes=instance.context.table.attributes,
+        return replace(
+            solved.outcome(
+                self.solver, lambda: self._rule(found["node"]), instance.n_absent, instance.n_nodes, counters
+            ),
+            ties=None if self._how or not complete else int(instance.multiplicity[tied].sum()),
             not_monotone=not instance.context.harm_is_monotone,
             complete=complete,
         )
+
+    def _rule(self, nodes: Longs) -> RecordRule | CellRule | None:
+        """The rule that gives each distinct record its node; None if a search found none for one of them."""
+        return self._instance.rule_of(nodes[self._instance.of_record]) if (nodes >= 0).all() else None

@@ -18,6 +18,7 @@ from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.search.budget import Halted, never
 from app.domain.search.outcome import Bounds, Counters, Outcome, proven, score, shortfall_of
 from app.domain.search.problem import Problem
+from app.domain.search.record_blocks import block_of
 from app.domain.search.records.choices import Choices, Curves, Floats, items_of, steps_of
 from app.domain.search.records.compromises import solve_by_lists
 from app.domain.search.records.curves import curve_source, curves_of, curves_of_block
@@ -81,8 +82,7 @@ class CurveBlocks:
         return Counters(*[self.units * self.instance.n_nodes] * 3)
 
     def _rows(self, index: int) -> range:
-        first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
-        return range(first, last)
+        return block_of(self.units, self.n_blocks, index)
 
 
 class MeanPlan(CurveBlocks):

@@ -9,17 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.numbers import exact_sum
 from app.domain.search.axes import Longs
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Bounds, Counters, Outcome, Status, proven, score
 from app.domain.search.problem import Problem
+from app.domain.search.record_blocks import UNSOLVED, RecordBlocks, mean_of_records
 from app.domain.search.scalable.aggregate import aggregate_values, power
 from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.domain.search.scalable.aggregate_records import (
     HALTED,
-    UNSOLVED,
     Floats,
     Records,
     records_for,
@@ -37,10 +36,10 @@ class AggregatePlan:
         self._context = context
         self._problem = problem
         self._records = records
-        self._type = result_type(context.table.n_attributes)
         self.solver = records.name
         self.units = records.n_distinct
         self.n_blocks = max(1, math.ceil(self.units / records.rows_per_block))
+        self._blocks = RecordBlocks(self.units, self.n_blocks, result_type(context.table.n_attributes))
 
     @property
     def seconds(self) -> float:
@@ -51,15 +50,10 @@ class AggregatePlan:
     def n_bytes(self) -> int:
         return self._records.n_bytes
 
-    def _rows(self, index: int) -> range:
-        first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
-        return range(first, last)
-
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The optima of the block's records as packed rows; those that a halt leaves out are UNSOLVED."""
-        rows = self._rows(index)
-        found = np.zeros(len(rows), dtype=self._type)
-        found["code"] = UNSOLVED
+        rows = self._blocks.rows(index)
+        found = self._blocks.unsolved(len(rows))
         try:
             self._records.solve(rows, found, tick, halted)
         except HaltedError:
@@ -68,11 +62,7 @@ class AggregatePlan:
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what prohibits every disclosure of some of them."""
-        found = np.zeros(self.units, dtype=self._type)
-        found["code"] = UNSOLVED
-        for index, block in blocks.items():
-            rows = self._rows(index)
-            found[rows.start : rows.stop] = np.frombuffer(block, dtype=self._type)
+        found = self._blocks.joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
         if len(left):
             self._stand_in(found, left)
@@ -113,9 +103,7 @@ class AggregatePlan:
         )
 
     def _mean(self, values: Floats) -> float:
-        """The mean over the records of the table; records of weight 0 contribute nothing."""
-        mass = self._records.mass
-        return exact_sum((values * mass)[mass > 0]) / self._context.total_weight
+        return mean_of_records(self._context, self._records.mass, values)
 
     def _stand_in(self, found: npt.NDArray[np.void], left: Longs) -> None:
         """Fill the rows of records that were not solved: the better of all and nothing, f bounded roughly."""

@@ -39,8 +39,8 @@ CELLS_PER_BLOCK = 1.5e7
 SECONDS_PER_BLOCK = 2.0
 SECONDS_PER_VALUE = 4e-8
 SECONDS_WORTH_LIFTING = 0.5
-UNSOLVED, BUDGET, HALTED = 3, 1, 2
-"""A ``code`` of records that were left out, and what ``truncated`` says ended those that were not solved."""
+BUDGET, HALTED = 1, 2
+"""What ``truncated`` says ended the search of records that were not solved."""
 
 
 def result_type(n_attributes: int) -> np.dtype[np.void]:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import NotSupported
-from app.domain.numbers import exact_sum, lowest_accepted
+from app.domain.numbers import lowest_accepted
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.context import SearchContext
-from app.domain.search.outcome import (
-    Bounds,
-    Certificate,
-    Counters,
-    Outcome,
-    Status,
-    proven,
-    score,
-    shortfall_of,
-)
+from app.domain.search.outcome import Certificate, Counters, Outcome
 from app.domain.search.problem import Problem
+from app.domain.search.record_blocks import UNSOLVED, RecordBlocks, SolvedRecords
 from app.domain.search.scalable.approximation import Approximated, approximate, least_risk, require_acceptance
 from app.domain.search.scalable.chain_checks import NODES_LIMIT, refusal, refusal_of_family
 from app.domain.search.scalable.chain_records import ChainRecords
@@ -33,8 +26,6 @@ Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
 SECONDS_PER_BLOCK = 2.0
-UNSOLVED = 3
-HALTED = 2
 EXACT, FALLBACK = 1, 2
 """How a record was solved, if not by programmes: where that was plain, or for missing what was promised."""
 
@@ -72,7 +63,7 @@ class ApproximationPlan:
         self._parameters = parameters
         self._records = ChainRecords(context, asked.absent_policy, asked.view)
         self._context = self._records.context
-        self._type = np.dtype(
+        row_type = np.dtype(
             [
                 ("steps", "<i2", (context.table.n_attributes,)), ("code", "<i1"), ("how", "<i1"),
                 ("halted", "<i1"), ("met", "<i1"), ("risk", "<f8"), ("bound", "<f8"),
@@ -84,6 +75,7 @@ class ApproximationPlan:
         self.units = self._records.n_distinct
         self.n_blocks = max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK))
         self.n_blocks = min(self.n_blocks, self.units)
+        self._blocks = RecordBlocks(self.units, self.n_blocks, row_type)
 
     def _most_utility(self) -> Floats:
         """Utility of each distinct record as it is."""
@@ -114,15 +106,10 @@ class ApproximationPlan:
         links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
         return self._records.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
 
-    def _rows(self, index: int) -> range:
-        first, last = (self.units * i // self.n_blocks for i in (index, index + 1))
-        return range(first, last)
-
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found for the block's records as packed rows, UNSOLVED where a halt came first."""
-        rows = self._rows(index)
-        found = np.zeros(len(rows), dtype=self._type)
-        found["code"] = UNSOLVED
+        rows = self._blocks.rows(index)
+        found = self._blocks.unsolved(len(rows))
         for at, row in enumerate(rows):
             if halted():
                 break
@@ -162,11 +149,7 @@ class ApproximationPlan:
     def _joined(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
         """What was found for every record; those that were left out stay nearly as they are, bounded by 0."""
         records, table = self._records, self._context.table
-        found = np.zeros(self.units, dtype=self._type)
-        found["code"] = UNSOLVED
-        for index, block in blocks.items():
-            rows = self._rows(index)
-            found[rows.start : rows.stop] = np.frombuffer(block, dtype=self._type)
+        found = self._blocks.joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
         floor = lowest_accepted(self._problem.threshold)
         for row in left.tolist():
@@ -183,51 +166,39 @@ class ApproximationPlan:
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records with its certificate, or what keeps some of them from having one."""
-        records, weight = self._records, self._records.multiplicity
+        records = self._records
         found = self._joined(blocks)
-        infeasible, prohibited = found["code"] == INFEASIBLE, found["code"] == PROHIBITED
-        solved = (found["how"] == EXACT) | (found["how"] == FALLBACK)
-        status: Status = "optimal" if solved.all() else "heuristic"
-        rule = scored = objective = bounds = shortfall = certificate = None
-        if infeasible.any():
-            status = "infeasible"
-            reach, concerned = float(self._most[infeasible].min()), int(weight[infeasible].sum())
-            shortfall = shortfall_of(self._context, self._asked, reach, concerned)
-        elif prohibited.any():
-            status = "prohibited"
-        else:
-            rule = records.rule_of(found["steps"])
-            scored, objective = score(self._context, self._problem, rule)
-            bounds = proven(self._problem, objective)
-            if status == "heuristic":
-                lower = self._mean(found["bound"])
-                bounds = Bounds(lower, max(0.0, objective - lower))
-            certificate = self._certificate(found, objective, bounds.lower)
-        return Outcome(
-            problem=self._asked,
-            solver=self.solver,
-            status=status,
-            rule=rule,
-            score=scored,
-            objective=objective,
-            ties=None,
-            bounds=bounds,
-            shortfall=shortfall,
-            prohibited_records=int(weight[prohibited].sum()),
-            absent=records.n_absent,
-            n_rules=math.prod(height + 1 for height in self._context.table.heights),
-            counters=Counters(*[int(found["visited"].sum())] * 3),
-            risk_map=None,
-            attributes=self._context.table.attributes,
+        exact = bool(((found["how"] == EXACT) | (found["how"] == FALLBACK)).all())
+        solved = SolvedRecords(
+            context=self._context,
+            asked=self._asked,
+            found=found,
+            reach=self._most,
+            multiplicity=records.multiplicity,
+            mass=records.mass,
+            is_open=not exact,
+        )
+        outcome = solved.outcome(
+            self.solver,
+            lambda: records.rule_of(found["steps"]),
+            records.n_absent,
+            math.prod(height + 1 for height in self._context.table.heights),
+            Counters(*[int(found["visited"].sum())] * 3),
+        )
+        return replace(
+            outcome,
             not_monotone=not self._context.harm_is_monotone,
             complete=not found["halted"].any(),
-            certificate=certificate,
+            certificate=self._certificate(found, outcome.objective, outcome.bounds.lower, exact)
+            if outcome.objective is not None and outcome.bounds is not None
+            else None,
         )
 
-    def _certificate(self, found: npt.NDArray[np.void], objective: float, lower: float) -> Certificate:
+    def _certificate(
+        self, found: npt.NDArray[np.void], objective: float, lower: float, exact: bool
+    ) -> Certificate:
         weight, parameters = self._records.multiplicity, self._parameters
         floor = self._problem.threshold
-        exact = ((found["how"] == EXACT) | (found["how"] == FALLBACK)).all()
         return Certificate(
             ratio=1.0 if objective <= lower else objective / lower if lower > 0 else math.inf,
             promised=parameters.sensitivity_slack * (1 + parameters.epsilon),
@@ -239,7 +210,3 @@ class ApproximationPlan:
             linear_programmes=int(found["programmes"].sum()),
             rounding_trials=int(found["trials"].sum()),
         )
-
-    def _mean(self, values: Floats) -> float:
-        mass = self._records.mass
-        return exact_sum((values * mass)[mass > 0]) / self._context.total_weight
