@@ -1,0 +1,1 @@
+"""Losses of information: what a search can minimise."""

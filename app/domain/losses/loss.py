@@ -1,0 +1,165 @@
+"""What a loss of information is to a search: how much a table-level rule takes from a table.
+
+A loss never falls when a rule generalises more, nor when it suppresses more records; searches prune by that.
+There are two kinds:
+
+* A :class:`SummedLoss` is a sum of one term per attribute, each of the attribute's own level and of which of
+  its cells are suppressed. It needs no classes, and boxes of rules have bounds for nothing.
+* A :class:`ClassLoss` depends on which records a rule makes alike. What it is without suppression is a lower
+  bound for every rule at or above the levels, whatever that one suppresses.
+
+Levels are one per quasi-identifier that the loss was made for, in that order. Suppressed records count with
+every quasi-identifier withheld. Records count alike: their weights are for means of risk and utility.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from annotated_types import MaxLen, doc
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Longs = npt.NDArray[np.int64]
+Sums = npt.NDArray[Any]
+"""int64 where a loss counts in whole numbers, float64 where it does not."""
+
+LossKind = Literal[
+    "geometric",
+    "arithmetic",
+    "precision",
+    "height",
+    "discernibility",
+    "average_class_size",
+    "non_uniform_entropy",
+    "ambiguity",
+    "kl_divergence",
+    "ail",
+]
+LeafDomain = Literal["declared", "active"]
+"""All leaves of a hierarchy, those without records included, or the values that occur in the table."""
+
+ACTIVE_BY_DEFAULT: Final[frozenset[LossKind]] = frozenset({"kl_divergence"})
+OF_LEAVES: Final[frozenset[LossKind]] = frozenset(
+    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail"}
+)
+"""The losses that count leaves, and hence depend on the leaf domain."""
+
+
+@dataclass(frozen=True)
+class LossChoice:
+    """Which loss to minimise."""
+
+    kind: Annotated[LossKind, doc("How loss of information is measured.")] = "geometric"
+    leaf_domain: Annotated[
+        LeafDomain | None,
+        doc(
+            "Which values count where leaves are counted: all leaves of the hierarchy (declared) or those "
+            "that occur in the table (active). None: active for kl_divergence, else declared."
+        ),
+    ] = None
+    numeric: Annotated[
+        tuple[Annotated[str, MaxLen(200)], ...],
+        MaxLen(200),
+        doc(
+            "Attributes whose values are numbers: ail measures them by the range of the values under a cell."
+        ),
+    ] = ()
+
+    @property
+    def leaves(self) -> LeafDomain:
+        """The leaf domain, that of the kind where none was chosen."""
+        if self.leaf_domain is not None:
+            return self.leaf_domain
+        return "active" if self.kind in ACTIVE_BY_DEFAULT else "declared"
+
+
+class SummedLoss(ABC):
+    """A loss with one term per attribute.
+
+    Attributes
+    ----------
+    kind
+        Its name.
+    nodes
+        Per attribute the nodes that occur in the table, ascending.
+    records
+        Per attribute how many records have each of the ``nodes``.
+    uncovered
+        Per attribute (levels, nodes): what suppressing one record of the node adds, on a level, to the
+        attribute's sum over records; never negative and never more on a higher level.
+    """
+
+    separable: ClassVar[Literal[True]] = True
+    kind: LossKind
+    nodes: list[Longs]
+    records: list[Longs]
+    uncovered: list[Sums]
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.nodes)
+
+    def added(self, suppressed: Sequence[Longs]) -> list[Sums]:
+        """What suppression adds per attribute on each level, from the records suppressed per node."""
+        return [per_level @ records for per_level, records in zip(self.uncovered, suppressed, strict=True)]
+
+    @abstractmethod
+    def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
+        """What an attribute contributes to :meth:`of_sum` on its first levels, as many as ``added`` has."""
+
+    @abstractmethod
+    def of_sums(self, totals: Floats) -> Floats:
+        """The losses whose terms add up to each of the ``totals``; strictly growing."""
+
+    @abstractmethod
+    def sums_of(self, losses: Floats) -> Floats:
+        """Inverse of :meth:`of_sums`."""
+
+    @abstractmethod
+    def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
+        """Loss of a rule; ``added`` as :meth:`added` gives it for the records that the rule suppresses."""
+
+    def of_sum(self, total: float) -> float:
+        """The loss whose terms add up to ``total``."""
+        return float(self.of_sums(np.float64(total)))  # type: ignore[arg-type]
+
+    def sum_of(self, loss: float) -> float:
+        """Inverse of :meth:`of_sum`."""
+        return float(self.sums_of(np.float64(loss)))  # type: ignore[arg-type]
+
+
+class RuleClasses(Protocol):
+    """The classes that a rule makes: records whose quasi-identifiers are shown alike."""
+
+    @property
+    def sizes(self) -> Longs:
+        """Records per class (G,); zeros in between mean no class."""
+
+    @property
+    def of_row(self) -> Indices:
+        """Class of every row of ``table.reduced`` (the distinct records over all attributes)."""
+
+
+class ClassLoss(ABC):
+    """A loss that depends on which records a rule makes alike."""
+
+    separable: ClassVar[Literal[False]] = False
+    kind: LossKind
+
+    @abstractmethod
+    def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """Loss of a rule with its classes; ``suppressed`` (G,) are those that it suppresses, None: none."""
+
+    def least(self, levels: Sequence[int], classes: RuleClasses) -> float:
+        """A lower bound for every rule at or above the levels, from the classes that these make."""
+        return self.of(levels, classes)
+
+
+Loss = SummedLoss | ClassLoss
