@@ -13,7 +13,7 @@ from app.domain.rules import Rule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome
 from app.domain.search.outcome import Outcome
-from app.domain.search.plans import SearchPlan, plan
+from app.domain.search.plans import BlockedSearch, SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
 from app.domain.tables import Table
 from app.services.assessment_documents import result_of
@@ -36,7 +36,7 @@ from app.services.rule_documents import (
 from app.services.run_execution import Conclusion
 from app.services.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring_options import ScoringOptions
-from app.services.search_work import Asked, Search, SearchPreparation, SearchWork
+from app.services.search_work import Asked, SearchPreparation, SearchWork
 
 
 def problem_of(document: JsonObject) -> Problem:
@@ -128,7 +128,7 @@ def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
 class OptimisationWork(SearchWork):
     """The work of a run that searches for the best rule; subclasses say in which sense."""
 
-    def __init__(self, search: Search, asked: Asked, dataset: Stored) -> None:
+    def __init__(self, search: BlockedSearch, asked: Asked, dataset: Stored) -> None:
         self._document = document_of(asked)
         super().__init__(search, SearchBudget.of(self._document).time_limit_seconds)
         self._asked = asked

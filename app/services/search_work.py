@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from app.domain.search.budget import Halted, never
-from app.domain.search.plans import SearchCost
+from app.domain.search.plans import BlockedSearch, SearchCost
 from app.services.ports import Store
 from app.services.resources import NewResource, Stored, TenantId
 from app.services.run_execution import Conclusion
@@ -19,29 +18,10 @@ Asked = Stored | NewResource
 """A question, whether it is stored yet or not."""
 
 
-class Search(Protocol):
-    """What every planned search says of itself, and how one of its blocks is done."""
-
-    n_blocks: int
-    units: int
-    solver: str
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of all blocks."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Estimated memory."""
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """Compute one block; ``tick`` receives how many of its units are done."""
-
-
 class SearchWork(ABC):
     """The work of a run that searches; ``time_limit`` in seconds halts it."""
 
-    def __init__(self, search: Search, time_limit: float | None = None) -> None:
+    def __init__(self, search: BlockedSearch, time_limit: float | None = None) -> None:
         self._blocks = search
         self.time_limit = time_limit
 

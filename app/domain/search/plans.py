@@ -47,7 +47,7 @@ from app.domain.search.tables.table_level import TableEnumeration, TableInstance
 RULES_LIMIT = 2_000_000
 
 
-class SearchPlan(Protocol):
+class BlockedSearch(Protocol):
     """A search cut in blocks; ``units`` are rules or distinct records."""
 
     n_blocks: int
@@ -68,6 +68,10 @@ class SearchPlan(Protocol):
         Returns soon after ``halted`` is true, with what it has; the bytes themselves say that it is not all.
         """
 
+
+class SearchPlan(BlockedSearch, Protocol):
+    """A search for one rule."""
+
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The outcome from the blocks by number.
 
@@ -76,23 +80,8 @@ class SearchPlan(Protocol):
         """
 
 
-class FrontierPlan(Protocol):
-    """A frontier cut in blocks; ``units`` are rules or distinct records."""
-
-    n_blocks: int
-    units: int
-    solver: str
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of all blocks."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Estimated memory."""
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """Compute one block; ``tick`` receives how many of its units are done."""
+class FrontierPlan(BlockedSearch, Protocol):
+    """A search for the rules that no other dominates."""
 
     def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
         """The frontier from all blocks by number."""
