@@ -5,7 +5,7 @@ between its values at the two corners; risk has a lower bound at the general cor
 (the risk itself where section 6.3 holds for every record, the part of it that is monotone elsewhere).
 
 The pre-checks and stop rules fix only the optimal value. Three passes find the rule: the optimal value of the
-first criterion; among the nodes that tie with it the best second criterion; among those the lexicographically
+first goal; among the nodes that tie with it the best second goal; among those the lexicographically
 smallest levels. Hence no attribute is suppressed for nothing.
 """
 
@@ -72,16 +72,16 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Criterion:
+class Weighing:
     """``risk_share`` · risk − ``utility_share`` · utility, to be minimised or limited."""
 
     risk_share: float
     utility_share: float
 
 
-RISK = Criterion(1.0, 0.0)
-UTILITY = Criterion(0.0, 1.0)
-Limit = tuple[Criterion, float]
+RISK = Weighing(1.0, 0.0)
+UTILITY = Weighing(0.0, 1.0)
+Limit = tuple[Weighing, float]
 
 
 class _EndedError(Exception):
@@ -142,30 +142,28 @@ class _BoxSearch:
             self._utilities[levels] = self._lattice.utility(levels)
         return self._utilities[levels]
 
-    def _value(self, criterion: Criterion, levels: Levels) -> float:
-        value = criterion.risk_share * self._risk(levels)[0] if criterion.risk_share else 0.0
-        return value - criterion.utility_share * self._utility(levels) if criterion.utility_share else value
+    def _value(self, goal: Weighing, levels: Levels) -> float:
+        value = goal.risk_share * self._risk(levels)[0] if goal.risk_share else 0.0
+        return value - goal.utility_share * self._utility(levels) if goal.utility_share else value
 
-    def _bound(self, criterion: Criterion, lo: Levels, hi: Levels) -> float:
-        value = criterion.risk_share * self._risk(hi)[1] if criterion.risk_share else 0.0
-        return value - criterion.utility_share * self._utility(lo) if criterion.utility_share else value
+    def _bound(self, goal: Weighing, lo: Levels, hi: Levels) -> float:
+        value = goal.risk_share * self._risk(hi)[1] if goal.risk_share else 0.0
+        return value - goal.utility_share * self._utility(lo) if goal.utility_share else value
 
     def _admits(self, limits: Sequence[Limit], levels: Levels) -> bool:
-        return all(self._value(criterion, levels) <= limit for criterion, limit in limits)
+        return all(self._value(goal, levels) <= limit for goal, limit in limits)
 
     def _excludes(self, limits: Sequence[Limit], lo: Levels, hi: Levels) -> bool:
-        return any(self._bound(criterion, lo, hi) > limit for criterion, limit in limits)
+        return any(self._bound(goal, lo, hi) > limit for goal, limit in limits)
 
     def _tightened(self, limits: Sequence[Limit], lo: Levels, hi: Levels) -> Levels:
         """The general corner without levels that no node of the box can have within the utility limits."""
         corner = list(hi)
-        for criterion, limit in limits:
-            if criterion.risk_share:
+        for goal, limit in limits:
+            if goal.risk_share:
                 continue
             for j in range(len(lo)):
-                while (
-                    corner[j] > lo[j] and self._value(criterion, (*lo[:j], corner[j], *lo[j + 1 :])) > limit
-                ):
+                while corner[j] > lo[j] and self._value(goal, (*lo[:j], corner[j], *lo[j + 1 :])) > limit:
                     corner[j] -= 1
         return tuple(corner)
 
@@ -178,9 +176,9 @@ class _BoxSearch:
             return self._solve_in_order(limits, RISK, UTILITY)
         if self._problem.objective == "max_utility":
             return self._solve_in_order([(RISK, highest_accepted(threshold))], UTILITY, RISK)
-        return self._solve_in_order([], Criterion(1.0, threshold), UTILITY)
+        return self._solve_in_order([], Weighing(1.0, threshold), UTILITY)
 
-    def _solve_in_order(self, limits: list[Limit], first: Criterion, second: Criterion) -> Found:
+    def _solve_in_order(self, limits: list[Limit], first: Weighing, second: Weighing) -> Found:
         best: tuple[float, Levels] | None = None
         try:
             best = self._least(first, limits)
@@ -247,7 +245,7 @@ class _BoxSearch:
             raise _EndedError(bound)
         self._visited += 1
 
-    def _least(self, goal: Criterion, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
+    def _least(self, goal: Weighing, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
         """Best first over boxes: the least value of ``goal`` within the limits, and a node with it."""
         lo, hi = self._root
         best = self._dive(goal, limits)
@@ -278,7 +276,7 @@ class _BoxSearch:
                 heapq.heappush(heap, (max(bound, self._bound(goal, half_lo, half_hi)), half_lo, half_hi))
         return best
 
-    def _dive(self, goal: Criterion, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
+    def _dive(self, goal: Weighing, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
         """A node within the limits that no single step towards ``goal`` improves: the heuristic's start."""
         lo, hi = self._root
         upwards = bool(goal.risk_share)
