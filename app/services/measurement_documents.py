@@ -76,7 +76,7 @@ def _document(value: object) -> JsonObject:
 
 def _map_references(hint: Any, value: Any, pointer: str, visit: Visit) -> Any:  # noqa: ANN401 - any type
     """The value of a type with what ``visit`` answers in the place of each reference inside."""
-    hint, origin = _bare(hint)
+    hint, origin = bare_type(hint)
     if hint in _KINDS:
         return visit(Reference(pointer, _KINDS[hint], value))
     if dataclasses.is_dataclass(hint):
@@ -105,7 +105,7 @@ def _map_references(hint: Any, value: Any, pointer: str, visit: Visit) -> Any:  
     return value
 
 
-def _bare(hint: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def bare_type(hint: Any) -> tuple[Any, Any]:  # noqa: ANN401
     """A type without its annotations, and its origin."""
     while get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
@@ -114,7 +114,7 @@ def _bare(hint: Any) -> tuple[Any, Any]:  # noqa: ANN401
 
 def _is_of(value: object, hint: Any) -> bool:  # noqa: ANN401
     """Whether the value is of a type that may hold references."""
-    bare, origin = _bare(hint)
+    bare, origin = bare_type(hint)
     if bare in _KINDS:
         return isinstance(value, str)
     kind = origin or bare

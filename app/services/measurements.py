@@ -12,6 +12,7 @@ from app.domain.errors import DirectBudgetExceeded, Fault, InvalidInput
 from app.domain.measures.entry import RELEASED_RULES, Cost
 from app.services.access import require
 from app.services.assessments import RunStarted, start_run
+from app.services.cell_values import shown_parameters, shown_result
 from app.services.fingerprints import resource_sha256
 from app.services.measurement_documents import (
     document_of_parameters,
@@ -153,8 +154,7 @@ class MeasurementService(NamedResources):
             if created:
                 await self._note(work, actor, stored)
             await work.commit()
-        parameters = posed.new.document["measure"]["parameters"]
-        return MeasurementCreated(MeasurementView(stored, parameters, result), created)
+        return MeasurementCreated(_view(actor, stored, posed.new.document, result), created)
 
     async def create_run(self, actor: Actor, request: CreateMeasurement) -> RunStarted:
         """Store the measurement and queue its run."""
@@ -170,12 +170,11 @@ class MeasurementService(NamedResources):
         return RunStarted(stored, run, created)
 
     async def view(self, actor: Actor, ref: str) -> MeasurementView:
-        """The measurement with its result, if there is one yet."""
+        """The measurement with its result, if there is one yet; values of cells only with data:read."""
         async with self._store.work(actor.tenant) as work:
             stored = await work.resources.get(self.kind, ref)
             result = await work.results.find(self.kind.value, stored.sha256)
-        parameters = {} if stored.document is None else stored.document["measure"]["parameters"]
-        return MeasurementView(stored, parameters, result)
+        return _view(actor, stored, stored.document, result)
 
     async def _missing(self, actor: Actor, request: CreateMeasurement) -> tuple[Fault, ...]:
         named = [("/rule", Kind.RULE, request.rule)] if isinstance(request.rule, str) else []
@@ -225,6 +224,17 @@ class MeasurementService(NamedResources):
 
     def _allows(self, cost: Cost) -> bool:
         return cost.seconds <= self._budget.seconds and cost.bytes <= self._budget.bytes
+
+
+def _view(
+    actor: Actor, stored: Stored, document: JsonObject | None, result: JsonObject | None
+) -> MeasurementView:
+    """What the actor may see."""
+    return MeasurementView(
+        stored,
+        {} if document is None else shown_parameters(actor, document["measure"]),
+        None if result is None else shown_result(actor, result),
+    )
 
 
 def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from app.domain.errors import Conflict, NotFound, NotSupported
 from app.services.access import require
+from app.services.cell_values import shown_result
 from app.services.ports import RunSignals, Store
 from app.services.resources import Actor, JsonObject, Kind, Run, RunEvent, RunState, Scope
 from app.services.rule_documents import with_rule_in_short
@@ -131,12 +132,15 @@ class RunService:
         return run
 
     async def result(self, actor: Actor, run_id: str) -> JsonObject:
-        """The result document; Conflict while there is none, saying why."""
+        """The result document as the actor may see it; Conflict while there is none, saying why."""
         async with self._store.work(actor.tenant) as work:
             run = await work.runs.get(run_id)
             if run.state is not RunState.SUCCEEDED:
                 raise _no_result(run)
-            return with_rule_in_short(await work.runs.result(run_id))
+            result = await work.runs.result(run_id)
+        if run.resource_kind is Kind.MEASUREMENT:
+            return shown_result(actor, result)
+        return with_rule_in_short(result)
 
     async def risk_map(self, actor: Actor, run_id: str) -> RiskMap:
         """The risk–utility map of the rules that an optimisation looked at; Conflict while there is none."""

@@ -2,7 +2,7 @@
 
 Bounds (annotated_types), descriptions (``doc``), defaults and docstrings carry over. What is sent is strict:
 unknown fields are errors, whole numbers are no texts, references have the form of ids and names. What is
-answered writes infinity as "inf".
+answered writes infinity as "inf". Values of cells are null for keys that may not read the data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import annotated_types
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic.fields import FieldInfo
 
-from app.api.schemas.common import Answer, Number, Ref, Request
+from app.api.schemas.common import Answer, Number, Ref, Request, Text
+from app.domain.measures.entry import CellValue
 
 Model = type[BaseModel]
 
@@ -83,6 +84,8 @@ class _Derivation:
         return Field(default=plain, validate_default=True)  # type: ignore[no-any-return]
 
     def _type(self, hint: Any) -> Any:  # noqa: ANN401 - types are values here
+        if hint is CellValue:
+            return Text if self._base is Request else Text | None
         if isinstance(hint, NewType):
             return Ref if hint.__supertype__ is str else self._type(hint.__supertype__)
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
@@ -109,7 +112,10 @@ class _Derivation:
         return tuple[tuple(self._type(argument) for argument in arguments)]  # type: ignore[misc]
 
     def _mapping(self, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        return dict[self._type(arguments[0]), self._type(arguments[1])]  # type: ignore[misc]
+        key, item = arguments[0], self._type(arguments[1])
+        if key is CellValue and self._base is Answer:
+            return dict[Text, item] | None  # type: ignore[valid-type]
+        return dict[self._type(key), item]  # type: ignore[misc]
 
     def _union(self, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
         return functools.reduce(operator.or_, (self._type(argument) for argument in arguments))
