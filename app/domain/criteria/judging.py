@@ -128,7 +128,7 @@ class JudgedClasses:
         return self._counts[key]
 
     def class_of_block(self, attribute: str | None) -> Longs:
-        """(B,) the class of each block: of its records with equal values of the other sensitive attributes."""
+        """(B,) the class of each block: its records with equal values of the other sensitive attributes."""
         index = self._records.index(attribute)
         if len(self._records.sensitive) == 1:
             return np.arange(self.n_classes, dtype=np.int64)
