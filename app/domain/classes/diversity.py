@@ -1,0 +1,277 @@
+"""How diverse the sensitive values of each class are: the ℓ-diversity family (dissertation, chapter 3).
+
+Of a class, r_1 ≥ r_2 ≥ … ≥ r_m are the counts of its values and N is their sum. All functions look at all
+classes at once. A class without values, all of whose records were left out of the counts, fails nothing and
+is never the worst.
+
+The verdicts are exact: recursive diversity compares ratios of counts with the threshold as it is written, and
+entropy is compared with whole numbers ℓ in whole numbers. With other ℓ it carries the tolerance 1e-9 nats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.classes.grouping import Bools
+from app.domain.classes.ratios import is_at_most, is_below
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.distinct import Longs
+
+Floats = npt.NDArray[np.float64]
+
+ENTROPY_TOLERANCE = 1e-9
+
+
+def _sums(of_entries: npt.NDArray[np.int64], starts: Longs) -> Longs:
+    """Sum per class."""
+    before = np.zeros(len(of_entries) + 1, dtype=np.int64)
+    np.cumsum(of_entries, out=before[1:])
+    return np.asarray(before[starts[1:]] - before[starts[:-1]])
+
+
+def _greatest(of_entries: Longs, starts: Longs) -> Longs:
+    """Greatest entry per class, none of them negative; 0 where a class has none."""
+    if not len(of_entries):
+        return np.zeros(len(starts) - 1, dtype=np.int64)
+    found = np.maximum.reduceat(np.append(of_entries, 0), starts[:-1])
+    return np.asarray(np.where(starts[1:] > starts[:-1], found, 0))
+
+
+def most_frequent(counts: SensitiveCounts) -> Longs:
+    """(G,) r_1, how often the most frequent value of each class occurs in it."""
+    return _greatest(counts.counts, counts.starts)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedCounts:
+    """The counts of each class from the greatest to the least.
+
+    Attributes
+    ----------
+    starts
+        As those of the counts.
+    ordered
+        (E,) r_1, r_2, … of the first class, then of the next.
+    of_entry
+        (E,) the class of each.
+    """
+
+    starts: Longs
+    ordered: Longs
+    of_entry: Longs
+
+    @cached_property
+    def _before(self) -> Longs:
+        before = np.zeros(len(self.ordered) + 1, dtype=np.int64)
+        np.cumsum(self.ordered, out=before[1:])
+        return before
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def distinct(self) -> Longs:
+        """(G,) m."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """(G,) N."""
+        return self.of_first(self.distinct)
+
+    @cached_property
+    def first(self) -> Longs:
+        """(G,) r_1; 0 in a class without values."""
+        return self.of_first(1)
+
+    def of_first(self, ranks: Longs | int) -> Longs:
+        """(G,) r_1 + … + r_ranks."""
+        first = self.starts[:-1]
+        return np.asarray(self._before[first + np.minimum(ranks, self.distinct)] - self._before[first])
+
+    def tail(self, ell: int) -> Longs:
+        """(G,) r_ℓ + … + r_m."""
+        return self.sizes - self.of_first(ell - 1)
+
+    @cached_property
+    def tails(self) -> Longs:
+        """(E,) the sum of each count and those of lower rank in its class."""
+        return np.asarray(self._before[self.starts[1:]][self.of_entry] - self._before[:-1])
+
+    def ranks_with(self, holds: Bools) -> Longs:
+        """(G,) how many ranks from 2 on hold what is given per entry."""
+        later = holds.copy()
+        later[self.starts[:-1][self.distinct > 0]] = False
+        return _sums(later.astype(np.int64), self.starts)
+
+
+def ranked(counts: SensitiveCounts) -> RankedCounts:
+    """Sort the counts of each class."""
+    base = int(counts.counts.max(initial=0)) + 1
+    owners = counts.of_entry * base
+    keys = owners + (base - 1 - counts.counts)
+    keys.sort()
+    return RankedCounts(counts.starts, base - 1 - (keys - owners), counts.of_entry)
+
+
+def effective_entropy(counts: SensitiveCounts) -> Floats:
+    """(G,) exp of the entropy of each class: so many equally frequent values would be as diverse.
+
+    Exactly m where all m values are equally frequent; +∞ in a class without values.
+    """
+    m, sizes = counts.distinct, counts.sizes
+    found = np.clip(np.exp(_entropy(counts)), 1.0, np.maximum(m, 1))
+    found = np.where(most_frequent(counts) * m == sizes, m, found)
+    return np.where(m > 0, found, np.inf)
+
+
+def _entropy(counts: SensitiveCounts) -> Floats:
+    """(G,) entropy in nats, to about 1e-14 per nat; 0 in a class without values."""
+    terms = np.append(counts.counts * np.log(counts.counts), 0.0)
+    sums = np.add.reduceat(terms, counts.starts[:-1]) if counts.n_classes else np.empty(0)
+    sizes = np.maximum(counts.sizes, 1)
+    return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
+
+
+def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
+    """(G,) whether the entropy of each class is at least ln ℓ (Def. 3.7), exactly for whole ℓ."""
+    m = counts.distinct
+    entropy = _entropy(counts)
+    if not float(ell).is_integer():
+        return np.asarray((entropy >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
+    passes = np.asarray((entropy >= math.log(ell)) | (m == 0))
+    near = (np.abs(entropy - math.log(ell)) <= ENTROPY_TOLERANCE) & (m > 0)
+    uniform = most_frequent(counts) * m == counts.sizes
+    passes[uniform & near] = m[uniform & near] >= ell
+    for class_ in np.flatnonzero(near & ~uniform).tolist():
+        own = counts.counts[counts.starts[class_] : counts.starts[class_ + 1]]
+        reduced = np.sort(own // np.gcd.reduce(own))
+        passes[class_] = _entropy_reaches(tuple(reduced.tolist()), int(ell))
+    return passes
+
+
+@lru_cache(maxsize=4096)
+def _entropy_reaches(counts: tuple[int, ...], ell: int) -> bool:
+    """N^N ≥ ℓ^N · Π r^r in whole numbers."""
+    size = sum(counts)
+    reached: int = size**size
+    asked: int = ell**size * math.prod(count**count for count in counts)
+    return reached >= asked
+
+
+def least_c(ranks: RankedCounts, ell: int) -> Floats:
+    """(G,) infimum of the c with which each class is recursively (c, ℓ)-diverse (Def. 3.8): r_1 / tail.
+
+    0 for ℓ = 1, +∞ where no c does. Correctly rounded, so that for fewer than 2^26 records the greatest
+    number is that of the greatest ratio.
+    """
+    if ell == 1:
+        return np.zeros(ranks.n_classes)
+    return _quotients(ranks.first, ranks.tail(ell))
+
+
+def _quotients(upper: Longs, lower: Longs) -> Floats:
+    """Upper / lower: 0 where the upper is 0, else +∞ where the lower is."""
+    found = np.where(upper > 0, np.inf, 0.0)
+    np.divide(upper, lower, out=found, where=lower > 0)
+    return found
+
+
+def is_recursive(counts: SensitiveCounts, c: Fraction, ell: int) -> Bools:
+    """(G,) whether r_1 < c · (r_ℓ + … + r_m), strictly; always for ℓ = 1."""
+    if ell == 1:
+        return np.ones(counts.n_classes, dtype=bool)
+    if ell == 2:
+        first = most_frequent(counts)
+        return np.asarray(is_below(first, c, counts.sizes - first) | (first == 0))
+    ranks = ranked(counts)
+    return np.asarray(is_below(ranks.first, c, ranks.tail(ell)) | (ranks.first == 0))
+
+
+def deepest_recursion(ranks: RankedCounts, c: Fraction) -> Longs:
+    """(G,) greatest ℓ with which each class is recursively (c, ℓ)-diverse; 1 always is."""
+    return 1 + ranks.ranks_with(is_below(ranks.first[ranks.of_entry], c, ranks.tails))
+
+
+def needed_negations(ranks: RankedCounts, confidence: Fraction) -> Longs:
+    """(G,) values that an attacker must rule out to believe another one with at least this confidence.
+
+    The least j with post(j) = r_1 / (r_1 + r_{j+2} + … + r_m) at least the confidence, in (0, 1].
+    """
+    # post(j) < τ iff r_1 · (1 − τ)/τ < r_{j+2} + … + r_m, which holds for the first j and for no later one.
+    share = confidence / (1 - confidence) if confidence < 1 else None
+    first = ranks.first[ranks.of_entry]
+    short = ranks.tails > 0 if share is None else is_below(first, share, ranks.tails)
+    return ranks.ranks_with(short)
+
+
+def worst_posterior(ranks: RankedCounts, negations: int) -> Floats:
+    """(G,) greatest belief in one value of an attacker who rules out so many values: post(j)."""
+    rest = ranks.tail(negations + 2)
+    return np.where(ranks.first > 0, ranks.first / np.maximum(ranks.first + rest, 1), 0.0)
+
+
+def disclosure_terms(
+    ranks: RankedCounts,
+    counts: SensitiveCounts,
+    harmless: Bools,
+    ell: int,
+) -> tuple[Longs, Longs]:
+    """(G,) the two sides of pd-recursive (c, ℓ)-diversity (Def. 3.9), ℓ ≥ 2: left = 0 or left < c · right.
+
+    ``harmless`` (m,) says which values may be disclosed. Left is the count s of the most frequent value that
+    may not, right the sum of the other values' counts but for the ℓ − 2 greatest. One rule for both cases of
+    the definition, and one that holds where no value is in danger.
+    """
+    left = _greatest(np.where(harmless[counts.values], 0, counts.counts), counts.starts)
+    # The ℓ − 2 greatest others: the first ℓ − 2, or, if s is among these, the first ℓ − 1 without s.
+    dropped = np.minimum(ranks.of_first(ell - 2), ranks.of_first(ell - 1) - left)
+    return left, ranks.sizes - left - dropped
+
+
+def least_c_of_disclosure(left: Longs, right: Longs) -> Floats:
+    """(G,) infimum of the c with which pd-recursive diversity holds, of :func:`disclosure_terms`."""
+    return _quotients(left, right)
+
+
+def is_disclosure_recursive(counts: SensitiveCounts, harmless: Bools, c: Fraction, ell: int) -> Bools:
+    """(G,) whether each class is pd-recursively (c, ℓ)-diverse; always for ℓ = 1."""
+    if ell == 1:
+        return np.ones(counts.n_classes, dtype=bool)
+    left, right = disclosure_terms(ranked(counts), counts, harmless, ell)
+    return np.asarray((left == 0) | is_below(left, c, right))
+
+
+def least_protected(counts: SensitiveCounts, protected: Longs) -> Longs:
+    """(G,) how often the rarest of the protected values occurs in each class, 0 where one is absent.
+
+    ``protected`` are numbers of values, at least one, −1 for one that no record has.
+    """
+    is_protected = np.zeros(counts.n_values, dtype=bool)
+    is_protected[protected[protected >= 0]] = True
+    mine = is_protected[counts.values]
+    present = _sums(mine.astype(np.int64), counts.starts)
+    absent_reads = int(counts.sizes.max(initial=0))
+    # The least of non-negative numbers is what the greatest leaves of the largest size.
+    rarest = absent_reads - _greatest(np.where(mine, absent_reads - counts.counts, 0), counts.starts)
+    return np.where(present == len(protected), rarest, 0)
+
+
+def keeps_protected(counts: SensitiveCounts, protected: Longs, percent: Fraction) -> Bools:
+    """(G,) whether every protected value has at least this percentage of each class (Def. 3.10)."""
+    if not percent or not len(protected):
+        return np.ones(counts.n_classes, dtype=bool)
+    return is_at_most(counts.sizes, 100 / percent, least_protected(counts, protected))
+
+
+def is_within_share(counts: SensitiveCounts, limited: Bools | None, alpha: Fraction) -> Bools:
+    """(G,) whether no limited value (None: no value at all) has more than the share α of a class."""
+    entries = counts.counts if limited is None else np.where(limited[counts.values], counts.counts, 0)
+    return is_at_most(_greatest(entries, counts.starts), alpha, counts.sizes)

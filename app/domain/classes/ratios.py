@@ -1,0 +1,43 @@
+"""Ratios of counts against thresholds that were written as decimals, decided exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools
+from app.domain.distinct import Longs
+
+LONGEST = 2**63 - 1
+DOUBT = 1e-12
+
+
+def as_written(number: float) -> Fraction:
+    """The decimal that a number is written as: 0.1 is a tenth, not the nearest binary fraction."""
+    return Fraction(repr(float(number)))
+
+
+def is_below(left: Longs, threshold: Fraction, right: Longs) -> Bools:
+    """Whether ``left < threshold · right``, exactly.
+
+    ``left`` and ``right`` are counts of the same shape, at least 0; the threshold is at least 0.
+    """
+    p, q = threshold.numerator, threshold.denominator
+    greatest_left, greatest_right = int(left.max(initial=0)), int(right.max(initial=0))
+    if greatest_left * q <= LONGEST and greatest_right * p <= LONGEST:
+        return np.asarray(left * q < right * p)
+    scaled = float(threshold) * right
+    below = np.asarray(left < scaled)
+    near = np.abs(left - scaled) <= DOUBT * np.maximum(left, scaled)
+    for entry in np.flatnonzero(near).tolist():
+        below[entry] = int(left[entry]) * q < int(right[entry]) * p
+    return below
+
+
+def is_at_most(left: Longs, threshold: Fraction, right: Longs) -> Bools:
+    """Whether ``left ≤ threshold · right``, exactly; as :func:`is_below`."""
+    p, q = threshold.numerator, threshold.denominator
+    if not p:
+        return np.asarray(left <= 0)
+    return ~is_below(right, Fraction(q, p), left)
