@@ -1,4 +1,4 @@
-"""Minimum cuts and linear programmes: the one place of the domain that calls scipy.
+"""Minimum cuts and linear programmes: the one place of the domain that solves them.
 
 A cut is exact for the capacities as they are rounded to 2⁻⁵⁸ of their sum: flows are integers, pushed in
 rounds on the residual network, because scipy's solver holds 32 bits. A linear programme comes with an upper

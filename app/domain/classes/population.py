@@ -1,0 +1,194 @@
+"""How many people of a population are disclosed like a class, and what attackers make of that.
+
+The dictionary stands for the population: a class of f records that may be any of F of its entities. The
+people of a release belong to the population whether or not the dictionary lists them, so risks are taken
+with max(F, f): a dictionary that lacks people never makes a release look safer than its own records do, and
+never riskier than that either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools, EquivalenceClasses
+from app.domain.counting.counter import Counter
+from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.distinct import Ints, Longs
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
+from app.domain.rules import Rule, TableRule, apply
+from app.domain.tables import Table
+from app.domain.weights import Floats
+
+
+def entities_of_classes(
+    counter: Counter, classes: EquivalenceClasses, levels: Sequence[int] | None = None
+) -> Longs:
+    """(G,) entities of the dictionary that are consistent with the quasi-identifiers of each class.
+
+    Attributes that the dictionary carries and classes are not grouped by tell nothing here. ``levels``, one
+    per attribute of the table, says that the classes come from one table-level rule, which saves work.
+    """
+    place = {attribute: i for i, attribute in enumerate(classes.attributes)}
+    nodes = np.zeros((classes.n_classes, len(counter.linked)), dtype=np.int32, order="F")
+    at = []
+    for i, j in enumerate(counter.linked):
+        if j in place:
+            nodes[:, i] = classes.codes[:, place[j]]
+        at.append(counter.table.heights[j] if levels is None or j not in place else levels[j])
+    return counter.count(nodes, None if levels is None else at).values
+
+
+def population_sizes(entities: Longs, records: Longs) -> Longs:
+    """(G,) people of each class: the entities counted, and no fewer than the records of the class."""
+    return np.maximum(entities, records)
+
+
+@dataclass(frozen=True)
+class RiskFigures:
+    """Re-identification risk 1/size of the records of a release.
+
+    Attributes
+    ----------
+    highest
+        Of any record.
+    per_record, per_class
+        The mean over records, and over classes, which is another number.
+    at_risk
+        Records whose risk is above the threshold.
+    """
+
+    highest: float
+    per_record: float
+    per_class: float
+    at_risk: int
+
+
+def risk_figures(records: Longs, sizes: Longs, threshold: float) -> RiskFigures:
+    """The figures of G classes (field models 3): ``records`` (G,) run the risk 1/``sizes`` (G,) each.
+
+    Above the threshold is strict, 1/size > threshold, with the tolerance of all thresholds on reals. Without
+    classes every figure is 0: nothing is disclosed of anybody.
+    """
+    if not len(records):
+        return RiskFigures(0.0, 0.0, 0.0, 0)
+    risks = 1.0 / sizes
+    return RiskFigures(
+        highest=float(risks.max()),
+        per_record=exact_sum(records / sizes) / int(records.sum()),
+        per_class=exact_sum(risks) / len(risks),
+        at_risk=int(records[risks > highest_accepted(threshold)].sum()),
+    )
+
+
+def outside_presence(records: Longs, people: Longs, lower: float, upper: float) -> Bools:
+    """(G,) classes of which the share records/people is below ``lower`` or above ``upper``."""
+    shares = presence_shares(records, people)
+    return (shares < lowest_accepted(lower)) | (shares > highest_accepted(upper))
+
+
+def presence_shares(records: Longs, people: Longs) -> Floats:
+    """δ (G,): the share of the people of each class whose records are in the release."""
+    shares: Floats = records / people
+    return shares
+
+
+def shared_levels(rule: Rule, table: Table, kept: Bools, attributes: Sequence[int]) -> tuple[int, ...] | None:
+    """The levels of a rule that treats all records ``kept`` (n,) alike in the attributes; None if none does.
+
+    A table-level rule has them. Others may be one that withholds some records altogether: then they are the
+    least levels that disclose what is disclosed of the records kept. Other attributes have level 0.
+    """
+    if isinstance(rule, TableRule):
+        return rule.levels
+    shown = apply(rule, table)
+    levels = [0] * table.n_attributes
+    for j in attributes:
+        found = _shared_level(table, j, shown[kept, j], table.codes[kept, j])
+        if found is None:
+            return None
+        levels[j] = found
+    return tuple(levels)
+
+
+def _shared_level(table: Table, j: int, shown: Ints, original: Ints) -> int | None:
+    hierarchy = table.hierarchies[j]
+    for level in range(hierarchy.height + 1):
+        if not hierarchy.is_tree and 0 < level < hierarchy.height:
+            continue
+        if bool((hierarchy.ancestors_at(level)[original] == shown).all()):
+            return level
+    return None
+
+
+def require_tuples(
+    table: Table,
+    dictionary: Dictionary,
+    attributes: Sequence[int],
+    levels: Sequence[int],
+    pointer: str = "/measure",
+) -> None:
+    """Refuse unless every record and every entity has exactly one tuple of generalised quasi-identifiers.
+
+    δ-presence compares tuples of the population with those of the release. Raises InvalidInput for
+    quasi-identifiers that the dictionary does not carry, NotSupported for records without a value and for
+    entities whose value may be several of the level's.
+    """
+    links = {link.attribute: link for link in dictionary.links}
+    lacking = [table.attributes[j] for j in attributes if table.attributes[j] not in links]
+    if lacking:
+        raise InvalidInput.of(
+            f"{pointer}/quasi_identifiers",
+            "not-linked",
+            f"The dictionary does not carry the quasi-identifiers {', '.join(lacking)}.",
+            "Link them, or name the quasi-identifiers that it carries.",
+        )
+    for j in attributes:
+        name, hierarchy = table.attributes[j], table.hierarchies[j]
+        if levels[j] == hierarchy.height:
+            continue
+        above = hierarchy.ancestors_at(levels[j])
+        several = _in_several(links[name], above)
+        if several:
+            raise NotSupported(
+                f"{several} entities of the dictionary may have more than one value of {name!r} as the rule "
+                "discloses it, so that they belong to no single tuple of the population.",
+                "Generalise the attribute further, or leave it out of quasi_identifiers.",
+            )
+        blurred = _too_general(table, j, above)
+        if blurred:
+            raise NotSupported(
+                f"{blurred} records of the dataset have no value of {name!r}, or one more general than the "
+                "rule discloses, so that they belong to no single tuple of the population.",
+                "Generalise the attribute further, or leave it out of quasi_identifiers.",
+            )
+
+
+def _in_several(link: LinkedAttribute, above: Ints) -> int:
+    """Entities whose cell may be of several nodes of a level; ``above`` has the level's node of each node."""
+    if link.mode != "compatible":
+        return len(link.column)
+    counts = np.diff(link.starts)
+    owners = np.repeat(np.arange(link.n_codes), counts)
+    nodes = above[link.seed_nodes]
+    first = np.zeros(link.n_codes, dtype=np.int32)
+    filled = counts > 0
+    first[filled] = nodes[link.starts[:-1][filled]]
+    mixed = link.everything.copy()
+    mixed[owners[nodes != first[owners]]] = True
+    return int(np.count_nonzero(mixed[link.column]))
+
+
+def _too_general(table: Table, j: int, above: Ints) -> int:
+    """Records whose value has leaves of several nodes of a level below it."""
+    hierarchy = table.hierarchies[j]
+    starts, leaves = hierarchy.leaves_below(table.used_nodes[j])
+    nodes = above[hierarchy.leaves[leaves]]
+    # Every node has a leaf, so that no range is empty.
+    mixed = np.maximum.reduceat(nodes, starts[:-1]) != np.minimum.reduceat(nodes, starts[:-1])
+    wide = np.zeros(hierarchy.n_nodes, dtype=bool)
+    wide[table.used_nodes[j]] = mixed
+    return int(np.count_nonzero(wide[table.codes[:, j]]))
