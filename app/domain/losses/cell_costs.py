@@ -1,0 +1,174 @@
+"""What one cell loses by what is shown of it: of its original node and the node shown, nothing else.
+
+Every cost is 0 or more and never falls when the node shown rises. A cell of a suppressed record shows ⊥.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import Longs
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.losses.loss import LeafDomain, Sums
+
+Nodes = npt.NDArray[np.integer]
+
+GREATEST_SUM = 2**62
+"""Sums of whole costs over all records stay below it."""
+
+
+def leaves_under(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Longs:
+    """Per node how many values it may stand for.
+
+    Parameters
+    ----------
+    records
+        (nodes,) records with each node in the original table. ``active`` counts the values that occur; ⊥ is
+        none of them, it stands for all.
+    """
+    if domain == "declared":
+        return hierarchy.leaf_count.astype(np.int64)
+    occurring = np.flatnonzero(records[1:]).astype(np.int32) + 1
+    found = np.bincount(hierarchy.ancestors(occurring)[1], minlength=hierarchy.n_nodes).astype(np.int64)
+    found[TOP] = max(1, len(occurring))
+    return found
+
+
+class CellCost(ABC):
+    """Costs of one attribute's cells, and what they make of the attribute.
+
+    An attribute that lost ``total`` over all records has lost (total − ``offset``) / ``scale``, or nothing if
+    ``scale`` is 0. ``offset`` is what the records cost if nothing but single values is shown.
+    """
+
+    offset: int = 0
+    scale: int
+
+    @abstractmethod
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        """Cost of each cell; the arrays broadcast."""
+
+    def lost(self, total: float) -> float:
+        """What the attribute has lost; of a whole number one correctly rounded quotient."""
+        return (total - self.offset) / self.scale if self.scale else 0.0
+
+
+class LeafShare(CellCost):
+    """Leaves under the node shown; lost is the normalised loss (s − n/m) / (n − n/m) of field models 2."""
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
+        self._leaves = leaves_under(hierarchy, records, domain)
+        self.offset = int(records.sum())
+        self.scale = self.offset * (int(self._leaves[TOP]) - 1)
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return self._leaves[shown]
+
+
+class LevelShare(CellCost):
+    """The least level of the hierarchy that shows the node; lost is its mean as a share of the height.
+
+    A value that is shown as it is has level 0, also if it is missing.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs) -> None:
+        self._depth = hierarchy.depth.astype(np.int64)
+        self._height = hierarchy.height
+        self.scale = int(records.sum()) * self._height
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return np.where(original == shown, 0, self._height - self._depth[shown])
+
+
+class ConditionalBits(CellCost):
+    """−log2 of the share that the original value has among the records at or below the node shown.
+
+    Non-uniform entropy; a missing value has lost nothing. Lost is the mean per record.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs) -> None:
+        occurring = np.flatnonzero(records).astype(np.int32)
+        indices, nodes = hierarchy.ancestors(occurring)
+        below = np.bincount(nodes, records[occurring][indices], hierarchy.n_nodes)
+        self._bits = np.log2(np.maximum(below, 1.0))
+        self.scale = int(records.sum())
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return self._bits[shown] - self._bits[original]
+
+
+class CategoryRange(CellCost):
+    """Leaves under the node shown, 0 for a single one; lost is their mean share (β-likeness, Eq. 3)."""
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
+        leaves = leaves_under(hierarchy, records, domain)
+        self._leaves = np.where(leaves > 1, leaves, 0)
+        self.scale = int(records.sum()) * int(self._leaves[TOP])
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return self._leaves[shown]
+
+
+class NumberRange(CellCost):
+    """Greatest less least number under the node shown; lost is their mean share (β-likeness, Eq. 2).
+
+    Raises InvalidInput if a leaf is no number, NotSupported if the numbers have too many digits to be added
+    exactly.
+    """
+
+    def __init__(self, attribute: str, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
+        n = int(records.sum())
+        numbers = whole_numbers(attribute, hierarchy, n)
+        leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
+        if domain == "active":
+            leaves = leaves[records[hierarchy.leaves] > 0]
+        low, high = ends(hierarchy, numbers, leaves)
+        self._range: Longs = np.maximum(high - low, 0)
+        self.scale = n * int(self._range[TOP])
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return self._range[shown]
+
+
+def number_labels(attribute: str, hierarchy: Hierarchy) -> list[Fraction]:
+    """The number that each leaf's label writes, exactly; InvalidInput at ``/numeric`` if one is none."""
+    try:
+        return [Fraction(hierarchy.labels[node].strip()) for node in hierarchy.leaves.tolist()]
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput.of(
+            "/numeric",
+            "not-numeric",
+            f"A value in the hierarchy of {attribute!r} is no number.",
+            "Name only attributes all of whose values are numbers.",
+        ) from None
+
+
+def whole_numbers(attribute: str, hierarchy: Hierarchy, n_records: int) -> Longs:
+    """Each leaf's number times the least number that makes all of them whole."""
+    numbers = number_labels(attribute, hierarchy)
+    common = math.lcm(*(number.denominator for number in numbers))
+    whole = [int(number * common) for number in numbers]
+    if max(map(abs, whole)) * 2 * n_records >= GREATEST_SUM:
+        raise NotSupported(
+            f"The values of {attribute!r} have too many digits to be added exactly.", "Round them first."
+        )
+    return np.array(whole, dtype=np.int64)
+
+
+def ends(hierarchy: Hierarchy, numbers: Longs, leaves: Longs) -> tuple[Longs, Longs]:
+    """Least and greatest of the numbers of the given leaves under each node; least above greatest if none."""
+    limit = np.iinfo(np.int64).max // 4
+    low, high = np.full(hierarchy.n_nodes, limit), np.full(hierarchy.n_nodes, -limit)
+    chosen = np.zeros(hierarchy.n_leaves, dtype=bool)
+    chosen[leaves] = True
+    indices, nodes = hierarchy.leaf_ancestors
+    kept = chosen[indices]
+    np.minimum.at(low, nodes[kept], numbers[indices[kept]])
+    np.maximum.at(high, nodes[kept], numbers[indices[kept]])
+    return low, high

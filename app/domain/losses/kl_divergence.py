@@ -1,0 +1,94 @@
+"""Kullback–Leibler divergence of a table from what a release lets an analyst reconstruct (ℓ-diversity 7).
+
+F(x) is the share of the records equal to x, x over the quasi-identifiers and the sensitive attributes. F* is
+what remains if every shown record is spread evenly over the values that it may stand for. In nats:
+KL = Σ_x F(x) ln(F(x) / F*(x)), 0 iff F* = F.
+
+A value missing in the original is a category of its own, shown as such until the attribute is withheld.
+Suppressed records are spread over all values of the quasi-identifiers; what they add to F* elsewhere counts.
+F* is then even inside every class of every more specific rule, and of such distributions the one with the
+classes' own masses is nearest to F: hence the divergence never falls when a rule at or above suppresses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import Ints, Longs, group, row_keys
+from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
+from app.domain.numbers import exact_sum
+from app.domain.tables import Table
+
+
+def categories(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Ints:
+    """The values that an attribute can have: its leaves, or those that occur; originals in any case."""
+    found = records > 0
+    if domain == "declared":
+        found = found | hierarchy.is_leaf
+    return np.flatnonzero(found).astype(np.int32)
+
+
+class KLDivergenceLoss(ClassLoss):
+    """The divergence for table-level rules; sensitive attributes are shown as they are."""
+
+    kind: LossKind = "kl_divergence"
+
+    def __init__(self, table: Table, attributes: Sequence[int], domain: LeafDomain = "active") -> None:
+        reduced, sensitive = table.reduced, [table.position(name) for name in sorted(table.sensitive)]
+        self._n = table.n_records
+        self._amounts = reduced.counts
+        self._value, self._n_values = _numbers_of(table, sensitive)
+        raw, n_raw = _numbers_of(table, [*attributes, *sensitive])
+        self._raw = np.bincount(raw, self._amounts, n_raw)[raw]
+        self._columns = [reduced.codes[:, j] for j in attributes]
+        # Per attribute and level, ln of how many values each node stands for.
+        self._areas: list[Floats] = []
+        for j, column in zip(attributes, self._columns, strict=True):
+            hierarchy = table.hierarchies[j]
+            records = np.bincount(column, self._amounts, hierarchy.n_nodes).astype(np.int64)
+            values = categories(hierarchy, records, domain)
+            becomes = [hierarchy.ancestors_at(level)[values] for level in range(hierarchy.height + 1)]
+            counts = [np.bincount(nodes, minlength=hierarchy.n_nodes) for nodes in becomes]
+            self._areas.append(np.log(np.maximum(counts, 1)))
+        self._withheld = math.fsum(float(areas[-1][TOP]) for areas in self._areas)
+
+    def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        of_row = classes.of_row
+        terms = np.log(self._raw / self._counted(of_row, len(classes.sizes))) + self._area(levels)
+        if suppressed is not None and suppressed.any():
+            withheld = suppressed[of_row]
+            amounts = np.bincount(self._value[withheld], self._amounts[withheld], self._n_values)
+            with np.errstate(divide="ignore"):
+                spread = np.log(amounts[self._value] / self._raw) - self._withheld
+            terms = -np.logaddexp(np.where(withheld, -math.inf, -terms), spread)
+        return max(0.0, exact_sum(self._amounts * terms) / self._n)
+
+    def _area(self, levels: Sequence[int]) -> Floats:
+        """(R,) ln of how many combinations of values each row may stand for."""
+        area = np.zeros(len(self._amounts))
+        for column, areas, level in zip(self._columns, self._areas, levels, strict=True):
+            area += areas[level][column]
+        return area
+
+    def _counted(self, of_row: npt.NDArray[np.integer], n_classes: int) -> Floats:
+        """(R,) records of the row's class with its sensitive values."""
+        limit = n_classes * self._n_values
+        keys = of_row.astype(np.int64) * self._n_values + self._value
+        if limit > 8 * len(keys) + 1024:
+            first, inverse = group(keys, limit)
+            keys, limit = inverse.astype(np.int64), len(first)
+        return np.asarray(np.bincount(keys, self._amounts, limit)[keys], dtype=np.float64)
+
+
+def _numbers_of(table: Table, attributes: Sequence[int]) -> tuple[Longs, int]:
+    """Number of each distinct record's combination of some attributes, and how many there are."""
+    reduced = table.reduced
+    columns, sizes = [reduced.codes[:, j] for j in attributes], [table.sizes[j] for j in attributes]
+    keys, limit = row_keys(columns, sizes, reduced.size)
+    first, inverse = group(keys, limit)
+    return inverse.astype(np.int64), len(first)
