@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Len, doc
 
+from app.domain.classes.wildcards import matching_records
 from app.domain.distinct import Ints, Longs, distinct_rows
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP
 from app.domain.tables import Table
 
@@ -66,7 +67,8 @@ class EquivalenceClasses:
     attributes
         Positions in the table of the attributes that were grouped by.
     codes
-        (G, q) disclosed nodes of these.
+        (G, q) disclosed nodes of these. Two classes show the same only where one of them matches everything
+        in an attribute that the other is withheld in.
     records
         (G,) records in each class, at least 1.
     sizes
@@ -76,6 +78,8 @@ class EquivalenceClasses:
         (n,) class of each record, −1 for those left out.
     n_suppressed, n_missing
         Records left out because they are withheld, and for a missing quasi-identifier.
+    is_wildcard
+        (G, q) whether a class matches everything in an attribute; None if no class does.
     """
 
     attributes: tuple[int, ...]
@@ -85,6 +89,7 @@ class EquivalenceClasses:
     of_record: Ints
     n_suppressed: int
     n_missing: int
+    is_wildcard: Bools | None = None
 
     @property
     def n_classes(self) -> int:
@@ -145,23 +150,68 @@ def equivalence_classes(
 
     Raises InvalidInput for quasi-identifiers that the table does not have.
     """
-    attributes = tuple(dict.fromkeys((*positions_of(table, grouping.quasi_identifiers), *also)))
-    left_out = is_suppressed if grouping.suppressed == "excluded" else np.zeros(len(disclosed), dtype=bool)
-    is_missing = (table.codes[:, attributes] == TOP).any(axis=1) & ~left_out
-    if grouping.missing == "matches_everything" and is_missing.any():
-        raise NotSupported("Missing values that match everything are not counted yet.", "Choose another way.")
-    missing = is_missing if grouping.missing == "excluded" else np.zeros_like(left_out)
+    known = positions_of(table, grouping.quasi_identifiers)
+    attributes = tuple(dict.fromkeys((*known, *also)))
+    everybody = np.zeros(len(disclosed), dtype=bool)
+    left_out = is_suppressed if grouping.suppressed == "excluded" else everybody
+    missing = everybody
+    if grouping.missing == "excluded":
+        missing = np.logical_or.reduce([table.codes[:, j] == TOP for j in known]) & ~left_out
     kept = np.flatnonzero(~(left_out | missing))
-    columns = [disclosed[kept, j] for j in attributes]
-    rows = distinct_rows(columns, [table.sizes[j] for j in attributes], len(kept))
+    wildcards = {}
+    if grouping.missing == "matches_everything":
+        wildcards = _wildcards(table, disclosed, is_suppressed, kept, known)
     of_record = np.full(len(disclosed), -1, dtype=np.int32)
-    of_record[kept] = rows.inverse
+    codes, records, of_record[kept], is_wildcard = _grouped(table, disclosed, kept, attributes, wildcards)
     return EquivalenceClasses(
         attributes,
-        rows.codes,
-        rows.counts,
-        rows.counts,
+        codes,
+        records,
+        records if is_wildcard is None else matching_records(codes, is_wildcard, records),
         of_record,
         int(np.count_nonzero(left_out)),
         int(np.count_nonzero(missing)),
+        is_wildcard,
     )
+
+
+def _wildcards(
+    table: Table, disclosed: Ints, is_suppressed: Bools, kept: Longs, known: tuple[int, ...]
+) -> dict[int, Bools]:
+    """Per attribute with such records which of the kept ones match everything in it.
+
+    They miss the value in the original. What the rule withholds of a record is no wildcard: it would lower
+    the risks of all others the more is withheld. In an attribute that is withheld of all kept records none
+    is needed.
+    """
+    found = {}
+    for j in known:
+        missing = (table.codes[kept, j] == TOP) & ~is_suppressed[kept]
+        if missing.any() and (disclosed[kept, j] != TOP).any():
+            found[j] = missing
+    return found
+
+
+def _grouped(
+    table: Table, disclosed: Ints, kept: Longs, attributes: tuple[int, ...], wildcards: dict[int, Bools]
+) -> tuple[Ints, Longs, Ints, Bools | None]:
+    """Codes and records of the classes, the class of each kept record, and where classes match everything."""
+    everyone = len(kept) == len(disclosed)
+    columns, sizes = [], []
+    for j in attributes:
+        column, size = disclosed[:, j] if everyone else disclosed[kept, j], table.sizes[j]
+        if j in wildcards:
+            # A value that is withheld is told from one that is missing by a code of its own.
+            column, size = np.where((column == TOP) & ~wildcards[j], size, column), size + 1
+        columns.append(column)
+        sizes.append(size)
+    rows = distinct_rows(columns, sizes, len(kept))
+    if not wildcards:
+        return rows.codes, rows.counts, rows.inverse, None
+    is_wildcard = np.zeros(rows.codes.shape, dtype=bool)
+    for place, j in enumerate(attributes):
+        if j in wildcards:
+            own = rows.codes[:, place]
+            is_wildcard[:, place] = own == TOP
+            own[own == table.sizes[j]] = TOP
+    return rows.codes, rows.counts, rows.inverse, is_wildcard

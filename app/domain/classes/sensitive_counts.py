@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from app.domain.classes.grouping import EquivalenceClasses
-from app.domain.distinct import Ints, Longs
+from app.domain.classes.wildcards import Bools, matches_between
+from app.domain.distinct import Ints, Longs, concatenated_ranges
+
+ENTRIES_AT_ONCE: Final = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +65,9 @@ class SensitiveCounts:
 
 
 def count_values(
-    of_class: Longs, values: Longs, amounts: Longs, n_classes: int, n_values: int
+    of_class: Longs, values: Longs | Ints, amounts: Longs, n_classes: int, n_values: int
 ) -> tuple[Longs, Ints, Longs]:
-    """Starts, values and counts of :class:`SensitiveCounts`.
+    """Where the values of each class start (classes + 1,), which they are, ascending, and their counts.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def count_values(
 def sensitive_counts(
     classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int
 ) -> SensitiveCounts:
-    """Counts of one attribute per class.
+    """Counts of one attribute per class: of its records and of all that match it.
 
     Parameters
     ----------
@@ -109,4 +113,53 @@ def sensitive_counts(
         classes.n_classes,
         len(nodes),
     )
+    if classes.is_wildcard is not None:
+        starts, values, counts = matching_counts(
+            classes.codes, classes.is_wildcard, starts, values, counts, len(nodes)
+        )
     return SensitiveCounts(starts, values, counts, totals[nodes].astype(np.int64), nodes.astype(np.int32))
+
+
+def matching_counts(
+    codes: Ints, is_wildcard: Bools, starts: Longs, values: Ints, counts: Longs, n_values: int
+) -> tuple[Longs, Ints, Longs]:
+    """Starts, values and counts of the values in each class and in those that match it.
+
+    Parameters
+    ----------
+    codes, is_wildcard
+        (G, q) what the classes show, and whether it matches everything.
+    starts, values, counts
+        The values that occur in each class, compressed by class; values in [0, ``n_values``).
+    """
+    n_classes = len(starts) - 1
+    distinct = np.diff(starts)
+    parts = [(np.repeat(np.arange(n_classes, dtype=np.int64), distinct), values.astype(np.int64), counts)]
+    added = 0
+    for matches in matches_between(codes, is_wildcard):
+        for receivers, groups, givers, groups_of_givers in matches.both_ways():
+            entries = concatenated_ranges(starts[givers], distinct[givers])
+            of_group = np.repeat(groups_of_givers, distinct[givers])
+            first, given, amounts = count_values(
+                of_group, values[entries], counts[entries], matches.n_groups, n_values
+            )
+            lengths = np.diff(first)[groups]
+            chosen = concatenated_ranges(first[groups], lengths)
+            parts.append((np.repeat(receivers, lengths), given[chosen].astype(np.int64), amounts[chosen]))
+            added += len(chosen)
+        if added > ENTRIES_AT_ONCE + len(parts[0][0]):
+            parts, added = [_summed(parts, n_classes, n_values)], 0
+    owners, found, amounts = (np.concatenate(own) for own in zip(*parts, strict=True))
+    return count_values(owners, found, amounts, n_classes, n_values)
+
+
+def _summed(
+    parts: list[tuple[Longs, Longs, Longs]], n_classes: int, n_values: int
+) -> tuple[Longs, Longs, Longs]:
+    owners, values, amounts = (np.concatenate(own) for own in zip(*parts, strict=True))
+    starts, found, counts = count_values(owners, values, amounts, n_classes, n_values)
+    return (
+        np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)),
+        found.astype(np.int64),
+        counts,
+    )
