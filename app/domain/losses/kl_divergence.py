@@ -46,15 +46,18 @@ class KLDivergenceLoss(ClassLoss):
         raw, n_raw = _numbers_of(table, [*attributes, *sensitive])
         self._raw = np.bincount(raw, self._amounts, n_raw)[raw]
         self._columns = [reduced.codes[:, j] for j in attributes]
-        # Per attribute and level, ln of how many values each node stands for.
+        # Per attribute and level, ln of how many values that stands for which each node becomes.
         self._areas: list[Floats] = []
         for j, column in zip(attributes, self._columns, strict=True):
             hierarchy = table.hierarchies[j]
             records = np.bincount(column, self._amounts, hierarchy.n_nodes).astype(np.int64)
             values = categories(hierarchy, records, domain)
-            becomes = [hierarchy.ancestors_at(level)[values] for level in range(hierarchy.height + 1)]
-            counts = [np.bincount(nodes, minlength=hierarchy.n_nodes) for nodes in becomes]
-            self._areas.append(np.log(np.maximum(counts, 1)))
+            of_level = []
+            for level in range(hierarchy.height + 1):
+                becomes = hierarchy.ancestors_at(level)
+                counts = np.bincount(becomes[values], minlength=hierarchy.n_nodes)
+                of_level.append(np.log(np.maximum(counts, 1))[becomes])
+            self._areas.append(np.stack(of_level))
         self._withheld = math.fsum(float(areas[-1][TOP]) for areas in self._areas)
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
