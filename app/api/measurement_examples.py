@@ -23,6 +23,13 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "anonymity": _example(
         "do the members hide among each other?", "proposal-anonymity", _RULE, kind="anonymity", k=2
     ),
+    "equivalence_classes": _example(
+        "how large are the groups of members that share what others may know?",
+        "proposal-classes",
+        _RULE,
+        kind="equivalence_classes",
+        k=2,
+    ),
     "risk_attribution": _example(
         "which attribute carries how much of the risk?",
         "proposal-attribution",
@@ -95,6 +102,35 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         {**_RULE, "sensitivity": "members-harm"},
         kind="bayes_risk_sampled",
         dictionaries=["census", "members-themselves", "register"],
+    ),
+    "attacker_models": _example(
+        "how likely are members named, by whom?",
+        "proposal-attackers",
+        {**_RULE, "dictionary": "census"},
+        kind="attacker_models",
+        threshold=0.2,
+    ),
+    "k_map": _example(
+        "does every class stand for enough people of the census?",
+        "proposal-k-map",
+        {**_RULE, "dictionary": "census"},
+        kind="k_map",
+        k=3,
+    ),
+    "delta_presence": _example(
+        "can one tell who is a member?",
+        "proposal-presence",
+        {**_RULE, "dictionary": "census"},
+        kind="delta_presence",
+        quasi_identifiers=["city", "race"],
+        upper=0.5,
+    ),
+    "population_uniqueness": _example(
+        "how many people would be unique if everybody were known?",
+        "members-uniqueness",
+        {"dataset": "members"},
+        kind="population_uniqueness",
+        sampling_fraction=0.1,
     ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""

@@ -65,13 +65,21 @@ def matching_records(codes: Ints, is_wildcard: Bools, records: Longs) -> Longs:
     return found
 
 
+def seconds_of_matching(n_patterns: int, n_classes: int, width: int) -> float:
+    """Estimated time of finding all matches of classes with so many patterns of missing values."""
+    joining = n_patterns**2 / 2 * SECONDS_PER_JOIN + n_patterns * n_classes * width * SECONDS_PER_JOINED_CELL
+    return min(joining, _seconds_of_comparing(n_classes, width))
+
+
+def _seconds_of_comparing(n_classes: int, width: int) -> float:
+    return n_classes**2 / 2 * width * SECONDS_PER_COMPARED_CELL
+
+
 def matches_between(codes: Ints, is_wildcard: Bools) -> Iterator[Matches]:
     """Every two different classes that match, once."""
     n_classes, width = codes.shape
     patterns = distinct_rows(list(is_wildcard.T.astype(np.int8)), (2,) * width, n_classes)
-    joining = patterns.size**2 / 2 * SECONDS_PER_JOIN
-    joining += patterns.size * n_classes * width * SECONDS_PER_JOINED_CELL
-    if joining <= n_classes**2 / 2 * width * SECONDS_PER_COMPARED_CELL:
+    if seconds_of_matching(patterns.size, n_classes, width) < _seconds_of_comparing(n_classes, width):
         return _joined(codes, patterns.codes.astype(bool), patterns.inverse)
     return _compared(codes, is_wildcard)
 

@@ -10,13 +10,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 from app.domain.measures.anonymity import ANONYMITY
+from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.measures.bayes_risk_sampled import BAYES_RISK_SAMPLED
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
+from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.entry import Measure
+from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE
 from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON
+from app.domain.measures.k_map import K_MAP
 from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION
 from app.domain.measures.parametric_risk import PARAMETRIC_RISK
+from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
 from app.domain.measures.record_linkage import RECORD_LINKAGE
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION
 from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES
@@ -25,6 +30,7 @@ from app.domain.measures.rule_reuse import RULE_REUSE
 
 MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     ANONYMITY,
+    EQUIVALENCE_CLASSES,
     K_ANONYMITY_COMPARISON,
     RISK_ATTRIBUTION,
     RISKIEST_RECORDS,
@@ -36,4 +42,8 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     INDEPENDENCE_ESTIMATE,
     PARAMETRIC_RISK,
     BAYES_RISK_SAMPLED,
+    ATTACKER_MODELS,
+    K_MAP,
+    DELTA_PRESENCE,
+    POPULATION_UNIQUENESS,
 )
