@@ -32,6 +32,7 @@ import numpy as np
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
+from app.domain.hierarchies import Hierarchy
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
 Others = Literal["in_classes", "apart"]
@@ -55,11 +56,17 @@ class Judged(Protocol):
     def class_of_block(self, attribute: str | None) -> Longs:
         """(B,) the class of each block of ``counts(attribute, "in_classes")``."""
 
+    def hierarchy(self, attribute: str | None) -> Hierarchy:
+        """The hierarchy of a sensitive attribute (None: the only one)."""
+
     def population(self) -> Longs:
         """(G,) entities of the population that are disclosed like each class.
 
         InvalidInput at ``/`` without a population.
         """
+
+    def outside(self) -> int:
+        """Entities of the population that are disclosed like no record of the table."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.criteria.criterion import Criterion, Judged, Others
 from app.domain.distinct import Ints, Longs, distinct_rows, row_keys
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies import Hierarchy
 from app.domain.tables import Table
 
 
@@ -23,6 +24,14 @@ class _Column:
     numbers: Longs
     totals: Longs
     nodes: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Entities of a population (G,) that are disclosed like each class, and how many like none."""
+
+    entities: Longs
+    outside: int
 
 
 class JudgedRecords:
@@ -56,9 +65,11 @@ class JudgedRecords:
             _column(self._codes[:, i], rows.counts, table.sizes[j]) for i, j in enumerate(positions)
         ]
 
-    def judged(self, class_of_group: Longs, n_classes: int) -> JudgedClasses:
+    def judged(
+        self, class_of_group: Longs, n_classes: int, population: Population | None = None
+    ) -> JudgedClasses:
         """The classes that the groups make; −1 leaves a group out."""
-        return JudgedClasses(self, class_of_group, n_classes)
+        return JudgedClasses(self, class_of_group, n_classes, population)
 
     @cached_property
     def whole(self) -> JudgedClasses:
@@ -81,6 +92,10 @@ class JudgedRecords:
             else "Give an attribute the role sensitive in the dataset's schema.",
         )
 
+    def hierarchy(self, index: int) -> Hierarchy:
+        """The hierarchy of a sensitive attribute."""
+        return self._table.hierarchies[self._table.position(self.sensitive[index])]
+
     def column(self, index: int) -> _Column:
         """Values of a sensitive attribute."""
         return self._columns[index]
@@ -96,7 +111,14 @@ class JudgedRecords:
 class JudgedClasses:
     """The classes of one rule; a :class:`Judged`."""
 
-    def __init__(self, records: JudgedRecords, class_of_group: Longs, n_classes: int) -> None:
+    def __init__(
+        self,
+        records: JudgedRecords,
+        class_of_group: Longs,
+        n_classes: int,
+        population: Population | None = None,
+    ) -> None:
+        self._population = population
         self._records = records
         self.class_of_group = class_of_group
         self.n_classes = n_classes
@@ -134,26 +156,38 @@ class JudgedClasses:
             return np.arange(self.n_classes, dtype=np.int64)
         return self._blocks_of(index)[1]
 
-    def population(self) -> Longs:
-        """No population is known here."""
-        raise InvalidInput.of(
-            "/",
-            "no-population",
-            "The criterion compares the classes with a population, and none is given.",
-            "Choose a criterion of the dataset alone.",
-        )
+    def hierarchy(self, attribute: str | None) -> Hierarchy:
+        """The hierarchy of a sensitive attribute."""
+        return self._records.hierarchy(self._records.index(attribute))
 
-    def regrouped(self, class_of_class: Longs, n_classes: int) -> JudgedClasses:
-        """Classes put together, or left out (−1)."""
-        becomes = np.append(class_of_class, -1)
-        return JudgedClasses(self._records, becomes[self.class_of_group], n_classes)
+    def population(self) -> Longs:
+        """(G,) entities of the population per class; InvalidInput without one."""
+        return self._given_population.entities
+
+    def outside(self) -> int:
+        """Entities of the population that are disclosed like no record of the table."""
+        return self._given_population.outside
+
+    @property
+    def _given_population(self) -> Population:
+        if self._population is None:
+            raise InvalidInput.of(
+                "/",
+                "no-population",
+                "The criterion compares the classes with a population, and none is given.",
+                "Name a dictionary where the question takes one, or choose a criterion of the dataset alone.",
+            )
+        return self._population
 
     def only(self, kept: Bools) -> JudgedClasses:
         """The classes that are kept."""
         if kept.all():
             return self
-        number = np.cumsum(kept) - 1
-        return self.regrouped(np.where(kept, number, -1), int(np.count_nonzero(kept)))
+        becomes = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+        given = self._population
+        population = None if given is None else Population(given.entities[kept], given.outside)
+        n_classes = int(np.count_nonzero(kept))
+        return JudgedClasses(self._records, becomes[self.class_of_group], n_classes, population)
 
     @cached_property
     def _rows(self) -> tuple[slice | Longs, Longs]:
