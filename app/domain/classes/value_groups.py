@@ -1,0 +1,113 @@
+"""Groups of values that a tree makes, and how often each class has them.
+
+Values are the m values of :class:`SensitiveCounts`, in the depth-first order of their nodes, so that the
+values under a node are neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.distinct import Ints, Longs
+from app.domain.hierarchies import Hierarchy
+
+NO_GROUP = -1
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Pairs of a class and a group that it has records of, by class, then by group.
+
+    Attributes
+    ----------
+    of_class, groups, amounts
+        (P,) class and group of each pair, and the records of the class that are in the group.
+    """
+
+    of_class: Longs
+    groups: Ints
+    amounts: Longs
+
+
+def inner_layers(hierarchy: Hierarchy, nodes: Ints) -> list[Ints]:
+    """The inner nodes above values (or equal to them) but for ⊥, by depth: the deepest first.
+
+    Each layer is (m,): the node of its depth above each value, −1 where there is none or where it is a leaf.
+    NotSupported unless the hierarchy is a tree.
+    """
+    hierarchy.require_tree("A group of values per inner value")
+    layers = []
+    current, depth = nodes, hierarchy.depth
+    for level in range(hierarchy.height - 1, 0, -1):
+        current = np.where(depth[current] > level, hierarchy.parent[current], current)
+        is_inner = (depth[current] == level) & ~hierarchy.is_leaf[current]
+        layers.append(np.where(is_inner, current, NO_GROUP).astype(np.int32))
+    return layers
+
+
+def group_counts(counts: SensitiveCounts, group_of_value: Ints) -> GroupCounts:
+    """How many records of each class have a value of each group.
+
+    ``group_of_value`` is (m,): the group of each value, −1 for none; the values of a group are neighbours
+    but for values of no group.
+    """
+    groups = group_of_value[counts.values]
+    entries = np.flatnonzero(groups != NO_GROUP)
+    if not len(entries):
+        nothing = np.zeros(0, dtype=np.int64)
+        return GroupCounts(nothing, nothing.astype(np.int32), nothing)
+    of_class, groups = counts.of_entry[entries], groups[entries]
+    starts = np.flatnonzero(
+        np.concatenate(([True], (of_class[1:] != of_class[:-1]) | (groups[1:] != groups[:-1])))
+    )
+    return GroupCounts(of_class[starts], groups[starts], np.add.reduceat(counts.counts[entries], starts))
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGroups:
+    """The inner nodes of a tree that put at least two of the values together, and not all of them.
+
+    Of nodes with the same values the lowest stands for all.
+
+    Attributes
+    ----------
+    nodes
+        (K,) node of each group.
+    first, last
+        (K,) the values of each are those from ``first`` to ``last`` − 1.
+    layers
+        Per layer (m,) the group of each value, −1 for none: groups of a layer have no values in common.
+    """
+
+    nodes: Ints
+    first: Longs
+    last: Longs
+    layers: tuple[Ints, ...]
+
+
+def tree_groups(hierarchy: Hierarchy, nodes: Ints, wanted: frozenset[int] | None = None) -> TreeGroups:
+    """The groups that a tree makes of values.
+
+    ``wanted`` are the inner nodes that count, whatever they put together but everything; None stands for all
+    of at least two values. NotSupported unless the hierarchy is a tree.
+    """
+    fewest = 2 if wanted is None else 1
+    spans: dict[tuple[int, int], int] = {}
+    layers = []
+    for layer in inner_layers(hierarchy, nodes):
+        groups = np.full(len(nodes), NO_GROUP, dtype=np.int32)
+        found, first, sizes = np.unique(layer, return_index=True, return_counts=True)
+        for node, start, size in zip(found.tolist(), first.tolist(), sizes.tolist(), strict=True):
+            span = start, start + size
+            counts = fewest <= size < len(nodes) and (wanted is None or node in wanted)
+            if node != NO_GROUP and counts and span not in spans:
+                groups[start : start + size] = len(spans)
+                spans[span] = node
+        if (groups != NO_GROUP).any():
+            layers.append(groups)
+    bounds = np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+    chosen = np.array(list(spans.values()), dtype=np.int32)
+    return TreeGroups(chosen, bounds[:, 0], bounds[:, 1], tuple(layers))
