@@ -23,6 +23,12 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "anonymity": _example(
         "do the members hide among each other?", "proposal-anonymity", _RULE, kind="anonymity", k=2
     ),
+    "privacy_profile": _example(
+        "what do all models of k-anonymity's kin say of the rule?",
+        "proposal-profile",
+        _RULE,
+        kind="privacy_profile",
+    ),
     "equivalence_classes": _example(
         "how large are the groups of members that share what others may know?",
         "proposal-classes",
@@ -131,6 +137,32 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         {"dataset": "members"},
         kind="population_uniqueness",
         sampling_fraction=0.1,
+    ),
+    "l_diversity": _example(
+        "how many incomes are there where members look alike?",
+        "proposal-diversity",
+        _RULE,
+        kind="l_diversity",
+        l=2,
+        c=3.0,
+        deepest=3,
+    ),
+    "disclosure_diversity": _example(
+        "can a low income be inferred, or a high one be ruled out?",
+        "proposal-disclosure",
+        _RULE,
+        kind="disclosure_diversity",
+        harmless=["[60000, 80000["],
+        protected=["[100000, 200000["],
+        least_percent=5.0,
+    ),
+    "alpha_k_anonymity": _example(
+        "does one income dominate where members look alike?",
+        "proposal-alpha-k",
+        _RULE,
+        kind="alpha_k_anonymity",
+        alpha=0.5,
+        k=2,
     ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""

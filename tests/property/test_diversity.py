@@ -99,17 +99,20 @@ def check_disclosure(blocks, counts, ranks, rng):
             verdicts = diversity.is_disclosure_recursive(counts, harmless, c, ell)
             assert verdicts.tolist() == [not by_hand.discloses(b, ell, c, allowed) for b in blocks]
     protected = rng.choice(N_VALUES, size=rng.integers(1, 4), replace=False).astype(np.int64)
-    rarest = diversity.least_protected(counts, protected)
+    shown = [diversity.records_with(counts, np.arange(N_VALUES) == value) for value in protected]
     limited = np.zeros(N_VALUES, dtype=bool)
     limited[protected] = True
     for threshold in (Fraction(5), Fraction(20), as_written(12.5), Fraction(100, 3)):
-        keeps = diversity.keeps_protected(counts, protected, threshold)
+        keeps = np.logical_and.reduce(
+            [diversity.has_percentage(amounts, threshold, counts.sizes) for amounts in shown]
+        )
         within = diversity.is_within_share(counts, limited, threshold / 100)
         within_all = diversity.is_within_share(counts, None, threshold / 100)
         for g, block in enumerate(blocks):
             size = sum(block.values())
             if size:
-                assert Fraction(100 * int(rarest[g]), size) == by_hand.share_of_rarest(block, protected)
+                rarest = min(int(amounts[g]) for amounts in shown)
+                assert Fraction(100 * rarest, size) == by_hand.share_of_rarest(block, protected)
                 assert keeps[g] == (by_hand.share_of_rarest(block, protected) >= threshold)
                 most = [Fraction(100 * n, size) for v, n in block.items()]
                 assert within_all[g] == (max(most) <= threshold)
@@ -143,14 +146,16 @@ def check_merging(seed, wanted):
     both = counts_of([merged(a, b) for a, b in pairs])
     rng = np.random.default_rng(seed)
     harmless = np.arange(N_VALUES) < rng.integers(0, N_VALUES)
-    protected = np.array([0, 3], dtype=np.int64)
+    protected = np.arange(N_VALUES) == 3
     kinds = {
         "distinct": lambda counts, ell, c: counts.distinct >= np.where(counts.distinct > 0, ell, 0),
         "entropy": lambda counts, ell, c: diversity.has_entropy(counts, ell),
         "entropy, broken ℓ": lambda counts, ell, c: diversity.has_entropy(counts, ell + 0.37),
         "recursive": lambda counts, ell, c: diversity.is_recursive(counts, c, ell),
         "pd": lambda counts, ell, c: diversity.is_disclosure_recursive(counts, harmless, c, ell),
-        "npd": lambda counts, ell, c: diversity.keeps_protected(counts, protected, 10 * c),
+        "npd": lambda counts, ell, c: diversity.has_percentage(
+            diversity.records_with(counts, protected), 10 * c, counts.sizes
+        ),
         "share": lambda counts, ell, c: diversity.is_within_share(counts, harmless, c / 10),
     }
     seen = dict.fromkeys(kinds, 0)

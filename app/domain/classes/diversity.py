@@ -43,9 +43,10 @@ def _greatest(of_entries: Longs, starts: Longs) -> Longs:
     return np.asarray(np.where(starts[1:] > starts[:-1], found, 0))
 
 
-def most_frequent(counts: SensitiveCounts) -> Longs:
-    """(G,) r_1, how often the most frequent value of each class occurs in it."""
-    return _greatest(counts.counts, counts.starts)
+def most_frequent(counts: SensitiveCounts, among: Bools | None = None) -> Longs:
+    """(G,) r_1, how often the most frequent value of each class occurs in it; of some (m,) values only."""
+    entries = counts.counts if among is None else np.where(among[counts.values], counts.counts, 0)
+    return _greatest(entries, counts.starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +231,7 @@ def disclosure_terms(
     may not, right the sum of the other values' counts but for the ℓ − 2 greatest. One rule for both cases of
     the definition, and one that holds where no value is in danger.
     """
-    left = _greatest(np.where(harmless[counts.values], 0, counts.counts), counts.starts)
+    left = most_frequent(counts, ~harmless)
     # The ℓ − 2 greatest others: the first ℓ − 2, or, if s is among these, the first ℓ − 1 without s.
     dropped = np.minimum(ranks.of_first(ell - 2), ranks.of_first(ell - 1) - left)
     return left, ranks.sizes - left - dropped
@@ -249,29 +250,18 @@ def is_disclosure_recursive(counts: SensitiveCounts, harmless: Bools, c: Fractio
     return np.asarray((left == 0) | is_below(left, c, right))
 
 
-def least_protected(counts: SensitiveCounts, protected: Longs) -> Longs:
-    """(G,) how often the rarest of the protected values occurs in each class, 0 where one is absent.
-
-    ``protected`` are numbers of values, at least one, −1 for one that no record has.
-    """
-    is_protected = np.zeros(counts.n_values, dtype=bool)
-    is_protected[protected[protected >= 0]] = True
-    mine = is_protected[counts.values]
-    present = _sums(mine.astype(np.int64), counts.starts)
-    absent_reads = int(counts.sizes.max(initial=0))
-    # The least of non-negative numbers is what the greatest leaves of the largest size.
-    rarest = absent_reads - _greatest(np.where(mine, absent_reads - counts.counts, 0), counts.starts)
-    return np.where(present == len(protected), rarest, 0)
+def records_with(counts: SensitiveCounts, chosen: Bools) -> Longs:
+    """(G,) records of each class with one of the chosen (m,) values."""
+    return _sums(np.where(chosen[counts.values], counts.counts, 0), counts.starts)
 
 
-def keeps_protected(counts: SensitiveCounts, protected: Longs, percent: Fraction) -> Bools:
-    """(G,) whether every protected value has at least this percentage of each class (Def. 3.10)."""
-    if not percent or not len(protected):
-        return np.ones(counts.n_classes, dtype=bool)
-    return is_at_most(counts.sizes, 100 / percent, least_protected(counts, protected))
+def has_percentage(amounts: Longs, percent: Fraction, sizes: Longs) -> Bools:
+    """Whether amounts are at least this percentage of sizes: what a protected value needs (Def. 3.10)."""
+    if not percent:
+        return np.ones(len(amounts), dtype=bool)
+    return is_at_most(sizes, 100 / percent, amounts)
 
 
 def is_within_share(counts: SensitiveCounts, limited: Bools | None, alpha: Fraction) -> Bools:
-    """(G,) whether no limited value (None: no value at all) has more than the share α of a class."""
-    entries = counts.counts if limited is None else np.where(limited[counts.values], counts.counts, 0)
-    return is_at_most(_greatest(entries, counts.starts), alpha, counts.sizes)
+    """(G,) whether no limited (m,) value, or none at all, has more than the share α of a class."""
+    return is_at_most(most_frequent(counts, limited), alpha, counts.sizes)

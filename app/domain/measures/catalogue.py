@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from app.domain.measures.anonymity import ANONYMITY
 from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.measures.bayes_risk_sampled import BAYES_RISK_SAMPLED
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
 from app.domain.measures.delta_presence import DELTA_PRESENCE
+from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
 from app.domain.measures.entry import Measure
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE
 from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON
 from app.domain.measures.k_map import K_MAP
+from app.domain.measures.l_diversity import L_DIVERSITY
 from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION
 from app.domain.measures.parametric_risk import PARAMETRIC_RISK
 from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
+from app.domain.measures.privacy_profile import PRIVACY_PROFILE
 from app.domain.measures.record_linkage import RECORD_LINKAGE
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION
 from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES
@@ -30,6 +34,7 @@ from app.domain.measures.rule_reuse import RULE_REUSE
 
 MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     ANONYMITY,
+    PRIVACY_PROFILE,
     EQUIVALENCE_CLASSES,
     K_ANONYMITY_COMPARISON,
     RISK_ATTRIBUTION,
@@ -46,4 +51,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     K_MAP,
     DELTA_PRESENCE,
     POPULATION_UNIQUENESS,
+    L_DIVERSITY,
+    DISCLOSURE_DIVERSITY,
+    ALPHA_K_ANONYMITY,
 )
