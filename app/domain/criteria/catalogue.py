@@ -6,5 +6,13 @@ from typing import Final
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
+from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk, KMap, SampleUniqueness
 
-CRITERIA: Final[tuple[type[Criterion], ...]] = (KAnonymity,)
+CRITERIA: Final[tuple[type[Criterion], ...]] = (
+    KAnonymity,
+    KMap,
+    DeltaPresence,
+    HighestRisk,
+    AverageRisk,
+    SampleUniqueness,
+)

@@ -1,0 +1,226 @@
+"""Criteria on re-identification, among the records or among a population (field models 3, 4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, doc
+
+from app.domain.classes.grouping import Bools
+from app.domain.classes.population import outside_presence, population_sizes, presence_shares
+from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
+from app.domain.criteria.criterion import Criterion, Judged, Merging
+from app.domain.errors import InvalidInput
+from app.domain.numbers import highest_accepted, lowest_accepted
+
+SMALLEST_RISK: Final = 1 / GREATEST_K
+
+
+def _require_within(name: str, value: float, lowest: float, highest: float) -> None:
+    if not lowest <= value <= highest:
+        raise InvalidInput.of(
+            f"/{name}", "out-of-range", f"{name} must be between {lowest:g} and {highest:g}."
+        )
+
+
+@dataclass(frozen=True)
+class KMap(Criterion):
+    """Every class that is not withheld stands for at least k people of the population."""
+
+    kind: ClassVar[str] = "k_map"
+    title: ClassVar[str] = "k-map: at least k people of the population in every class"
+    source: ClassVar[str] = "Sweeney 2002"
+    merging: ClassVar[Merging] = "fewer_fail"
+    needs_population: ClassVar[bool] = True
+
+    k: Annotated[int, Ge(1), Le(GREATEST_K), doc("Least number of people disclosed alike.")]
+
+    def __post_init__(self) -> None:
+        _require_within("k", self.k, 1, GREATEST_K)
+
+    def failing(self, judged: Judged) -> Bools:
+        """Classes of fewer than k people, records being people."""
+        return population_sizes(judged.population(), judged.sizes) < self.k
+
+    def attained(self, judged: Judged) -> float | None:
+        """People of the smallest class."""
+        sizes = population_sizes(judged.population(), judged.sizes)
+        return int(sizes.min()) if len(sizes) else None
+
+    def impossible(self, whole: Judged) -> str | None:
+        """The population has fewer than k people."""
+        people = int(population_sizes(whole.population(), whole.sizes).sum())
+        if people >= self.k:
+            return None
+        return f"The population has {people} people, {self.k - people} fewer than one class must have."
+
+
+@dataclass(frozen=True)
+class DeltaPresence(Criterion):
+    """Of the people with one tuple of disclosed quasi-identifiers, bounded shares are in the release."""
+
+    kind: ClassVar[str] = "delta_presence"
+    title: ClassVar[str] = "δ-presence: bounded shares of the population in the release"
+    source: ClassVar[str] = "Nergiz, Atzori and Clifton 2007"
+    merging: ClassVar[Merging] = "passes_stay"
+    needs_population: ClassVar[bool] = True
+
+    lower: Annotated[float, Ge(0), Le(1), doc("δ_min: no tuple's share may be below.")] = 0.0
+    upper: Annotated[float, Ge(0), Le(1), doc("δ_max: no tuple's share may be above.")] = 0.5
+
+    def __post_init__(self) -> None:
+        _require_within("lower", self.lower, 0, 1)
+        _require_within("upper", self.upper, 0, 1)
+        if self.lower > self.upper:
+            raise InvalidInput.of(
+                "/lower", "out-of-range", "The lower bound is above the upper one.", "Exchange the two."
+            )
+
+    def failing(self, judged: Judged) -> Bools:
+        """Classes whose share is out of bounds; all if people without a record break the lower one."""
+        if lowest_accepted(self.lower) > 0 and judged.outside():
+            return np.ones(len(judged.sizes), dtype=bool)
+        people = population_sizes(judged.population(), judged.sizes)
+        return outside_presence(judged.sizes, people, self.lower, self.upper)
+
+    def satisfied(self, judged: Judged) -> bool:
+        """No class fails, and people without a record do not break the lower bound."""
+        if lowest_accepted(self.lower) > 0 and judged.outside():
+            return False
+        return not self.failing(judged).any()
+
+    def attained(self, judged: Judged) -> float | None:
+        """The greatest share."""
+        shares = presence_shares(judged.sizes, population_sizes(judged.population(), judged.sizes))
+        return float(shares.max()) if len(shares) else None
+
+    def impossible(self, whole: Judged) -> str | None:
+        """The share of the whole population that is in the release is out of bounds."""
+        people = population_sizes(whole.population(), whole.sizes)
+        if not outside_presence(whole.sizes, people, self.lower, self.upper).any():
+            return None
+        share = float(presence_shares(whole.sizes, people)[0])
+        if share > self.upper:
+            bound, by = f"above the upper bound {self.upper:g}", share - self.upper
+        else:
+            bound, by = f"below the lower bound {self.lower:g}", self.lower - share
+        return f"The records are a share of {share:g} of the population, {bound} by {by:g}."
+
+
+@dataclass(frozen=True)
+class HighestRisk(Criterion):
+    """No record that is not withheld is re-identified with a higher probability."""
+
+    kind: ClassVar[str] = "highest_risk"
+    title: ClassVar[str] = "Highest prosecutor risk of a record"
+    source: ClassVar[str] = "El Emam 2013"
+    merging: ClassVar[Merging] = "fewer_fail"
+
+    threshold: Annotated[
+        float, Ge(SMALLEST_RISK), Le(1), doc("Greatest risk 1/f of a record in a class of f records.")
+    ]
+
+    def __post_init__(self) -> None:
+        _require_within("threshold", self.threshold, SMALLEST_RISK, 1)
+
+    def failing(self, judged: Judged) -> Bools:
+        """Classes of records with a higher risk."""
+        failing: Bools = 1.0 / judged.sizes > highest_accepted(self.threshold)
+        return failing
+
+    def attained(self, judged: Judged) -> float | None:
+        """The highest risk."""
+        return 1.0 / int(judged.sizes.min()) if len(judged.sizes) else None
+
+    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+        """k-anonymity with the least k of a low enough risk."""
+        k = math.ceil(1 / highest_accepted(self.threshold))
+        while k > 1 and 1.0 / (k - 1) <= highest_accepted(self.threshold):
+            k -= 1
+        return (KAnonymity(k),)
+
+    def impossible(self, whole: Judged) -> str | None:
+        """There are too few records for so low a risk."""
+        records = int(whole.sizes.sum())
+        if records and 1.0 / records <= highest_accepted(self.threshold):
+            return None
+        return f"There are {records} records: together as one class they still have a higher risk."
+
+
+@dataclass(frozen=True)
+class AverageRisk(Criterion):
+    """The records that are not withheld are re-identified with no higher probability on average."""
+
+    kind: ClassVar[str] = "average_risk"
+    title: ClassVar[str] = "Average prosecutor risk of the released records"
+    source: ClassVar[str] = "El Emam 2013"
+    merging: ClassVar[Merging] = "none"
+    table_wide: ClassVar[bool] = True
+
+    threshold: Annotated[
+        float, Gt(0), Le(1), doc("Greatest mean risk of a record: classes divided by records.")
+    ]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise InvalidInput.of("/threshold", "out-of-range", "threshold must be above 0 and at most 1.")
+
+    def failing(self, judged: Judged) -> Bools:
+        """No single class."""
+        return np.zeros(len(judged.sizes), dtype=bool)
+
+    def satisfied(self, judged: Judged) -> bool:
+        """Whether the mean risk is low enough; without records it is."""
+        attained = self.attained(judged)
+        return attained is None or attained <= highest_accepted(self.threshold)
+
+    def attained(self, judged: Judged) -> float | None:
+        """The mean risk."""
+        return len(judged.sizes) / int(judged.sizes.sum()) if len(judged.sizes) else None
+
+    def impossible(self, whole: Judged) -> str | None:
+        """There are too few records for so low a risk."""
+        records = int(whole.sizes.sum())
+        if records and 1.0 / records <= highest_accepted(self.threshold):
+            return None
+        return f"There are {records} records: together as one class they still have a higher risk."
+
+
+@dataclass(frozen=True)
+class SampleUniqueness(Criterion):
+    """Of the records that are not withheld only so large a share is alone in its class."""
+
+    kind: ClassVar[str] = "sample_uniqueness"
+    title: ClassVar[str] = "Share of the released records that are unique"
+    source: ClassVar[str] = "Dankar et al. 2012"
+    merging: ClassVar[Merging] = "none"
+    table_wide: ClassVar[bool] = True
+
+    threshold: Annotated[float, Ge(0), Le(1), doc("Greatest share of records that are unique.")]
+
+    def __post_init__(self) -> None:
+        _require_within("threshold", self.threshold, 0, 1)
+
+    def failing(self, judged: Judged) -> Bools:
+        """No single class."""
+        return np.zeros(len(judged.sizes), dtype=bool)
+
+    def satisfied(self, judged: Judged) -> bool:
+        """Whether few enough are unique; without records they are."""
+        attained = self.attained(judged)
+        return attained is None or attained <= highest_accepted(self.threshold)
+
+    def attained(self, judged: Judged) -> float | None:
+        """The share of unique records."""
+        if not len(judged.sizes):
+            return None
+        return int(np.count_nonzero(judged.sizes == 1)) / int(judged.sizes.sum())
+
+    def impossible(self, whole: Judged) -> str | None:
+        """A single record is unique, whatever is disclosed of it."""
+        if self.threshold >= 1 or int(whole.sizes.sum()) != 1:
+            return None
+        return "There is 1 record, which is unique whatever is disclosed of it."
