@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from app.domain.class_suppression import suppress_classes
+from app.domain.dictionaries import Dictionary, link_identity
 from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.rules import cell_rule, table_rule
-from tests.unit.measures.populations_by_hand import context_of, measured, population_of, table_of
+from tests.unit.measures.populations_by_hand import ILLNESS, context_of, measured, population_of, table_of
 
 ROWS = [("a", "f", "flu"), ("a", "f", "flu"), ("b", "f", "cold"), ("c", "m", "flu"), ("c", "m", "cold")]
 TABLE = table_of(ROWS)
@@ -82,6 +83,16 @@ def test_attributes_that_the_dictionary_lacks_do_not_narrow_it():
     found = measured(ATTACKER_MODELS, context_of(TABLE, dictionary=dictionary)).journalist
     assert found.population.known == ("city",)
     assert found.highest == 1 / 2
+
+
+def test_what_the_dictionary_knows_beside_the_quasi_identifiers_narrows_nothing():
+    linked = population_of(PEOPLE).links
+    ill = link_identity("illness", ILLNESS, ["flu"] * len(PEOPLE))
+    dictionary = Dictionary(len(PEOPLE), (ill, *linked))
+    found = measured(ATTACKER_MODELS, context_of(TABLE, dictionary=dictionary)).journalist
+    assert found == measured(ATTACKER_MODELS, context_of(TABLE, dictionary=population_of(PEOPLE))).journalist
+    by_sex = measured(ATTACKER_MODELS, context_of(TABLE, dictionary=dictionary), quasi_identifiers=("sex",))
+    assert (by_sex.journalist.highest, by_sex.journalist.population.known) == (1 / 6, ("sex",))
 
 
 @pytest.mark.spec("FM-5.8")
