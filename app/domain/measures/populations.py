@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 from annotated_types import doc
 
-from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of, seconds_of_grouping
 from app.domain.classes.population import entities_of_classes
 from app.domain.distinct import Longs
 from app.domain.measures.entry import Cost, MeasureContext
 from app.domain.rules import TableRule
-
-SECONDS_PER_CELL: Final = 2e-8
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def cost_of_classes(context: MeasureContext, grouping: Grouping, *, counts_peopl
     """Of grouping the records and, if ``counts_people``, of counting the entities of every class."""
     table = context.table
     q = len(positions_of(table, grouping.quasi_identifiers))
-    seconds = table.n_records * (table.n_attributes + q + 4) * SECONDS_PER_CELL
+    seconds = seconds_of_grouping(table, grouping)
     size = table.n_records * (4 * table.n_attributes + 8 * q + 24)
     if not counts_people:
         return Cost(seconds, size, 1, "classes")
