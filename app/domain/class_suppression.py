@@ -1,31 +1,87 @@
-"""Table-level rules that withhold the records of small classes altogether (field models 1, 2).
+"""Table-level rules that withhold the records of some classes altogether (field models 1, 2).
 
-A class is what records share that are disclosed alike. Records of a class below k are disclosed as ⊥ in every
-attribute, so that every other record hides among at least k.
+A class is what records share that are disclosed alike. Records of a class that is withheld are disclosed as ⊥
+in every attribute, so that every other record is among records as the criteria ask for.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
+
+from app.domain.classes.grouping import Bools, Suppressed
+from app.domain.classes.quasi_part import quasi_part
+from app.domain.criteria.criterion import Criterion
+from app.domain.criteria.judging import JudgedRecords, withheld
 from app.domain.distinct import distinct_rows
 from app.domain.hierarchies import TOP
-from app.domain.rules import CellRule, TableRule, apply_to_codes
+from app.domain.rules import CellRule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
 
 
-def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, npt.NDArray[np.bool_]]:
+@dataclass(frozen=True)
+class ClassSuppression:
+    """Which classes of quasi-identifiers a rule withholds.
+
+    Attributes
+    ----------
+    failing
+        Classes that fail any of these criteria; for table-wide ones the smallest classes as well.
+    missing
+        ``excluded`` withholds records with a missing quasi-identifier, too.
+    suppressed
+        With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld.
+    """
+
+    failing: tuple[Criterion, ...]
+    missing: Literal["own_category", "excluded"] = "own_category"
+    suppressed: Suppressed = "excluded"
+
+
+def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppression) -> tuple[CellRule, Bools]:
+    """The rule with the failing classes withheld, and whose these records are (n,).
+
+    Classes are of quasi-identifiers as the rule discloses them, ⊥ equal to ⊥, counted in records.
+    """
+    quasi = quasi_part(table)
+    reduced = quasi.reduced
+    levels = TableRule(tuple(rule.levels[j] for j in table.quasi_identifiers))
+    shown = apply_to_codes(levels, quasi, reduced.codes)
+    classes = distinct_rows([shown[:, j] for j in range(quasi.n_attributes)], quasi.sizes, reduced.size)
+    of_group = classes.inverse.astype(np.int64)
+    if suppression.missing == "excluded":
+        of_group[(reduced.codes == TOP).any(axis=1)] = -1
+    disclosed = apply(rule, table)
+    judged = JudgedRecords(table, reduced.inverse, disclosed).judged(of_group, classes.size)
+    judged = judged.only(judged.sizes > 0)
+    gone = np.append(withheld(judged, suppression.failing).classes, True)[judged.class_of_group]
+    records: Bools = gone[reduced.inverse]
+    shows_sensitive = suppression.suppressed == "own_block"
+    return withholding(table, rule, records, shows_sensitive), records
+
+
+def withholding(table: Table, rule: TableRule, records: Bools, shows_sensitive: bool = False) -> CellRule:
+    """The rule with the records (n,) withheld, in the quasi-identifiers alone if sensitive ones are shown."""
+    disclosed = apply(rule, table).copy(order="F")
+    for j in table.quasi_identifiers if shows_sensitive else range(table.n_attributes):
+        disclosed[records, j] = TOP
+    return CellRule(disclosed)
+
+
+def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, Bools]:
     """The rule with the classes of fewer than ``below`` records withheld, and whose these records are (n,).
 
-    Classes are counted in records, whatever their weights, ⊥ equal to ⊥. They are those of the rule itself:
-    nobody joins a class by being withheld.
+    These classes are of records that are disclosed alike in all attributes, sensitive ones too. They are
+    counted in records, whatever their weights, ⊥ equal to ⊥. They are those of the rule itself: nobody joins
+    a class by being withheld.
     """
     reduced = table.reduced
     disclosed = apply_to_codes(rule, table, reduced.codes).copy(order="F")
     columns = [disclosed[:, j] for j in range(table.n_attributes)]
     classes = distinct_rows(columns, table.sizes, reduced.size)
     records = np.bincount(classes.inverse, reduced.counts, minlength=classes.size)
-    withheld = (records < below)[classes.inverse]
-    disclosed[withheld] = TOP
-    return CellRule(np.asfortranarray(disclosed[reduced.inverse])), withheld[reduced.inverse]
+    small = (records < below)[classes.inverse]
+    disclosed[small] = TOP
+    return CellRule(np.asfortranarray(disclosed[reduced.inverse])), small[reduced.inverse]

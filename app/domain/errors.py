@@ -20,7 +20,9 @@ Messages say what was wrong, what is allowed and where; they never repeat a cell
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +65,16 @@ class InvalidInput(PrivacyRiskError):
     def of(cls, pointer: str, code: str, message: str, remedy: str = "") -> InvalidInput:
         """Build the error for a single fault."""
         return cls([Fault(pointer, code, message, remedy)])
+
+
+@contextlib.contextmanager
+def pointing_into(place: str) -> Iterator[None]:
+    """Put the place of a part before the pointers of faults that are found inside it."""
+    try:
+        yield
+    except InvalidInput as error:
+        faults = [dataclasses.replace(own, pointer=place + own.pointer.rstrip("/")) for own in error.faults]
+        raise InvalidInput(faults) from None
 
 
 class NotSupported(PrivacyRiskError):

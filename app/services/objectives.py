@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from app.domain.information_loss import LossKind
-from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.classes.grouping import Suppressed
+from app.domain.criteria.catalogue import CRITERIA
+from app.domain.criteria.criterion import Criterion
+from app.domain.errors import pointing_into
+from app.domain.losses.loss import LossChoice
+from app.domain.search.anonymity.problem import AnonymityProblem, MissingValues
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.domain.search.solvers import SOLVERS, Solver
@@ -18,6 +22,10 @@ from app.services.measurement_documents import document_of_parameters
 from app.services.resources import JsonObject
 
 _OF_THE_OBJECTIVE: Final = ("kind", "trade_off")
+_OPTIONS_OF_MIN_LOSS: Final = ("missing", "suppressed", "local_recoding")
+_CRITERIA: Final[Mapping[str, type[Criterion]]] = {own.kind: own for own in CRITERIA}
+
+Scope = Literal["table_level", "record_level"]
 
 
 @dataclass(frozen=True)
@@ -51,28 +59,35 @@ class AggregateObjective:
 
 
 @dataclass(frozen=True)
-class KAnonymity:
-    """Every record that is not withheld is disclosed like at least k − 1 others."""
-
-    k: int
-    kind: Literal["k_anonymity"] = "k_anonymity"
-
-
-@dataclass(frozen=True)
 class MinLoss:
-    """Least loss of information among the table-level rules that meet all criteria of ``privacy``.
+    """Least loss of information among the rules that meet all criteria of ``privacy``.
 
     Classes that fail them are withheld whole, with at most this share of the records.
     """
 
-    privacy: Sequence[KAnonymity]
-    loss: LossKind = "geometric"
+    privacy: Sequence[Criterion]
+    loss: LossChoice = field(default_factory=LossChoice)
     suppression_limit: float = 0.0
+    missing: MissingValues = "own_category"
+    suppressed: Suppressed = "excluded"
+    local_recoding: bool = False
+
+    def problem(self, scope: Scope) -> AnonymityProblem:
+        """The domain's problem."""
+        return AnonymityProblem(
+            tuple(self.privacy),
+            float(self.suppression_limit),
+            self.loss,
+            self.missing,
+            self.suppressed,
+            scope,
+            self.local_recoding,
+        )
 
     @property
-    def problem(self) -> AnonymityProblem:
-        """The domain's problem; several values of k are the greatest of them."""
-        return AnonymityProblem(max(own.k for own in self.privacy), self.suppression_limit, self.loss)
+    def needs_population(self) -> bool:
+        """Whether a criterion compares the table with the people of a dictionary."""
+        return any(own.needs_population for own in self.privacy)
 
 
 Objective = MinRisk | MaxUtility | Lagrangian | AggregateObjective | MinLoss
@@ -92,8 +107,8 @@ def objective_document(objective: Objective) -> JsonObject:
         case AggregateObjective(trade_off, options):
             return {"kind": "aggregate", "trade_off": float(trade_off), **options.to_document()}
         case MinLoss():
-            document: JsonObject = objective.problem.to_document()["objective"]
-            return {**document, "suppression_limit": float(objective.suppression_limit)}
+            document: JsonObject = objective.problem("table_level").to_document()["objective"]
+            return document
 
 
 def aggregate_options_of(objective: JsonObject) -> AggregateOptions | None:
@@ -108,8 +123,23 @@ def anonymity_problem_of(document: JsonObject) -> AnonymityProblem | None:
     objective = document["objective"]
     if objective["kind"] != "min_loss":
         return None
-    privacy = [KAnonymity(own["k"]) for own in objective["privacy"]]
-    return MinLoss(privacy, objective["loss"], objective["suppression_limit"]).problem
+    options = {name: objective[name] for name in _OPTIONS_OF_MIN_LOSS if name in objective}
+    privacy = [criterion_of(own) for own in objective["privacy"]]
+    loss = loss_choice_of(objective["loss"])
+    return MinLoss(privacy, loss, objective["suppression_limit"], **options).problem(document["scope"])
+
+
+def criterion_of(document: Mapping[str, Any], pointer: str = "") -> Criterion:
+    """The criterion of a document or request that is at ``pointer``."""
+    fields = {name: value for name, value in document.items() if name != "kind"}
+    with pointing_into(pointer):
+        return TypeAdapter(_CRITERIA[document["kind"]]).validate_python(fields)
+
+
+def loss_choice_of(document: str | Mapping[str, Any]) -> LossChoice:
+    """The loss of a document or request: its kind alone, or with what else was chosen."""
+    fields = {"kind": document} if isinstance(document, str) else document
+    return TypeAdapter(LossChoice).validate_python(fields)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from app.domain.class_suppression import ClassSuppression, withholding
+from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput
 from app.domain.numbers import to_json_number
-from app.domain.rules import Rule
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityOutcome
+from app.domain.rules import Rule, TableRule
+from app.domain.search.anonymity.plans import LeastLossPlan, least_loss_plan
+from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import BlockedSearch, SearchPlan, plan
 from app.domain.search.problem import THRESHOLD_NAMES, Problem
@@ -87,19 +89,43 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     }
 
 
-def result_of_anonymity(outcome: AnonymityOutcome, table: Table) -> JsonObject:
+def result_of_anonymity(outcome: AnonymityOutcome, table: Table, search: LeastLossPlan) -> JsonObject:
     """The result document of a search for the least loss: no ids, no times."""
-    rule = None
-    if outcome.rule is not None:
-        rule = rule_document(outcome.rule, outcome.attributes)
-        if outcome.suppression_allowed and outcome.problem.k >= FEWEST_ALIKE:
-            rule = suppressing_document(table, outcome.rule, outcome.problem.k)
+    rule = None if outcome.rule is None else _rule_of_least_loss(outcome, outcome.rule, table, search)
     left_out = ("levels", "n_rules", "complete")
     return {
         **{key: value for key, value in outcome.to_document().items() if key not in left_out},
         "rule": rule,
         "rules": outcome.n_rules,
     }
+
+
+def _rule_of_least_loss(
+    outcome: AnonymityOutcome, rule: Rule, table: Table, search: LeastLossPlan
+) -> JsonObject:
+    """The document of the rule, with what it withholds beside its levels."""
+    problem = outcome.problem
+    if not isinstance(rule, TableRule) or not (outcome.suppression_allowed or outcome.suppressed_records):
+        return rule_document(rule, outcome.attributes)
+    if any(own.needs_population for own in problem.privacy):
+        # Who is withheld follows from the population, which a rule does not know.
+        return rule_document(withholding(table, rule, search.withheld(rule.levels)), outcome.attributes)
+    below = suppression_below(table, problem)
+    if below is None:
+        failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
+        return suppressing_document(table, rule, failing)
+    return (
+        rule_document(rule, outcome.attributes)
+        if below < FEWEST_ALIKE
+        else suppressing_document(table, rule, below)
+    )
+
+
+def suppression_below(table: Table, problem: AnonymityProblem) -> int | None:
+    """The least size of classes where that is all that suppression looks at."""
+    sizes = [own.k for own in problem.privacy if isinstance(own, KAnonymity)]
+    is_plain = (problem.missing, problem.suppressed) == ("own_category", "excluded")
+    return max(sizes) if is_plain and len(sizes) == len(problem.privacy) and not table.sensitive else None
 
 
 def how_it_was_found(outcome: Outcome | AnonymityOutcome, document: JsonObject) -> JsonObject:
@@ -160,9 +186,9 @@ class ScoredWork(OptimisationWork):
 
 
 class AnonymityWork(OptimisationWork):
-    """The rule that loses least among those that make the table k-anonymous."""
+    """The rule that loses least among those that meet privacy criteria."""
 
-    def __init__(self, search: AnonymityPlan, table: Table, asked: Asked, dataset: Stored) -> None:
+    def __init__(self, search: LeastLossPlan, table: Table, asked: Asked, dataset: Stored) -> None:
         super().__init__(search, asked, dataset)
         self._search = search
         self._table = table
@@ -170,7 +196,7 @@ class AnonymityWork(OptimisationWork):
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result, and the rule that was found."""
         outcome = self._search.combine(blocks)
-        return self._conclusion(outcome, result_of_anonymity(outcome, self._table))
+        return self._conclusion(outcome, result_of_anonymity(outcome, self._table, self._search))
 
 
 class OptimisationPreparation(SearchPreparation):
@@ -185,7 +211,10 @@ class OptimisationPreparation(SearchPreparation):
         anonymity = anonymity_problem_of(document)
         if anonymity is not None:
             table = await self._loader.table(tenant, sources.dataset)
-            plan_of_loss = await asyncio.to_thread(AnonymityPlan, table, anonymity, budget)
+            dictionary = None
+            if sources.dictionary is not None:
+                dictionary = await self._loader.dictionary(tenant, sources.dictionary, sources.dataset)
+            plan_of_loss = await asyncio.to_thread(least_loss_plan, table, anonymity, budget, dictionary)
             return AnonymityWork(plan_of_loss, table, asked, sources.dataset)
         scoring = await load_scoring(self._loader, tenant, sources, options or ScoringOptions.of(document))
         rules = await self._candidates(tenant, document, sources.dataset, scoring.table)

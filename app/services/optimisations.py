@@ -40,8 +40,8 @@ class CreateOptimisation:
 
     ``constraint`` says of record-level rules whether the threshold holds for every record (None) or for the
     mean of the table; ``aggregate`` whether the risk of a table is the mean of its records' or the greatest.
-    Of all this the objective :class:`MinLoss` takes name, dataset and budget alone; others need dictionary
-    and sensitivity.
+    Of all this the objective :class:`MinLoss` takes name, dataset, scope and budget, and a dictionary where a
+    criterion needs a population; others need dictionary and sensitivity.
     """
 
     name: str
@@ -103,6 +103,7 @@ class OptimisationService(SearchService[CreateOptimisation]):
 
     async def _posed(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
         if isinstance(request.objective, MinLoss):
+            _require_population(request.objective, sources)
             return _least_loss(request, sources)
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
@@ -196,11 +197,24 @@ def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:
         )
 
 
+def _require_population(objective: MinLoss, sources: Sources) -> None:
+    """Refuse criteria that need a population without one, and a set of dictionaries as one."""
+    if not objective.needs_population:
+        return
+    if sources.dictionary is None or sources.is_set:
+        raise InvalidInput.of(
+            "/dictionary",
+            "missing" if sources.dictionary is None else "not-supported",
+            "A criterion compares the classes with a population, which is one dictionary.",
+            "Name a dictionary that lists it.",
+        )
+
+
 def _least_loss(request: CreateOptimisation, sources: Sources) -> NewResource:
     """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
     document = {
         "objective": objective_document(request.objective),
-        "scope": "table_level",
+        "scope": request.scope,
         "solver": AUTO.name,
         **request.budget.document(),
     }
@@ -212,7 +226,7 @@ def _least_loss(request: CreateOptimisation, sources: Sources) -> NewResource:
             **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
             **sources.shown(),
             "objective": document["objective"],
-            "scope": "table_level",
+            "scope": request.scope,
             "solver": AUTO.name,
             "budget": request.budget.shown(),
         },

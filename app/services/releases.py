@@ -26,7 +26,7 @@ from app.services.resources import (
     Stored,
     TenantId,
 )
-from app.services.rule_documents import SUPPRESSION, require_rule_of, rule_of
+from app.services.rule_documents import require_rule_of, rule_of, suppression_in_short
 from app.services.table_streams import stream
 from app.services.tables import TableLoader
 
@@ -131,7 +131,7 @@ def _manifest(
             "kind": rule.summary["kind"],
             "sha256": rule.sha256,
             "levels": rule.summary["levels"],
-            SUPPRESSION: rule.summary.get(SUPPRESSION),
+            **suppression_in_short(rule.summary),
         },
         "columns": list(released.columns),
         "rows": released.n_records,

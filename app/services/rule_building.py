@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.class_suppression import suppress_classes
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import conditional_rule
 from app.domain.disclosed_values import (
@@ -19,7 +18,7 @@ from app.domain.disclosed_values import (
     unknown_attribute,
     unknown_value,
 )
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, pointing_into
 from app.domain.hierarchies import UNKNOWN
 from app.domain.rules import CellRule, RecordRule, Rule, apply, identity, record_rule, suppression, table_rule
 from app.domain.tables import Table
@@ -35,7 +34,7 @@ from app.services.rule_definitions import (
     TableLevelDefinition,
     definition_document,
 )
-from app.services.rule_documents import rule_document, suppressing_document
+from app.services.rule_documents import rule_document, suppressed_cells, suppressing_document
 
 FAULTS_SHOWN: Final = 50
 
@@ -52,11 +51,12 @@ def define_rule(
             return rule_document(identity(table.n_attributes), table.attributes)
         case SuppressionDefinition(attributes):
             return rule_document(_suppression(attributes, table), table.attributes)
-        case TableLevelDefinition(levels, below):
+        case TableLevelDefinition(levels, suppression_of_classes):
             whole = table_rule(table, levels, "/rule/levels")
-            if below is None:
+            if suppression_of_classes is None:
                 return rule_document(whole, table.attributes)
-            return suppressing_document(table, whole, below)
+            with pointing_into("/rule"):
+                return suppressing_document(table, whole, suppression_of_classes)
         case RecordLevelDefinition(records):
             document = rule_document(_record_rule(records, table), table.attributes)
             return document | {"records": len(records)} if document["records"] is None else document
@@ -85,7 +85,7 @@ def apply_definition(
     """
     if isinstance(definition, TableLevelDefinition):
         whole = table_rule(table, definition.levels, f"{pointer}/levels")
-        return suppress_classes(table, whole, definition.suppress_classes_below or 0)[0]
+        return suppressed_cells(table, whole, definition.suppression or 0)
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule

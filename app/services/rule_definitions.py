@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.domain.class_suppression import ClassSuppression
 from app.domain.condition_text import parse_condition, print_condition
 from app.domain.conditional_rules import (
     Generalise,
@@ -38,11 +39,12 @@ class SuppressionDefinition:
 class TableLevelDefinition:
     """One level per attribute for the whole table; 0 (as is) for attributes that are not named.
 
-    Records that are then disclosed like fewer than ``suppress_classes_below`` are withheld altogether.
+    ``suppression`` says who is withheld altogether then: records disclosed like fewer than so many, or the
+    classes of quasi-identifiers that fail criteria.
     """
 
     levels: Mapping[str, int]
-    suppress_classes_below: int | None = None
+    suppression: int | ClassSuppression | None = None
 
 
 FEWEST_ALIKE: Final = 2

@@ -1,10 +1,11 @@
 """Rules as stored documents, and back.
 
-A table-level document has a level per attribute and, if the rule withholds small classes, the least size of
-those that it keeps; which records these are follows from the table. A record-level one has the levels of all
-records in one compressed column-major block, and their hash, which stands for them wherever the document is
-hashed. One of cells has the disclosed nodes in the same way, and the definition that they follow from, if it
-can be stated anew for other tables: the definition belongs to the rule's meaning, so that it is hashed, too.
+A table-level document has a level per attribute and, if the rule withholds classes, the least size of those
+that it keeps or the criteria that they meet; which records these are follows from the table. A record-level
+one has the levels of all records in one compressed column-major block, and their hash, which stands for them
+wherever the document is hashed. One of cells has the disclosed nodes in the same way, and the definition that
+they follow from, if it can be stated anew for other tables: the definition belongs to the rule's meaning, so
+that it is hashed, too.
 Identity and suppression are table-level rules like any other: equal meaning, equal hash.
 """
 
@@ -18,11 +19,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.class_suppression import suppress_classes
+from app.domain.class_suppression import ClassSuppression, suppress_classes, suppress_failing
 from app.domain.errors import InvalidInput
 from app.domain.rules import CellRule, RecordRule, Rule, TableRule
+from app.domain.search.anonymity.problem import criterion_document
 from app.domain.tables import Table
 from app.services.fingerprints import resource_sha256
+from app.services.objectives import criterion_of
 from app.services.references import document_of, reference
 from app.services.resources import JsonObject, Kind, NewResource, Stored
 
@@ -30,6 +33,8 @@ TABLE_LEVEL: Final = "table_level"
 RECORD_LEVEL: Final = "record_level"
 CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
+SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
+_SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -54,25 +59,65 @@ def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
     }
 
 
-def suppressing_document(table: Table, rule: TableRule, below: int) -> JsonObject:
-    """The document of a table-level rule that withholds classes of fewer than ``below`` records.
+def suppressing_document(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> JsonObject:
+    """The document of a table-level rule that withholds classes: of fewer records, or that fail criteria.
 
     ``records`` are those that it withholds.
     """
-    _, withheld = suppress_classes(table, rule, below)
+    _, withheld = _suppressed(table, rule, suppression)
     return {
         **rule_document(rule, table.attributes),
-        SUPPRESSION: below,
+        **suppression_document(suppression),
         "records": int(np.count_nonzero(withheld)),
     }
+
+
+def suppression_document(suppression: int | ClassSuppression) -> JsonObject:
+    """What is withheld as plain JSON; of the options of criteria only what is not as usual."""
+    if isinstance(suppression, int):
+        return {SUPPRESSION: suppression}
+    options = {
+        "missing": suppression.missing if suppression.missing != "own_category" else None,
+        "suppressed": suppression.suppressed if suppression.suppressed != "excluded" else None,
+    }
+    return {
+        SUPPRESSION_OF_FAILING: [criterion_document(own) for own in suppression.failing],
+        **{name: value for name, value in options.items() if value is not None},
+    }
+
+
+def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppression | None:
+    """What the document of a table-level rule withholds beside its levels; None: nothing."""
+    failing = document.get(SUPPRESSION_OF_FAILING)
+    if failing is None:
+        below: int | None = document.get(SUPPRESSION)
+        return below
+    return ClassSuppression(
+        tuple(criterion_of(own, f"{pointer}/{SUPPRESSION_OF_FAILING}/{i}") for i, own in enumerate(failing)),
+        document.get("missing") or "own_category",
+        document.get("suppressed") or "excluded",
+    )
+
+
+def suppressed_cells(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> CellRule:
+    """The rule with what it withholds."""
+    return _suppressed(table, rule, suppression)[0]
+
+
+def _suppressed(
+    table: Table, rule: TableRule, suppression: int | ClassSuppression
+) -> tuple[CellRule, npt.NDArray[np.bool_]]:
+    if isinstance(suppression, int):
+        return suppress_classes(table, rule, suppression)
+    return suppress_failing(table, rule, suppression)
 
 
 def rule_of(document: JsonObject, table: Table) -> Rule:
     """The rule of a document, for the table that it was made for."""
     if document["kind"] == TABLE_LEVEL:
         rule = TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
-        below = document.get(SUPPRESSION)
-        return rule if below is None else suppress_classes(table, rule, below)[0]
+        suppression = suppression_of(document)
+        return rule if suppression is None else suppressed_cells(table, rule, suppression)
     if document["kind"] == CELLS:
         return CellRule(_matrix_of(document, "codes").astype(np.int32, order="F"))
     return RecordRule(_matrix_of(document, "steps").astype(np.int16, order="F"))
@@ -81,7 +126,8 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
 def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     """The hash of the rule's meaning for a dataset, whether it is stored or not."""
     if document["kind"] == TABLE_LEVEL:
-        meaning: JsonObject = {key: document[key] for key in ("levels", SUPPRESSION) if key in document}
+        keys = ("levels", *_SUPPRESSION_KEYS)
+        meaning: JsonObject = {key: document[key] for key in keys if key in document}
     elif document["kind"] == CELLS:
         meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
     else:
@@ -95,8 +141,14 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
         "kind": kind or document["kind"],
         "levels": document.get("levels"),
         "records": document.get("records"),
-        SUPPRESSION: document.get(SUPPRESSION),
+        **suppression_in_short(document),
     }
+
+
+def suppression_in_short(document: JsonObject) -> JsonObject:
+    """What a rule withholds beside its levels, as summaries show it; criteria only where there are some."""
+    failing = {key: document[key] for key in _SUPPRESSION_KEYS if document.get(key) is not None}
+    return {SUPPRESSION: document.get(SUPPRESSION), **failing}
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:

@@ -33,7 +33,7 @@ from app.services.rule_definitions import RuleDefinition as RuleDefinition
 from app.services.rule_definitions import SuppressionDefinition as SuppressionDefinition
 from app.services.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rule_definitions import kind_of as kind_of
-from app.services.rule_documents import SUPPRESSION, new_rule
+from app.services.rule_documents import new_rule, suppression_of
 from app.services.tables import TableLoader
 
 
@@ -48,13 +48,19 @@ class CreateRule:
 
 @dataclass(frozen=True)
 class RuleSummary:
-    """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones."""
+    """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones.
+
+    The last three are there only for rules that withhold classes which fail criteria.
+    """
 
     dataset: str
     kind: str
     levels: JsonObject | None
     records: int | None
     suppress_classes_below: int | None
+    suppress_classes_failing: list[JsonObject] | None
+    missing: str | None
+    suppressed: str | None
 
 
 class RuleService(NamedResources):
@@ -127,6 +133,7 @@ def _definition_in(
     rule: JsonObject,
 ) -> GeneralisationDefinition | ConditionalDefinition | TableLevelDefinition | None:
     """How a rule's document can be stated anew, beyond its levels."""
-    if SUPPRESSION in rule:
-        return TableLevelDefinition(rule["levels"], rule[SUPPRESSION])
+    suppression = suppression_of(rule)
+    if suppression is not None:
+        return TableLevelDefinition(rule["levels"], suppression)
     return None if rule.get("definition") is None else definition_of(rule["definition"])

@@ -186,20 +186,23 @@ async def test_the_rule_of_least_loss_is_released_and_scored_with_its_small_clas
     for scored in ("dictionary", "sensitivity", "utility", "absent_policy", "risk_model", "attacker_view"):
         assert shown[scored] is None, scored
     rule = (await journey.get("/v1/rules/anonymous-optimum")).json()
-    assert rule["suppress_classes_below"] == result["rule"]["suppress_classes_below"] == 2
+    failing = [{"kind": "k_anonymity", "k": 2}]
+    assert rule["suppress_classes_failing"] == result["rule"]["suppress_classes_failing"] == failing
+    assert rule["levels"]["income"] == 0
+    assert result["privacy"] == [{"criterion": failing[0], "attained": result["smallest_class"]}]
     assert rule["records"] == result["suppressed_records"]
     release = {"name": "anonymous", "dataset": "members", "rule": "anonymous-optimum"}
     made = (await journey.post("/v1/releases", json=release)).json()
     assert made["suppressed_records"] == result["suppressed_records"]
-    assert made["rule"]["suppress_classes_below"] == 2
+    assert made["rule"]["suppress_classes_failing"] == failing
     table = (await journey.get("/v1/releases/anonymous/data")).text.splitlines()[1:]
-    classes = Counter(row for row in table if row != "*,*,*,*")
+    classes = Counter(row.rsplit(",", 1)[0] for row in table if row != "*,*,*,*")
     assert (len(classes), min(classes.values())) == (result["classes"], result["smallest_class"])
     assert min(classes.values()) >= 2
 
     asked = {key: QUESTION[key] for key in ("dataset", "dictionary", "sensitivity")} | {"name": "its-score"}
     score = await journey.post("/v1/assessments", json=asked | {"rule": "anonymous-optimum"})
-    inline = {"kind": "table_level", "levels": rule["levels"], "suppress_classes_below": 2}
+    inline = {"kind": "table_level", "levels": rule["levels"], "suppress_classes_failing": failing}
     again = await journey.post("/v1/assessments", json=asked | {"name": "again", "rule": inline})
     assert score.json()["result"] == again.json()["result"]
 
@@ -215,14 +218,14 @@ async def test_withholding_records_never_costs_more_than_keeping_all(api, journe
     assert losses == sorted(losses, reverse=True)
     assert losses[0] > losses[-1]
     plain = (await journey.get("/v1/rules/least-0")).json()
-    assert plain["suppress_classes_below"] is None
+    assert (plain["suppress_classes_below"], plain["suppress_classes_failing"]) == (None, None)
 
 
 async def test_what_scores_rules_has_no_meaning_for_the_least_loss(journey: httpx.AsyncClient):
     body = EXAMPLES["anonymous-optimum"] | {"name": "refused"}
     more = {"dictionary": "census", "scope": "record_level", "solver": "btda", "aggregate": "average"}
     refused = problem_of(await journey.post("/v1/optimisations", json=body | more), 422, "invalid-input")
-    assert pointers(refused) == ["/dictionary", "/scope", "/solver"]
+    assert pointers(refused) == ["/dictionary", "/solver"]
     without = {key: value for key, value in QUESTION.items() if key not in ("dictionary", "sensitivity")}
     refused = await journey.post("/v1/optimisations", json=without | {"name": "refused"})
     assert pointers(problem_of(refused, 422, "invalid-input")) == ["/dictionary", "/sensitivity"]

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.criteria.anonymity import KAnonymity
 from app.domain.hierarchies import Hierarchy
+from app.domain.losses.loss import LossChoice
 from app.domain.search.anonymity import boxes as anonymity_boxes
 from app.domain.search.anonymity import lattice as anonymity_lattice
 from app.domain.search.anonymity import plan as anonymity_plan
@@ -43,9 +45,8 @@ def tables(draw, most_attributes=4, most_records=14):
 @st.composite
 def problems(draw):
     limit = draw(st.sampled_from([0.0, 0.0, 0.1, 0.29, 0.5, 1.0]))
-    return AnonymityProblem(
-        draw(st.integers(1, 6)), limit, draw(st.sampled_from(["geometric", "arithmetic"]))
-    )
+    kind = draw(st.sampled_from(["geometric", "arithmetic"]))
+    return AnonymityProblem((KAnonymity(draw(st.integers(1, 6))),), limit, LossChoice(kind))
 
 
 class ByHand:
@@ -82,17 +83,18 @@ def rules_by_hand(table, problem):
             for row in table.codes.tolist()
         ]
         sizes = Counter(rows)
-        kept = [row for row in rows if sizes[row] >= problem.k]
+        k = problem.privacy[0].k
+        kept = [row for row in rows if sizes[row] >= k]
         losses = []
         for j, tree in enumerate(trees):
             leaves = len(tree.leaves)
             shares = sum(tree.share(row[j]) for row in kept) + (n - len(kept))
             losses.append((shares - n / leaves) / (n - n / leaves) if leaves > 1 else 0.0)
-        if problem.loss == "geometric":
+        if problem.loss.kind == "geometric":
             loss = math.prod(1 + x for x in losses) ** (1 / len(losses)) - 1
         else:
             loss = sum(losses) / len(losses)
-        yield levels, loss, n - len(kept), [size for size in sizes.values() if size >= problem.k]
+        yield levels, loss, n - len(kept), [size for size in sizes.values() if size >= k]
 
 
 def best_by_hand(table, problem):
@@ -206,7 +208,7 @@ def test_a_search_that_is_stopped_does_not_count_every_pair_of_attributes(monkey
     tree = Hierarchy.from_rows([("a", "*"), ("b", "*")])
     codes = np.array([[0] * 40, [1] * 40] * 2, dtype=np.int32)
     table = Table(tuple(f"a{j}" for j in range(40)), (tree,) * 40, codes)
-    found = solved(table, AnonymityProblem(2), halted=lambda: len(drawn) >= 3)
+    found = solved(table, AnonymityProblem((KAnonymity(2),)), halted=lambda: len(drawn) >= 3)
     assert (len(drawn), found.complete, found.rule.levels) == (3, False, (1,) * 40)
 
 

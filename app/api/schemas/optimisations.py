@@ -7,15 +7,17 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Name, Ref, Request, Resource
+from app.api.schemas.common import Column, Name, Ref, Request, Resource
+from app.api.schemas.criteria import Privacy, criteria_asked
 from app.api.schemas.results import LossResult, SearchResult
 from app.api.schemas.scoring import Absent, AttackerView, ScoringFields, ShownAttacker
 from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
 from app.api.schemas.utility import ShownUtility
 from app.domain.attackers import View
+from app.domain.classes.grouping import Suppressed
 from app.domain.errors import Fault, InvalidInput
-from app.domain.information_loss import LossKind
-from app.domain.search.anonymity.problem import GREATEST_K
+from app.domain.losses.loss import LeafDomain, LossKind
+from app.domain.search.anonymity.problem import MissingValues
 from app.domain.search.problem import Aggregate, Constraint
 from app.domain.search.scalable.aggregate_options import (
     AggregateOptions,
@@ -142,35 +144,40 @@ class AggregateObjective(Request):
         return objectives.AggregateObjective(self.trade_off, options)
 
 
-class KAnonymity(Request):
-    """k-anonymity: every record that is not withheld is disclosed like at least k − 1 others."""
+class LossFields(Request):
+    """How loss of information is measured, with more than its kind."""
 
-    kind: Annotated[Literal["k_anonymity"], Field(description="Kind of criterion.")]
-    k: Annotated[
-        int,
+    kind: Annotated[LossKind, Field(description="Kind of loss.", examples=["ail"])]
+    leaf_domain: Annotated[
+        LeafDomain | None,
         Field(
-            strict=True,
-            ge=1,
-            le=GREATEST_K,
-            description="Least number of records disclosed alike.",
-            examples=[2],
+            description="Which values count where leaves are counted: all leaves of the hierarchy "
+            "(`declared`) or those that occur in the table (`active`); null: `active` for `kl_divergence`, "
+            "else `declared`.",
+            examples=["active"],
         ),
-    ]
+    ] = None
+    numeric: Annotated[
+        list[Column],
+        Field(
+            max_length=200,
+            description="Attributes whose values are numbers: `ail` measures them by their range.",
+            examples=[[]],
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
 
 
 class MinLoss(Request):
-    """Least loss of information among the rules that make the table anonymous: no attacker is modelled."""
+    """Least loss of information among the rules that meet privacy criteria: no attacker is modelled."""
 
     kind: Annotated[Literal["min_loss"], Field(description="Kind of objective.")]
-    privacy: Annotated[
-        list[KAnonymity],
-        Field(min_length=1, max_length=10, description="What must hold of the records that are disclosed."),
-    ]
+    privacy: Privacy
     loss: Annotated[
-        LossKind,
+        LossKind | LossFields,
         Field(
-            description="Share of each hierarchy's leaves under the values disclosed, averaged over the "
-            "records and normalised; then the attributes' losses by their geometric or arithmetic mean."
+            description="`geometric` and `arithmetic`: share of each hierarchy's leaves under the values "
+            "disclosed, averaged over the records and normalised, then the attributes' losses by their "
+            "geometric or arithmetic mean. The others as the measure `information_loss` defines them."
         ),
     ] = "geometric"
     suppression_limit: Annotated[
@@ -183,11 +190,40 @@ class MinLoss(Request):
             examples=[0.2],
         ),
     ] = 0.0
+    missing: Annotated[
+        MissingValues,
+        Field(
+            description="A missing quasi-identifier is like another missing one (`own_category`), or reason "
+            "to withhold the record under every rule (`excluded`)."
+        ),
+    ] = "own_category"
+    suppressed: Annotated[
+        Suppressed,
+        Field(
+            description="Whether only the classes that remain have to meet the criteria (`excluded`), or the "
+            "withheld records as one more class as well (`own_block`): then their sensitive values are shown."
+        ),
+    ] = "excluded"
+    local_recoding: Annotated[
+        bool,
+        Field(
+            strict=True,
+            description="Whether the records that the best table-level rule withholds are searched again on "
+            "their own, as long as that helps: the rule found is then one of records.",
+        ),
+    ] = False
 
     def objective(self) -> Objective:
         """The value that the use case takes."""
-        privacy = [objectives.KAnonymity(own.k) for own in self.privacy]
-        return objectives.MinLoss(privacy, self.loss, self.suppression_limit)
+        asked = self.loss if isinstance(self.loss, str) else self.loss.model_dump()
+        return objectives.MinLoss(
+            criteria_asked(self.privacy, "/objective/privacy"),
+            objectives.loss_choice_of(asked),
+            self.suppression_limit,
+            self.missing,
+            self.suppressed,
+            self.local_recoding,
+        )
 
 
 ScopeOfRules = Annotated[
@@ -209,7 +245,8 @@ class NewOptimisation(ScoringFields):
     dictionary: Annotated[
         Ref | None,
         Field(
-            description="What the attacker has: a dictionary or a dictionary set. Needed but for `min_loss`.",
+            description="What the attacker has: a dictionary or a dictionary set. For `min_loss` only the "
+            "population that its criteria compare with, where they do.",
             examples=["census"],
         ),
     ] = None
@@ -238,14 +275,15 @@ class NewOptimisation(ScoringFields):
 
     def request(self) -> CreateOptimisation:
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
-        if isinstance(self.objective, MinLoss):
-            self._refuse_what_scores()
+        objective = self.objective.objective()
+        if isinstance(objective, objectives.MinLoss):
+            self._refuse_what_scores(objective)
         return CreateOptimisation(
             name=self.name,
             dataset=self.dataset,
             dictionary=self.dictionary,
             sensitivity=self.sensitivity,
-            objective=self.objective.objective(),
+            objective=objective,
             scope=self.scope,
             solver=solver_asked(self.solver),
             failure=self.failure,
@@ -255,8 +293,9 @@ class NewOptimisation(ScoringFields):
             budget=self.budget.budget(),
         )
 
-    def _refuse_what_scores(self) -> None:
+    def _refuse_what_scores(self, objective: objectives.MinLoss) -> None:
         """Raise InvalidInput for whatever would be ignored; its default may be spelled out."""
+        allowed = _OF_MIN_LOSS | ({"dictionary"} if objective.needs_population else set())
         faults = [
             Fault(
                 f"/{name}",
@@ -264,14 +303,14 @@ class NewOptimisation(ScoringFields):
                 f"The objective min_loss looks at the dataset alone; {name} has no meaning for it.",
                 "Leave it out, and assess the rule that is found.",
             )
-            for name in sorted(self.model_fields_set - _OF_MIN_LOSS)
+            for name in sorted(self.model_fields_set - allowed)
             if getattr(self, name) != type(self).model_fields[name].default
         ]
         if faults:
             raise InvalidInput(faults)
 
 
-_OF_MIN_LOSS: Final = {"name", "dataset", "objective", "budget"}
+_OF_MIN_LOSS: Final = {"name", "dataset", "objective", "scope", "budget"}
 
 
 class OptimisationSummary(ShownAttacker, Resource):

@@ -6,7 +6,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Hash, Name, Ref, Request, Resource, ShownSuppression
+from app.api.schemas.common import (
+    Answer,
+    Count,
+    Hash,
+    Name,
+    Ref,
+    Request,
+    Resource,
+    ShownFailing,
+    ShownMissing,
+    ShownSuppressed,
+    ShownSuppression,
+)
 from app.services.releases import CreateRelease
 
 
@@ -33,6 +45,9 @@ class ReleasedRule(Answer):
     sha256: Hash
     levels: Annotated[dict[str, Count] | None, Field(description="Attribute → level; null for record-level.")]
     suppress_classes_below: ShownSuppression = None
+    suppress_classes_failing: ShownFailing = None
+    missing: ShownMissing = None
+    suppressed: ShownSuppressed = None
 
 
 class Release(Resource):

@@ -6,8 +6,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Number, ShownSuppression
+from app.api.schemas.common import (
+    Answer,
+    Count,
+    Number,
+    ShownFailing,
+    ShownMissing,
+    ShownSuppressed,
+    ShownSuppression,
+)
+from app.api.schemas.criteria import AttainedCriterion, Refusal
 from app.domain.attackers import View
+from app.domain.search.anonymity.problem import MOST_CRITERIA
 from app.services.dictionary_sets import MOST_MEMBERS
 
 Position = Annotated[
@@ -187,6 +197,9 @@ class FoundRule(Answer):
         Field(description="Attribute → level, of a table-level rule.", examples=[{"city": 1}]),
     ] = None
     suppress_classes_below: ShownSuppression = None
+    suppress_classes_failing: ShownFailing = None
+    missing: ShownMissing = None
+    suppressed: ShownSuppressed = None
     records: Annotated[
         Count | None,
         Field(description="Records with levels of their own, or that a table-level rule withholds."),
@@ -264,15 +277,27 @@ class LossResult(Found):
     whose loss was computed.
     """
 
-    loss: Annotated[float | None, Field(description="Loss of the rule, from 0 to 1.", examples=[0.27])]
+    loss: Annotated[
+        Number | None, Field(description="Loss of the rule, in the unit of the loss.", examples=[0.27])
+    ]
     suppressed_records: Annotated[Count | None, Field(description="Records withheld.", examples=[2])]
     suppression_allowed: Annotated[Count, Field(description="Most records to withhold.", examples=[2])]
     smallest_class: Annotated[
         Count | None, Field(description="Fewest records disclosed alike, of those that remain.", examples=[2])
     ]
-    classes: Annotated[
-        Count | None, Field(description="Distinct disclosed records, of those that remain.", examples=[4])
-    ]
+    classes: Annotated[Count | None, Field(description="Classes of those that remain.", examples=[4])]
+    privacy: Annotated[
+        list[AttainedCriterion],
+        Field(max_length=MOST_CRITERIA, description="What those that remain attain of each criterion."),
+    ] = []  # noqa: RUF012 - pydantic copies it
+    infeasible_because: Annotated[
+        list[Refusal],
+        Field(max_length=MOST_CRITERIA, description="Why no rule meets the criteria; empty if one does."),
+    ] = []  # noqa: RUF012 - pydantic copies it
+    withheld_for_missing: Annotated[
+        Count,
+        Field(description="Of the records withheld those for a missing quasi-identifier.", examples=[0]),
+    ] = 0
 
 
 class SearchResult(Found):

@@ -7,8 +7,24 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Column, Count, Name, Ref, Request, Resource, ShownSuppression, Text
+from app.api.schemas.common import (
+    Column,
+    Count,
+    Name,
+    Ref,
+    Request,
+    Resource,
+    ShownFailing,
+    ShownMissing,
+    ShownSuppressed,
+    ShownSuppression,
+    Text,
+)
 from app.api.schemas.conditions import Statement
+from app.api.schemas.criteria import Privacy, criteria_asked
+from app.domain.class_suppression import ClassSuppression
+from app.domain.classes.grouping import Suppressed
+from app.domain.search.anonymity.problem import MissingValues
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
 from app.services.rules import CreateRule
@@ -65,9 +81,47 @@ class TableLevel(Request):
         ),
     ] = None
 
+    suppress_classes_failing: Annotated[
+        Privacy | None,
+        Field(
+            description="Instead of it: withhold all of the classes of quasi-identifiers that fail one of "
+            "these criteria, then, as far as those of the whole table ask for it, the smallest classes."
+        ),
+    ] = None
+    missing: Annotated[
+        MissingValues,
+        Field(
+            description="With criteria: `excluded` withholds records with a missing quasi-identifier as well."
+        ),
+    ] = "own_category"
+    suppressed: Annotated[
+        Suppressed,
+        Field(
+            description="With criteria: `own_block` shows the sensitive values of withheld records, whose "
+            "quasi-identifiers are then one more class."
+        ),
+    ] = "excluded"
+
+    @model_validator(mode="after")
+    def _suppresses_in_one_way(self) -> Self:
+        if self.suppress_classes_below is not None and self.suppress_classes_failing is not None:
+            raise PydanticCustomError(
+                "at_most_one", "Give at most one of suppress_classes_below and suppress_classes_failing."
+            )
+        unusual = (self.missing, self.suppressed) != ("own_category", "excluded")
+        if unusual and self.suppress_classes_failing is None:
+            raise PydanticCustomError(
+                "needs_criteria", "missing and suppressed have a meaning with suppress_classes_failing only."
+            )
+        return self
+
     def definition(self) -> RuleDefinition:
         """The value that the use case takes."""
-        return rules.TableLevelDefinition(self.levels, self.suppress_classes_below)
+        suppression: int | ClassSuppression | None = self.suppress_classes_below
+        if self.suppress_classes_failing is not None:
+            failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
+            suppression = ClassSuppression(failing, self.missing, self.suppressed)
+        return rules.TableLevelDefinition(self.levels, suppression)
 
 
 ShownValue = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is withheld.")]
@@ -195,6 +249,9 @@ class Rule(Resource):
         ),
     ]
     suppress_classes_below: ShownSuppression = None
+    suppress_classes_failing: ShownFailing = None
+    missing: ShownMissing = None
+    suppressed: ShownSuppressed = None
     definition: Annotated[
         dict[str, Any] | None,
         Field(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.information_loss import DomainLoss
@@ -70,7 +71,7 @@ class TestPublishedOptima:
         ],
     )
     def test_adult_with_five_records_per_class(self, adult, limit, levels, loss, suppressed, most_checks):
-        found = solve(adult, AnonymityProblem(5, limit))
+        found = solve(adult, AnonymityProblem((KAnonymity(5),), limit))
         assert found.status == "optimal"
         assert found.n_rules == 12_960
         assert found.rule is not None
@@ -89,7 +90,7 @@ class TestPublishedOptima:
         ],
     )
     def test_credit_cards_with_five_records_per_class(self, credit_cards, limit, levels, loss, suppressed):
-        found = solve(credit_cards, AnonymityProblem(5, limit))
+        found = solve(credit_cards, AnonymityProblem((KAnonymity(5),), limit))
         assert found.status == "optimal"
         assert found.rule is not None
         assert found.rule.levels == levels
@@ -109,7 +110,7 @@ def test_a_lattice_beyond_memory_answers_with_a_bound_when_its_nodes_are_spent()
     deep = Hierarchy.from_rows([[str(i), f"by two {i // 2}", f"by six {i // 6}", "*"] for i in range(12)])
     names = tuple(f"x{j}" for j in range(20))
     table = Table(names, (deep,) * 20, rng.choice(deep.leaves, (400, 20)))
-    plan = AnonymityPlan(table, AnonymityProblem(5, 0.04), Budget(max_nodes=120))
+    plan = AnonymityPlan(table, AnonymityProblem((KAnonymity(5),), 0.04), Budget(max_nodes=120))
     found = plan.combine({0: plan.run_block(0, lambda _: None)})
     assert plan.units == 4**20
     assert (found.status, found.complete) == ("heuristic", True)
@@ -122,38 +123,37 @@ def test_a_lattice_beyond_memory_answers_with_a_bound_when_its_nodes_are_spent()
 
 def test_more_records_per_class_than_there_are_is_infeasible_unless_all_may_go():
     table = flat_table(1, 1, 2)
-    refused = solve(table, AnonymityProblem(4, 0.5))
+    refused = solve(table, AnonymityProblem((KAnonymity(4),), 0.5))
     assert (refused.status, refused.rule, refused.loss, refused.bounds) == ("infeasible", None, None, None)
-    allowed = solve(table, AnonymityProblem(4, 1.0))
+    allowed = solve(table, AnonymityProblem((KAnonymity(4),), 1.0))
     assert (allowed.status, allowed.loss, allowed.suppressed_records) == ("optimal", 1.0, 3)
     assert (allowed.classes, allowed.smallest_class) == (0, None)
 
 
 def test_ties_are_decided_by_the_smallest_levels():
     two = Table(("x", "y"), (FLAT, FLAT), np.array([[1, 1], [1, 2], [2, 1], [2, 2]], dtype=np.int32))
-    found = solve(two, AnonymityProblem(2))
+    found = solve(two, AnonymityProblem((KAnonymity(2),)))
     assert found.rule is not None
     assert found.rule.levels == (0, 1)
 
 
 def test_nothing_is_generalised_for_one_record_per_class():
-    found = solve(flat_table(1, 2, 2), AnonymityProblem(1))
+    found = solve(flat_table(1, 2, 2), AnonymityProblem((KAnonymity(1),)))
     assert (found.loss, found.suppressed_records, found.smallest_class) == (0.0, 0, 1)
 
 
 def test_the_limit_is_a_share_rounded_down_but_not_by_the_rounding_of_doubles():
-    assert AnonymityProblem(2, 0.29).suppression_allowed(100) == 29
-    assert AnonymityProblem(2, 0.04).suppression_allowed(30_162) == 1_206
-    assert AnonymityProblem(2, 1.0).suppression_allowed(7) == 7
+    assert AnonymityProblem((KAnonymity(2),), 0.29).suppression_allowed(100) == 29
+    assert AnonymityProblem((KAnonymity(2),), 0.04).suppression_allowed(30_162) == 1_206
+    assert AnonymityProblem((KAnonymity(2),), 1.0).suppression_allowed(7) == 7
 
 
 @pytest.mark.parametrize(
     ("wrong", "pointer"),
     [
-        ({"k": 0}, "/objective/privacy"),
-        ({"k": 2, "suppression_limit": 1.5}, "/objective/suppression_limit"),
-        ({"k": 2, "suppression_limit": math.nan}, "/objective/suppression_limit"),
-        ({"k": 2, "loss": "entropy"}, "/objective/loss"),
+        ({"privacy": ()}, "/objective/privacy"),
+        ({"privacy": (KAnonymity(2),), "suppression_limit": 1.5}, "/objective/suppression_limit"),
+        ({"privacy": (KAnonymity(2),), "suppression_limit": math.nan}, "/objective/suppression_limit"),
     ],
 )
 def test_what_is_out_of_range_is_named(wrong, pointer):
@@ -166,7 +166,7 @@ def test_levels_of_a_hierarchy_that_is_no_tree_are_refused():
     dag = Hierarchy.from_parents({"p": [None], "q": [None], "leaf": ["p", "q"]})
     table = Table(("x",), (dag,), np.array([[dag.node_of("leaf")]], dtype=np.int32))
     with pytest.raises(NotSupported):
-        AnonymityPlan(table, AnonymityProblem(1))
+        AnonymityPlan(table, AnonymityProblem((KAnonymity(1),)))
 
 
 def test_losses_follow_their_definition():
@@ -181,7 +181,7 @@ def test_losses_follow_their_definition():
 
 
 def test_the_document_holds_what_was_found():
-    document = solve(flat_table(1, 1, 2), AnonymityProblem(2, 0.5)).to_document()
+    document = solve(flat_table(1, 1, 2), AnonymityProblem((KAnonymity(2),), 0.5)).to_document()
     assert document["objective"] == {
         "kind": "min_loss",
         "loss": "geometric",

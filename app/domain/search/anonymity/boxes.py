@@ -1,11 +1,11 @@
-"""Least loss under k-anonymity on lattices that are too large to hold in memory.
+"""Least loss under privacy criteria on lattices that are too large to hold in memory.
 
-A *conflict* is a rule that suppresses too many records: so does every rule below it, hence an allowed rule
-has a greater level than the conflict somewhere. Conflicts are grown to be as general as they can be, which
-makes few of them exclude much. First a descent and exchanges of one attribute find a good rule. Then boxes of
-levels are searched, the one of least bound first: the bound of a box is the loss of its most specific rule,
-raised by the cheapest ways out of conflicts that share no attribute. The least bound of the open boxes is a
-lower bound of the optimum whenever the search ends.
+A *conflict* is a rule that cannot avoid to suppress too many records: neither can any rule below it, hence an
+allowed rule has a greater level than the conflict somewhere. Conflicts are grown to be as general as they can
+be, which makes few of them exclude much. First a descent and exchanges of one attribute find a good rule.
+Then boxes of levels are searched, the one of least bound first: the bound of a box is the loss of its most
+specific rule, raised by the cheapest ways out of conflicts that share no attribute. The least bound of the
+open boxes is a lower bound of the optimum whenever the search ends.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MOST_STEPS: Final = 200_000
 
 
 class BoxSearch:
-    """One search; after :meth:`run` ``least_open`` is the least bound still open, ∞ if none is."""
+    """One search; after :meth:`run` ``least_open`` is the least loss that is still open, ∞ if none is."""
 
     def __init__(self, checks: Checks) -> None:
-        self._checks = checks
+        self.progress = self._checks = checks
         self._top = checks.table.heights
         self._terms = [checks.loss.terms(j) for j in range(len(self._top))]
         widest = max(self._top) + 2
@@ -50,7 +50,13 @@ class BoxSearch:
 
     @property
     def least_open(self) -> float:
-        return self._heap[0][0] if self._heap and self._heap[0][0] <= self._checks.limit else math.inf
+        if not self._heap or self._heap[0][0] > self._checks.limit:
+            return math.inf
+        return self._checks.loss.of_sum(self._heap[0][0])
+
+    def take(self, levels: Levels) -> None:
+        """Check one rule and take it as a candidate if it is allowed."""
+        self.progress.take(levels)
 
     def run(self) -> None:
         """Find a good rule, then search boxes until none is open or the budget ends."""
@@ -68,11 +74,12 @@ class BoxSearch:
         return math.fsum(terms[level] for terms, level in zip(self._terms, levels, strict=True))
 
     def _learn_pairs(self) -> None:
-        for pair in pair_bounds(self._checks.classes, self._top, self._checks.k):
+        judge = self._checks.judge
+        for pair in pair_bounds(judge.classes, self._top, judge.k):
             # Pairs grow with the square of the attributes: who asks for an end does not wait for them all.
             if not self._goes_on():
                 return
-            refuted = pair.suppressed > self._checks.allowed
+            refuted = pair.suppressed > judge.allowed - judge.left_out
             for level in range(len(refuted)):
                 highest = int(np.count_nonzero(refuted[level])) - 1
                 next_ = int(np.count_nonzero(refuted[level + 1])) - 1 if level + 1 < len(refuted) else -1
@@ -117,12 +124,12 @@ class BoxSearch:
     def _open_free(self, box: Box) -> None:
         """Check the most specific rule of a box that no conflict excludes."""
         bound, lo, hi = box
-        if not self._descent.is_allowed(lo):
+        if self._descent.is_conflict(lo):
             # Growing adds what it finds to the conflicts.
             self._grow(lo)
             self._push(bound, lo, hi)
             return
-        if self._descent.suppressed[lo] == 0:
+        if self._descent.suppressed.get(lo) == 0:
             # Nothing above it loses less, and what ties comes after it.
             return
         for j, level in enumerate(lo):
@@ -147,7 +154,7 @@ class BoxSearch:
             # The most attributes, from the cheapest on, that can be withheld altogether.
             while free < count:
                 middle = (free + count + 1) // 2
-                if self._descent.is_allowed(self._withheld(levels, order[:middle])):
+                if not self._descent.is_conflict(self._withheld(levels, order[:middle])):
                     count = middle - 1
                 else:
                     free = middle
@@ -156,7 +163,7 @@ class BoxSearch:
                 break
             j = order[free]
             for level in range(self._top[j] - 1, levels[j], -1):
-                if not self._descent.is_allowed(with_level(levels, j, level)):
+                if self._descent.is_conflict(with_level(levels, j, level)):
                     levels = with_level(levels, j, level)
                     break
             order = order[free + 1 :]

@@ -1,9 +1,8 @@
-"""Checking rules for k-anonymity with suppression, and what the checked ones say of the others.
+"""Checking rules against privacy criteria, and what the checked ones say of the others.
 
-Generalising never makes a class smaller. Hence if the classes of a rule x leave too many records to be
-suppressed, so do those of every rule with no greater level anywhere ("below x"); and whoever is suppressed by
-x is suppressed by all of them, so that their loss is at least that of their levels with these records
-suppressed.
+Whoever is lost at a rule (see :mod:`~app.domain.search.anonymity.verdicts`) is suppressed by every rule with
+no greater level anywhere ("below it"). Hence if a rule cannot avoid to suppress too many records, neither can
+those below it, and their loss is at least that of their levels with the lost records suppressed.
 """
 
 from __future__ import annotations
@@ -11,44 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from app.domain.information_loss import DomainLoss, Longs
+from app.domain.losses.loss import SummedLoss, Sums
 from app.domain.numbers import tie_margin
-from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
-from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.anonymity.class_sizes import Levels
+from app.domain.search.anonymity.verdicts import Judge, Verdict
 from app.domain.search.budget import Budget, Halted, never
-from app.domain.tables import Table
 
 ROUNDING: Final = 1e-11
 """More than sums of an attribute's terms in different orders differ by: bounds prune only beyond it."""
 
 
-class Checks:
-    """Rules that were checked, the best of them, and whether the search may go on.
+class Progress:
+    """The best rules of a search so far, and whether it may go on.
 
     Attributes
     ----------
-    limit
-        Sums of terms above it belong to rules that are neither better than the best nor tie with it.
-    allowed
-        Records that may be suppressed.
+    best
+        The least loss, ∞ before a rule is found.
     counted, evaluated, visited
         Rules whose classes were counted; those of them whose loss was computed; steps of the budget.
     """
 
     def __init__(
-        self,
-        table: Table,
-        problem: AnonymityProblem,
-        budget: Budget,
-        tick: Callable[[int], None],
-        halted: Halted = never,
+        self, judge: Judge, budget: Budget, tick: Callable[[int], None], halted: Halted = never
     ) -> None:
-        self.table = table
-        self.k = problem.k
-        self.loss = DomainLoss(table, problem.loss)
-        self.classes = ClassSizes(table)
-        self.allowed = problem.suppression_allowed(table.n_records)
-        self.limit = float("inf")
+        self.judge = judge
+        self.table = judge.table
+        self.allowed = judge.allowed
         self.best = float("inf")
         self.counted = self.evaluated = self.visited = 0
         self.halted = False
@@ -57,26 +45,24 @@ class Checks:
         self._is_halted = halted
         self._good: dict[Levels, tuple[float, int]] = {}
 
-    def suppressed(self, levels: Levels) -> int:
-        """Records that a rule suppresses."""
+    def check(self, levels: Levels) -> Verdict:
+        """Judge a rule."""
         self.counted += 1
         self.visited += 1
         self._tick(self.counted)
-        return self.classes.below(levels, self.k)
+        return self.judge.judge(levels)
 
-    def evaluate(self, levels: Levels, suppressed: int) -> list[Longs]:
-        """Take an allowed rule as a candidate; what its suppression adds (``DomainLoss.added``)."""
+    def note(self, levels: Levels, loss: float, suppressed: int) -> bool:
+        """Take an allowed rule as a candidate; whether it is better than all before."""
         self.evaluated += 1
-        added = self.loss.added(self.classes.values_below(levels, self.k))
-        loss = self.loss.of(levels, added)
-        if loss < self.best:
+        better = loss < self.best
+        if better:
             self.best = loss
-            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
             accepted = loss + tie_margin(loss)
             self._good = {rule: found for rule, found in self._good.items() if found[0] <= accepted}
         if loss <= self.best + tie_margin(self.best):
             self._good[levels] = (loss, suppressed)
-        return added
+        return better
 
     def found(self) -> tuple[Levels, float, int] | None:
         """The best rule so far, the lexicographically smallest of ties, its loss and suppression."""
@@ -85,9 +71,52 @@ class Checks:
         levels = min(self._good)
         return levels, *self._good[levels]
 
-    def goes_on(self, least_sum: float) -> bool:
-        """Whether time, nodes and gap allow another step; ``least_sum`` bounds the sums of what is open."""
+    def may_go_on(self, least: float) -> bool:
+        """Whether time, nodes and gap allow another step; ``least`` bounds the loss of what is open."""
         self.halted = self.halted or self._is_halted()
         if self.halted or (self._budget.max_nodes is not None and self.visited >= self._budget.max_nodes):
             return False
-        return not self._budget.suffices(self.best, min(self.best, self.loss.of_sum(least_sum)))
+        return not self._budget.suffices(self.best, min(self.best, least))
+
+
+class Checks(Progress):
+    """Progress of a search for the least loss that is a sum of terms.
+
+    Attributes
+    ----------
+    limit
+        Sums of terms above it belong to rules that are neither better than the best nor tie with it.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        loss: SummedLoss,
+        budget: Budget,
+        tick: Callable[[int], None],
+        halted: Halted = never,
+    ) -> None:
+        super().__init__(judge, budget, tick, halted)
+        self.loss = loss
+        self.limit = float("inf")
+
+    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+        """Take an allowed rule as a candidate."""
+        values = self.judge.withheld_values(levels, verdict)
+        loss = self.loss.of(levels, self.loss.added(values))
+        if self.note(levels, loss, verdict.suppressed):
+            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
+
+    def take(self, levels: Levels) -> None:
+        """Check a rule and take it as a candidate if it is allowed."""
+        verdict = self.check(levels)
+        if verdict.allowed:
+            self.evaluate(levels, verdict)
+
+    def added_below(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+        """What suppression adds at least to the loss of this and every more specific rule."""
+        return self.loss.added(self.judge.lost_values(levels, verdict))
+
+    def goes_on(self, least_sum: float) -> bool:
+        """Whether another step is allowed; ``least_sum`` bounds the sums of what is open."""
+        return self.may_go_on(self.loss.of_sum(least_sum))

@@ -169,11 +169,17 @@ class _Rows:
 
 
 class ClassSizes:
-    """Counts the classes of a table's rules: records whose disclosed forms are equal, ⊥ equal to ⊥."""
+    """Counts the classes of a table's rules: records whose disclosed forms are equal, ⊥ equal to ⊥.
 
-    def __init__(self, table: Table) -> None:
+    ``left_out`` (d,) are distinct records that are in no class.
+    """
+
+    def __init__(self, table: Table, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         reduced = table.reduced
         self._counts = reduced.counts.astype(np.float64)
+        if left_out is not None:
+            self._counts[left_out] = 0.0
+        self._all = reduced.counts
         parts = [Single(j, hierarchy, reduced.codes[:, j]) for j, hierarchy in enumerate(table.hierarchies)]
         middle = len(parts) // 2
         self._values = parts
@@ -196,17 +202,30 @@ class ClassSizes:
 
     def values_below(self, levels: Levels, k: int) -> list[npt.NDArray[np.int64]]:
         """Per attribute, how many of the records of classes below ``k`` have each value that occurs."""
-        left, right = self._left.groups(levels), self._right.groups(levels)
-        keys = (right.of * left.size)[self._right.positions]
-        keys += left.of[self._left.positions]
-        if left.size * right.size > SPARSE_CLASSES * len(keys):
-            keys = numbered(keys, left.size * right.size).of
-        rows = np.flatnonzero((summed(keys, self._counts) < k)[keys])
-        counts = self._counts[rows]
+        keys, size = self._keys(levels)
+        if size > SPARSE_CLASSES * len(keys):
+            keys = numbered(keys, size).of
+        return self.values_of((summed(keys, self._counts) < k)[keys])
+
+    def classes(self, levels: Levels) -> Groups:
+        """The class of every distinct record."""
+        return numbered(*self._keys(levels))
+
+    def values_of(self, chosen: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.int64]]:
+        """Per attribute, how many of the records of the distinct ones chosen (d,) have each value."""
+        rows = np.flatnonzero(chosen)
+        counts = self._all[rows].astype(np.float64)
         found: dict[int, Floats] = {}
         for part in (self._left, self._right):
             part.spread(summed(part.positions[rows], counts, part.size), found)
         return [found[j].astype(np.int64) for j in range(len(found))]
+
+    def _keys(self, levels: Levels) -> tuple[Indices, int]:
+        """A number per distinct record, equal in a class, and what they are all below."""
+        left, right = self._left.groups(levels), self._right.groups(levels)
+        keys = (right.of * left.size)[self._right.positions]
+        keys += left.of[self._left.positions]
+        return keys, left.size * right.size
 
     def values(self, attribute: int, level: int) -> Groups:
         """What an attribute's values, those that occur, become at a level."""

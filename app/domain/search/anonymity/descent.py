@@ -1,7 +1,7 @@
 """A good allowed rule: down from an allowed one, and exchanges of single attributes.
 
-A *conflict* is a rule that suppresses too many records: so does every rule below it, hence an allowed rule
-has a greater level than the conflict somewhere.
+A *conflict* is a rule that cannot avoid to suppress too many records: neither can any rule below it, hence an
+allowed rule has a greater level than the conflict somewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Numbers = npt.NDArray[np.int16]
 
 
 class Conflicts:
-    """Rules that suppress too many records, none below another when they are added."""
+    """Rules below which none is allowed, none below another when they are added."""
 
     def __init__(self, n_attributes: int) -> None:
         self._rows: Numbers = np.empty((64, n_attributes), dtype=np.int16)
@@ -50,6 +50,7 @@ class Descent:
         self._terms = [checks.loss.terms(j) for j in range(checks.loss.n_attributes)]
         self.conflicts = Conflicts(len(self._terms))
         self.suppressed: dict[Levels, int] = {}
+        self._refused: set[Levels] = set()
 
     def run(self) -> None:
         """Descend from the rule that withholds everything, then exchange; stops early if it may not go on."""
@@ -58,18 +59,25 @@ class Descent:
             self._improve(self._descend(top), top)
 
     def is_allowed(self, levels: Levels) -> bool:
-        """Whether a rule suppresses few enough records; an allowed one becomes a candidate."""
-        if levels in self.suppressed:
-            return True
+        """Whether a rule is allowed; one that is becomes a candidate."""
+        return levels in self.suppressed or (not self.is_conflict(levels) and levels in self.suppressed)
+
+    def is_conflict(self, levels: Levels) -> bool:
+        """Whether neither a rule nor any below it is allowed."""
+        if levels in self.suppressed or levels in self._refused:
+            return False
         if len(self.conflicts.above(levels)):
-            return False
-        suppressed = self._checks.suppressed(levels)
-        if suppressed > self._checks.allowed:
+            return True
+        verdict = self._checks.check(levels)
+        if verdict.unavoidable > self._checks.allowed:
             self.conflicts.add(levels)
-            return False
-        self._checks.evaluate(levels, suppressed)
-        self.suppressed[levels] = suppressed
-        return True
+            return True
+        if verdict.allowed:
+            self._checks.evaluate(levels, verdict)
+            self.suppressed[levels] = verdict.suppressed
+        else:
+            self._refused.add(levels)
+        return False
 
     def _descend(self, levels: Levels, fixed: int = -1) -> Levels:
         """Lower levels while that is allowed, the dearest first, from an allowed rule."""

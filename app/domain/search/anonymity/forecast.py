@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.information_loss import DomainLoss
 from app.domain.search.anonymity.class_sizes import Levels, numbered, summed
 from app.domain.search.canonical import outer_sum
 from app.domain.tables import Table
@@ -37,10 +36,10 @@ class Forecast:
     number above what is allowed is up to k greater.
     """
 
-    def __init__(self, table: Table, loss: DomainLoss, k: int, allowed: int) -> None:
+    def __init__(self, table: Table, k: int, allowed: int) -> None:
         n = table.n_records
         self._n = n
-        self._entropies = [_entropies(table, loss, j) for j in range(table.n_attributes)]
+        self._entropies = [_entropies(table, j) for j in range(table.n_attributes)]
         prior = np.ones(len(self._entropies) + 1)
         prior[0] = -math.log(max(1.0, n / (4 * k)))
         self._matrix = RIDGE * np.eye(len(prior))
@@ -51,16 +50,8 @@ class Forecast:
 
     def log_odds(self, lowest: Sequence[int], highest: Sequence[int]) -> Floats:
         """Forecast log-odds of being suppressed, for the rules of a box of levels."""
-        weights = np.linalg.solve(self._matrix, self._vector)
-        terms = [
-            weight * entropy[lo : hi + 1]
-            for weight, entropy, lo, hi in zip(weights[1:], self._entropies, lowest, highest, strict=True)
-        ]
-        terms[0] = terms[0] + weights[0]
-        half = len(terms) // 2
-        # Two halves make one sum with a long inner axis instead of many with short ones.
-        total = np.add.outer(outer_sum(terms[:half]), outer_sum(terms[half:]))
-        return np.clip(total, -STEEPEST, STEEPEST)
+        weights = _solved(self._matrix, self._vector)
+        return np.clip(_linear(weights, self._entropies, lowest, highest), -STEEPEST, STEEPEST)
 
     def chances(self, log_odds: Floats) -> tuple[Floats | float, Floats | float]:
         """Chances that a rule suppresses too many records, and else that its bounds refute a rule below."""
@@ -73,6 +64,11 @@ class Forecast:
         """Forecast share of the records that an allowed rule suppresses."""
         return np.minimum(1.0 / (1.0 + np.exp(-log_odds)), self._allowed / self._n)
 
+    @property
+    def entropies(self) -> list[Floats]:
+        """Per attribute the entropy of its values at each level."""
+        return self._entropies
+
     def learn(self, levels: Levels, suppressed: int) -> None:
         """Take in that a rule suppresses so many records."""
         features = np.array([1.0, *(h[level] for h, level in zip(self._entropies, levels, strict=True))])
@@ -84,6 +80,49 @@ class Forecast:
         self._refuting -= RATE * (share - chance)
 
 
+class LossForecast:
+    """A guess of the logarithm of a loss without suppression, linear in the entropies of the attributes."""
+
+    def __init__(self, entropies: list[Floats]) -> None:
+        self._entropies = entropies
+        self._matrix = RIDGE * np.eye(len(entropies) + 1)
+        self._vector = np.zeros(len(entropies) + 1)
+
+    def learn(self, levels: Levels, loss: float) -> None:
+        """Take in the loss of a rule."""
+        features = np.array([1.0, *(h[level] for h, level in zip(self._entropies, levels, strict=True))])
+        self._matrix += np.outer(features, features)
+        self._vector += features * _logarithm(loss)
+
+    def chances_above(self, loss: float, lowest: Sequence[int], highest: Sequence[int]) -> Floats:
+        """Chances that the rules of a box of levels lose more than ``loss`` without suppression."""
+        weights = _solved(self._matrix, self._vector)
+        found = _linear(weights, self._entropies, lowest, highest) - _logarithm(loss)
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(found / SPREAD, -STEEPEST, STEEPEST))))
+
+
+def _solved(matrix: Floats, vector: Floats) -> Floats:
+    return np.asarray(np.linalg.solve(matrix, vector), dtype=np.float64)
+
+
+def _logarithm(loss: float) -> float:
+    return math.log(max(loss, 1e-9))
+
+
+def _linear(
+    weights: Floats, entropies: Sequence[Floats], lowest: Sequence[int], highest: Sequence[int]
+) -> Floats:
+    """A constant and weighted entropies summed up for the rules of a box of levels."""
+    terms = [
+        weight * entropy[lo : hi + 1]
+        for weight, entropy, lo, hi in zip(weights[1:], entropies, lowest, highest, strict=True)
+    ]
+    terms[0] = terms[0] + weights[0]
+    half = len(terms) // 2
+    # Two halves make one sum with a long inner axis instead of many with short ones.
+    return np.asarray(np.add.outer(outer_sum(terms[:half]), outer_sum(terms[half:])))
+
+
 def _chance(odds: Floats, threshold: float) -> Floats:
     return np.asarray(odds / (odds + math.exp(threshold / SPREAD)))
 
@@ -92,13 +131,18 @@ def _log_odds(records: int, of: int) -> float:
     return math.log((records + 0.5) / (of - records + 0.5))
 
 
-def _entropies(table: Table, loss: DomainLoss, attribute: int) -> Floats:
+def _entropies(table: Table, attribute: int) -> Floats:
     """Entropy of an attribute's values at each of its levels, in nats."""
     hierarchy = table.hierarchies[attribute]
-    nodes, records = loss.nodes[attribute], loss.records[attribute].astype(np.float64)
+    records = summed(
+        table.reduced.codes[:, attribute].astype(np.intp),
+        table.reduced.counts.astype(np.float64),
+        hierarchy.n_nodes,
+    )
+    nodes = np.flatnonzero(records)
     found = []
     for level in range(hierarchy.height + 1):
         groups = numbered(hierarchy.ancestors_at(level)[nodes].astype(np.intp), hierarchy.n_nodes)
-        shares = summed(groups.of, records, groups.size) / table.n_records
+        shares = summed(groups.of, records[nodes], groups.size) / table.n_records
         found.append(-float(shares @ np.log(shares)))
     return np.array(found)

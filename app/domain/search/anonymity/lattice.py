@@ -1,4 +1,4 @@
-"""Least loss under k-anonymity on lattices that are held in memory whole.
+"""Least loss under privacy criteria on lattices that are held in memory whole.
 
 Every rule has a lower bound, at first the loss of its levels without suppression. Only rules whose bound is
 not above the best loss are open. The next rule to check is the one that is expected to close most open ones:
@@ -18,8 +18,8 @@ from app.domain.search.anonymity.checks import Checks
 from app.domain.search.anonymity.class_sizes import Levels
 from app.domain.search.anonymity.descent import Descent
 from app.domain.search.anonymity.forecast import Forecast
+from app.domain.search.anonymity.open_rules import OpenRules, count_below
 from app.domain.search.anonymity.pair_classes import pair_bounds
-from app.domain.search.canonical import outer_sum
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int16]
@@ -38,69 +38,27 @@ OF_BETTER: Final = 0.3
 """What a better rule closes counts by this factor, since its loss is guessed from below."""
 
 
-class _Open:
-    """The rules not settled yet: levels (attributes, rules), and the bounds of their sums of terms."""
-
-    def __init__(self, checks: Checks) -> None:
-        terms = [checks.loss.terms(j) for j in range(checks.loss.n_attributes)]
-        shape = tuple(len(term) for term in terms)
-        self.levels: Numbers = np.indices(shape, dtype=np.int16).reshape(len(shape), -1)
-        self.bounds: Floats = outer_sum(terms).reshape(-1)
-
-    @property
-    def size(self) -> int:
-        return len(self.bounds)
-
-    @property
-    def least(self) -> float:
-        return float(self.bounds.min()) if self.size else math.inf
-
-    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
-        self.levels, self.bounds = self.levels[:, mask], self.bounds[mask]
-
-    def below(self, levels: Levels) -> npt.NDArray[np.bool_]:
-        """Which open rules have no greater level anywhere."""
-        return np.asarray((self.levels <= np.array(levels, dtype=np.int16)[:, None]).all(axis=0))
-
-    def places(self, lowest: list[int], shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
-        """Where the rules are in a box that begins at ``lowest``, flattened."""
-        found = np.zeros(self.size, dtype=np.intp)
-        for levels, lo, size in zip(self.levels, lowest, shape, strict=True):
-            found *= size
-            found += levels
-            found -= lo
-        return found
-
-    @staticmethod
-    def count_below(places: npt.NDArray[np.intp], shape: tuple[int, ...]) -> npt.NDArray[np.int32]:
-        """How many rules at these places of a box lie below each rule of it, flattened."""
-        counts = np.zeros(math.prod(shape), dtype=np.int32)
-        counts[places] = 1
-        before = 1
-        for size in shape:
-            # Adding slices is several times faster than a cumulative sum along a short axis.
-            lines = counts.reshape(before, size, -1)
-            for level in range(1, size):
-                lines[:, level] += lines[:, level - 1]
-            before *= size
-        return counts
-
-
 class LatticeSearch:
-    """One search; after :meth:`run` ``least_open`` is the least bound still open, ∞ if none is."""
+    """One search; after :meth:`run` ``least_open`` is the least loss that is still open, ∞ if none is."""
 
     def __init__(self, checks: Checks) -> None:
-        self._checks = checks
-        self._forecast = Forecast(checks.table, checks.loss, checks.k, checks.allowed)
-        self._open = _Open(checks)
+        self.progress = self._checks = checks
+        self._forecast = Forecast(checks.table, checks.judge.k, checks.allowed)
+        self._open = OpenRules.of_terms([checks.loss.terms(j) for j in range(checks.loss.n_attributes)])
         self._unseen: npt.NDArray[np.bool_] = np.ones(
             [height + 1 for height in checks.table.heights], dtype=bool
         )
+        self._greatest = float(checks.loss.of_sums(self._open.bounds.max(keepdims=True))[0])
         self._powers = np.arange(self._open.size + 1, dtype=np.float64) ** POWER
 
     @property
     def least_open(self) -> float:
-        return self._open.least
+        least = self._open.least
+        return least if math.isinf(least) else self.progress.loss.of_sum(least)
+
+    def take(self, levels: Levels) -> None:
+        """Check one rule and take it as a candidate if it is allowed."""
+        self.progress.take(levels)
 
     def run(self) -> None:
         """Check rules until none is open or the budget ends."""
@@ -114,8 +72,9 @@ class LatticeSearch:
     def _prune_pairs(self) -> None:
         """Close what pairs of attributes refute; all rules are still open."""
         open_: npt.NDArray[np.bool_] = np.ones_like(self._unseen)
-        for pair in pair_bounds(self._checks.classes, self._checks.table.heights, self._checks.k):
-            allowed = pair.suppressed <= self._checks.allowed
+        judge = self._checks.judge
+        for pair in pair_bounds(judge.classes, judge.table.heights, judge.k):
+            allowed = pair.suppressed <= judge.allowed - judge.left_out
             if not allowed.all():
                 shape = [1] * open_.ndim
                 shape[pair.first], shape[pair.second] = allowed.shape
@@ -156,7 +115,7 @@ class LatticeSearch:
         places = open_.places(lowest, shape)
         forbidden, refuting = self._forecast.chances(log_odds)
         scores = (forbidden + (1.0 - forbidden) * refuting) * self._powers[
-            open_.count_below(places, shape).reshape(shape)
+            count_below(places, shape).reshape(shape)
         ]
         allowed = 1.0 - (forbidden if isinstance(forbidden, float) else forbidden.reshape(-1)[places])
         better = self._powers[self._above(log_odds.reshape(-1)[places])]
@@ -169,7 +128,7 @@ class LatticeSearch:
         """Per open rule, how many open ones have a bound above the loss that is forecast for it."""
         loss, bounds = self._checks.loss, self._open.bounds
         least = loss.of_sums(bounds)
-        forecast = least + (1.0 - least) * self._forecast.suppressed(log_odds)
+        forecast = least + (self._greatest - least) * self._forecast.suppressed(log_odds)
         found = len(bounds) - np.searchsorted(np.sort(bounds), loss.sums_of(forecast))
         return np.where(loss.sums_of(forecast) <= self._checks.limit, found, 0)
 
@@ -177,13 +136,15 @@ class LatticeSearch:
         """Check a rule and close what it settles; whether that is all below it."""
         checks, open_ = self._checks, self._open
         self._unseen[rule] = False
-        suppressed = checks.suppressed(rule)
-        self._forecast.learn(rule, suppressed)
+        verdict = checks.check(rule)
+        self._forecast.learn(rule, verdict.unavoidable)
         below = open_.below(rule)
-        if suppressed > checks.allowed:
+        if verdict.unavoidable > checks.allowed:
             open_.keep(~below)
             return True
-        added = checks.evaluate(rule, suppressed)
+        if verdict.allowed:
+            checks.evaluate(rule, verdict)
+        added = checks.added_below(rule, verdict)
         under = np.flatnonzero(below)
         levels = open_.levels[:, under]
         bounds = np.zeros(len(under))

@@ -1,4 +1,4 @@
-"""The plan of a search for the rule of least loss under k-anonymity: one block, since it is one sequence."""
+"""The plan of a search for the rule of least loss: one block, since it is one sequence."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from app.domain.rules import TableRule
+from app.domain.classes.grouping import Bools
+from app.domain.classes.quasi_part import quasi_part, rule_for
+from app.domain.dictionaries import Dictionary
+from app.domain.errors import pointing_into
+from app.domain.losses.catalogue import loss_of
+from app.domain.losses.loss import ClassLoss
 from app.domain.search.anonymity.boxes import MOST_STEPS, BoxSearch
-from app.domain.search.anonymity.checks import Checks
+from app.domain.search.anonymity.checks import Checks, Progress
+from app.domain.search.anonymity.class_losses import ClassLossSearch, ClassProgress, GuidedSearch
 from app.domain.search.anonymity.class_sizes import KEPT_ROWS, Levels
 from app.domain.search.anonymity.lattice import LatticeSearch
-from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
+from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds, Counters, Status
 from app.domain.tables import Table
@@ -30,21 +37,39 @@ STEPS_SUPPRESSING: Final = 2.0
 class _Found:
     """What a block found.
 
-    ``levels`` is None if no rule is allowed, ``smallest_class`` None if the rule suppresses all records;
-    ``bound`` is of the least loss.
+    ``levels`` are those of the quasi-identifiers, None if no rule was found, ``smallest_class`` None if the
+    rule suppresses all records; ``attained`` is per criterion; ``bound`` is of the least loss; ``refused``
+    means that the criteria were refused before any rule was looked at.
     """
 
-    levels: list[int] | None
-    loss: float
-    suppressed: int
-    classes: int
-    smallest_class: int | None
-    bound: float
-    proven: bool
-    complete: bool
-    visited: int
-    counted: int
-    evaluated: int
+    levels: list[int] | None = None
+    loss: float = math.inf
+    suppressed: int = 0
+    classes: int = 0
+    smallest_class: int | None = None
+    attained: tuple[float | None, ...] = ()
+    bound: float = math.inf
+    proven: bool = True
+    complete: bool = True
+    refused: bool = False
+    visited: int = 0
+    counted: int = 0
+    evaluated: int = 0
+
+
+class Search(Protocol):
+    """A search; ``least_open`` bounds the loss of the rules that are still open, ∞ if none is."""
+
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def least_open(self) -> float: ...
+
+    def run(self) -> None: ...
+
+    def take(self, levels: Levels) -> None:
+        """Check one rule and take it as a candidate if it is allowed."""
 
 
 class AnonymityPlan:
@@ -57,24 +82,41 @@ class AnonymityPlan:
     n_blocks = 1
     solver = "min_loss"
 
-    def __init__(self, table: Table, problem: AnonymityProblem, budget: Budget = UNLIMITED) -> None:
+    def __init__(
+        self,
+        table: Table,
+        problem: AnonymityProblem,
+        budget: Budget = UNLIMITED,
+        dictionary: Dictionary | None = None,
+    ) -> None:
         self._table = table
+        self._quasi = quasi_part(table)
         self._problem = problem
         self._budget = budget
-        self.units = math.prod(height + 1 for height in table.heights)
-        for hierarchy in table.hierarchies:
+        self._dictionary = dictionary
+        self.units = math.prod(height + 1 for height in self._quasi.heights)
+        for hierarchy in self._quasi.hierarchies:
             if hierarchy.height > 1:
                 hierarchy.require_tree("A level of an attribute")
+        self._judge = Judge(table, problem, dictionary)
+        with pointing_into("/objective/loss"):
+            self._loss = loss_of(table, problem.loss)
+
+    def withheld(self, levels: tuple[int, ...]) -> Bools:
+        """(n,) records that a rule of levels of all attributes withholds."""
+        remaining = self._judge.remaining(tuple(levels[j] for j in self._table.quasi_identifiers))
+        gone: Bools = remaining.class_of_group < 0
+        return gone[self._quasi.reduced.inverse]
 
     @property
     def _holds_lattice(self) -> bool:
-        return self.units <= RULES_HELD and self._table.n_attributes <= ATTRIBUTES_HELD
+        return self.units <= RULES_HELD and self._quasi.n_attributes <= ATTRIBUTES_HELD
 
     @property
     def _steps(self) -> int:
         """Expected steps of the search; at most so many of one by boxes."""
         if self._holds_lattice:
-            suppresses = self._problem.suppression_allowed(self._table.n_records) > 0
+            suppresses = self._judge.allowed > 0
             steps = math.ceil((STEPS_SUPPRESSING if suppresses else STEPS) * math.sqrt(self.units))
         else:
             steps = MOST_STEPS
@@ -83,73 +125,98 @@ class AnonymityPlan:
     @property
     def seconds(self) -> float:
         """Estimated time; of a search by boxes the most it can take."""
-        rows, rules = self._table.reduced.size, self.units if self._holds_lattice else 0
-        return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * (3e-4 + 1.5e-8 * rows + 2e-9 * rules)
+        rows, rules = len(self._judge.records.group), self.units if self._holds_lattice else 0
+        per_row = 1.5e-8 * (1 if self._judge.is_plain else 6)
+        return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * (3e-4 + per_row * rows + 2e-9 * rules)
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory."""
-        rows = self._table.reduced.size * (32 * KEPT_ROWS + 128 * self._table.n_attributes)
+        rows = len(self._judge.records.group) * (32 * KEPT_ROWS + 128 * self._table.n_attributes)
         return rows + (BYTES_PER_RULE * self.units if self._holds_lattice else 2_000 * self._steps)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the rules checked so far."""
-        checks = Checks(self._table, self._problem, self._budget, tick, halted)
-        top = self._table.heights
-        if checks.classes.below(top, checks.k) > checks.allowed:
-            return _encoded(_Found(None, 1.0, 0, 0, None, 1.0, True, True, 1, 1, 0))
-        search = LatticeSearch(checks) if self._holds_lattice else BoxSearch(checks)
+        if self._judge.refusals():
+            return _encoded(_Found(refused=True))
+        search = self._search(tick, halted)
         search.run()
-        if checks.found() is None:
-            # Halted before a rule was found: the rule that withholds everything is allowed.
-            checks.evaluate(top, checks.suppressed(top))
-        best = checks.found()
-        if best is None:
-            raise AssertionError("a rule was evaluated")
-        return _encoded(_conclude(checks, best, search.least_open))
+        progress = search.progress
+        if progress.found() is None and progress.halted:
+            # The rule that withholds everything is the first to try: mostly it is allowed.
+            search.take(self._quasi.heights)
+        return _encoded(self._conclude(progress, search.least_open))
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""
         block = blocks[0] if 0 in blocks else self.run_block(0, lambda _: None, lambda: True)
         found = _Found(**json.loads(block))
         none = found.levels is None
-        status: Status = "infeasible" if none else "optimal" if found.proven else "heuristic"
+        status: Status = ("infeasible" if none else "optimal") if found.proven else "heuristic"
+        infeasible = status == "infeasible"
         return AnonymityOutcome(
             problem=self._problem,
             solver=self.solver,
             status=status,
-            rule=None if found.levels is None else TableRule(tuple(found.levels)),
+            rule=None if found.levels is None else rule_for(self._table, tuple(found.levels)),
             loss=None if none else found.loss,
             suppressed_records=None if none else found.suppressed,
-            suppression_allowed=self._problem.suppression_allowed(self._table.n_records),
+            suppression_allowed=self._judge.allowed,
             smallest_class=found.smallest_class,
             classes=None if none else found.classes,
-            bounds=None if none else Bounds(found.bound, found.loss - found.bound),
+            bounds=None if infeasible else Bounds(found.bound, found.loss - found.bound),
             complete=found.complete,
             n_rules=self.units,
             counters=Counters(found.visited, found.counted, found.evaluated),
             attributes=self._table.attributes,
+            privacy=tuple(
+                Attained(own, value)
+                for own, value in zip(self._problem.privacy, found.attained, strict=False)
+            ),
+            refusals=self._refusals(found) if infeasible else (),
+            withheld_for_missing=0 if none else self._judge.left_out,
         )
 
+    def _search(self, tick: Callable[[int], None], halted: Halted) -> Search:
+        """The search that fits the loss and the number of rules."""
+        loss = self._loss
+        if isinstance(loss, ClassLoss):
+            classes = ClassProgress(self._judge, loss, self._table, self._budget, tick, halted)
+            return ClassLossSearch(classes) if self._holds_lattice else GuidedSearch(classes, self._table)
+        checks = Checks(self._judge, loss, self._budget, tick, halted)
+        return LatticeSearch(checks) if self._holds_lattice else BoxSearch(checks)
 
-def _conclude(checks: Checks, best: tuple[Levels, float, int], least_open: float) -> _Found:
-    """The best rule with its classes, proven if nothing is open any more."""
-    levels, loss, suppressed = best
-    proven = math.isinf(least_open)
-    classes, smallest = checks.classes.kept(levels, checks.k)
-    return _Found(
-        levels=list(levels),
-        loss=loss,
-        suppressed=suppressed,
-        classes=classes,
-        smallest_class=smallest,
-        bound=loss if proven else max(0.0, min(loss, checks.loss.of_sum(least_open))),
-        proven=proven,
-        complete=not checks.halted,
-        visited=checks.visited,
-        counted=checks.counted,
-        evaluated=checks.evaluated,
-    )
+    def _refusals(self, found: _Found) -> tuple[Refusal, ...]:
+        if found.refused:
+            return self._judge.refusals()
+        reason = f"No rule meets all criteria together with at most {self._judge.allowed} records suppressed."
+        return (Refusal(None, reason),)
+
+    def _conclude(self, progress: Progress, least_open: float) -> _Found:
+        """The best rule with its classes, proven if nothing is open any more."""
+        best = progress.found()
+        proven = math.isinf(least_open)
+        work = {
+            "proven": proven,
+            "complete": not progress.halted,
+            "visited": progress.visited,
+            "counted": progress.counted,
+            "evaluated": progress.evaluated,
+        }
+        if best is None:
+            return _Found(bound=math.inf if proven else max(0.0, least_open), **work)  # type: ignore[arg-type]
+        levels, loss, suppressed = best
+        remaining = self._judge.remaining(levels)
+        return _Found(
+            levels=list(levels),
+            loss=loss,
+            suppressed=suppressed,
+            classes=remaining.n_classes,
+            smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
+            attained=tuple(own.attained(remaining) for own in self._problem.privacy),
+            bound=loss if proven else max(0.0, min(loss, least_open)),
+            **work,  # type: ignore[arg-type]
+        )
 
 
 def _encoded(found: _Found) -> bytes:

@@ -1,69 +1,158 @@
-"""The rule of least information loss among those that are k-anonymous: what is asked and what was found."""
+"""The rule of least information loss among those that meet privacy criteria: what is asked and found."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
-from dataclasses import dataclass
-from typing import Annotated, Any, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
 
-from annotated_types import Ge, Le, doc
+from annotated_types import Ge, Le, Len, doc
 
+from app.domain.classes.grouping import Suppressed
+from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
-from app.domain.information_loss import LossKind
+from app.domain.losses.loss import LossChoice
 from app.domain.numbers import highest_accepted, to_json_number
 from app.domain.rules import TableRule
 from app.domain.search.outcome import Bounds, Counters, Status
 
-GREATEST_K = 1_000_000
+MOST_CRITERIA: Final = 20
+
+MissingValues = Literal["own_category", "excluded"]
 
 
 @dataclass(frozen=True)
 class AnonymityProblem:
-    """Least loss under k-anonymity with suppression of whole classes.
+    """Least loss under privacy criteria with suppression of whole classes.
 
-    Records with equal disclosed forms (⊥ equal to ⊥) are a class. Classes of fewer than k records are
-    suppressed whole, and a rule is allowed if that takes no more records than the limit. Suppressed records
-    count in the loss as cells of ⊥.
+    Records with equal disclosed quasi-identifiers (⊥ equal to ⊥) are a class. Classes that fail a criterion
+    are suppressed whole, then, as far as table-wide criteria ask for it, the smallest classes. A rule is
+    allowed if that takes no more records than the limit. Suppressed records count in the loss as cells of ⊥.
 
     Raises
     ------
     InvalidInput
-        A number out of range, or a loss of another name.
+        A number out of range, or too few or too many criteria.
     """
 
-    k: Annotated[int, Ge(1), Le(GREATEST_K), doc("Least records of a class that is disclosed.")]
+    privacy: Annotated[
+        tuple[Criterion, ...],
+        Len(1, MOST_CRITERIA),
+        doc("What must hold of the classes that are disclosed, all of it."),
+    ]
     suppression_limit: Annotated[
         float, Ge(0), Le(1), doc("Greatest share of the records that may be suppressed, rounded down.")
     ] = 0.0
-    loss: Annotated[LossKind, doc("How the losses of the attributes are put together.")] = "geometric"
+    loss: Annotated[LossChoice, doc("How loss of information is measured.")] = field(
+        default_factory=LossChoice
+    )
+    missing: Annotated[
+        MissingValues,
+        doc(
+            "A missing quasi-identifier is like another missing one (`own_category`), or reason to suppress "
+            "the record under every rule (`excluded`)."
+        ),
+    ] = "own_category"
+    suppressed: Annotated[
+        Suppressed,
+        doc(
+            "Whether only the classes that remain have to meet the criteria (`excluded`), or the suppressed "
+            "records as one more class as well (`own_block`): then their sensitive values are shown."
+        ),
+    ] = "excluded"
+
+    scope: Annotated[
+        Literal["table_level", "record_level"],
+        doc("Rules with one level per attribute for the table, or for each record."),
+    ] = "table_level"
+    local_recoding: Annotated[
+        bool,
+        doc("Whether the records that the best table-level rule suppresses are searched again on their own."),
+    ] = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.k <= GREATEST_K:
+        if not 1 <= len(self.privacy) <= MOST_CRITERIA:
             raise InvalidInput.of(
-                "/objective/privacy", "out-of-range", f"k must be between 1 and {GREATEST_K}."
+                "/objective/privacy", "out-of-range", f"Give 1 to {MOST_CRITERIA} privacy criteria."
             )
         if not 0 <= self.suppression_limit <= 1:
             raise InvalidInput.of(
                 "/objective/suppression_limit", "out-of-range", "suppression_limit must be between 0 and 1."
             )
-        if self.loss not in get_args(LossKind):
-            raise InvalidInput.of("/objective/loss", "unknown-choice", "loss is geometric or arithmetic.")
 
     def suppression_allowed(self, n_records: int) -> int:
         """Records that may be suppressed: the limit's share of ``n_records``, rounded down."""
         return min(n_records, math.floor(highest_accepted(self.suppression_limit * n_records)))
 
     def to_document(self) -> dict[str, Any]:
-        """Plain JSON-able form, for results and hashes."""
+        """Plain JSON-able form, for results and hashes; only what is not as usual beside the criteria."""
+        unusual = {
+            "missing": self.missing,
+            "suppressed": self.suppressed,
+            "local_recoding": self.local_recoding,
+        }
         return {
             "objective": {
                 "kind": "min_loss",
-                "loss": self.loss,
-                "privacy": [{"kind": "k_anonymity", "k": self.k}],
+                "loss": _loss_document(self.loss),
+                "privacy": [criterion_document(criterion) for criterion in self.privacy],
                 "suppression_limit": self.suppression_limit,
+                **{name: value for name, value in unusual.items() if value != _USUAL[name]},
             },
-            "scope": "table_level",
+            "scope": self.scope,
         }
+
+
+_USUAL: Final[Mapping[str, Any]] = {
+    "missing": "own_category",
+    "suppressed": "excluded",
+    "local_recoding": False,
+}
+
+
+def criterion_document(criterion: Criterion) -> dict[str, Any]:
+    """Plain JSON-able form of a criterion, every field spelled out."""
+    fields: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(criterion)))
+    return {"kind": criterion.kind, **fields}
+
+
+def _loss_document(loss: LossChoice) -> str | dict[str, Any]:
+    """The kind alone where nothing else is unusual."""
+    chosen = {
+        "leaf_domain": loss.leaf_domain,
+        "numeric": list(loss.numeric) or None,
+    }
+    more = {name: value for name, value in chosen.items() if value is not None}
+    return {"kind": loss.kind, **more} if more else loss.kind
+
+
+@dataclass(frozen=True)
+class Attained:
+    """What the disclosed classes attain of a criterion; ``value`` is None if there is no class."""
+
+    criterion: Criterion
+    value: float | None
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        shown = None if self.value is None else to_json_number(self.value)
+        return {"criterion": criterion_document(self.criterion), "attained": shown}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a criterion cannot be met; ``criterion`` is None if each could be met alone."""
+
+    criterion: Criterion | None
+    reason: str
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        document = None if self.criterion is None else criterion_document(self.criterion)
+        return {"criterion": document, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -73,9 +162,18 @@ class AnonymityOutcome:
     Attributes
     ----------
     status
-        ``infeasible`` if k is greater than the table and the limit forbids to suppress it all.
+        ``infeasible`` if no rule is allowed; ``heuristic`` without a rule if a search ended before it found
+        one.
     smallest_class, classes
         Of the records that remain; no smallest class if none remains.
+    privacy
+        What the classes attain of each criterion.
+    refusals
+        Why no rule is allowed; known before any is looked at where a criterion is named.
+    withheld_for_missing
+        Of the suppressed records those with a missing quasi-identifier, where that is the reason.
+    rounds
+        Of local recoding the levels of each round, and how many records it disclosed.
     bounds
         Of the loss of the best rule there is.
     complete
@@ -99,6 +197,10 @@ class AnonymityOutcome:
     n_rules: int
     counters: Counters
     attributes: tuple[str, ...]
+    privacy: tuple[Attained, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    withheld_for_missing: int = 0
+    rounds: tuple[tuple[TableRule, int], ...] = ()
 
     @property
     def relative_gap(self) -> float | None:
@@ -120,6 +222,9 @@ class AnonymityOutcome:
             "suppression_allowed": self.suppression_allowed,
             "smallest_class": self.smallest_class,
             "classes": self.classes,
+            "privacy": [attained.to_document() for attained in self.privacy],
+            "infeasible_because": [refusal.to_document() for refusal in self.refusals],
+            "withheld_for_missing": self.withheld_for_missing,
             "lower_bound": None if self.bounds is None else to_json_number(self.bounds.lower),
             "gap": None if self.bounds is None else to_json_number(self.bounds.gap),
             "relative_gap": self.relative_gap,

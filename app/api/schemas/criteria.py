@@ -1,0 +1,66 @@
+"""Privacy criteria in requests, made of the domain's types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, Field
+
+from app.api.schemas.common import Answer, Number
+from app.api.schemas.derived import one_of, request_of
+from app.domain.criteria.catalogue import CRITERIA
+from app.domain.criteria.criterion import Criterion
+from app.domain.search.anonymity.problem import MOST_CRITERIA
+from app.services.objectives import criterion_of
+
+_MODELS: Final = tuple(
+    request_of(own, f"{own.__name__}Criterion", own.kind, f"{own.title}. Source: {own.source}.")
+    for own in CRITERIA
+)
+
+AskedCriterion = one_of(_MODELS)
+
+Privacy = Annotated[
+    list[AskedCriterion],  # type: ignore[valid-type]
+    Field(
+        min_length=1,
+        max_length=MOST_CRITERIA,
+        description="What must hold of the classes that are disclosed, all of it. A class is what records "
+        "share whose quasi-identifiers are disclosed alike.",
+    ),
+]
+
+
+def criteria_asked(asked: Sequence[BaseModel], pointer: str) -> tuple[Criterion, ...]:
+    """The criteria that a request at ``pointer`` asks for; InvalidInput for fields that do not fit."""
+    return tuple(criterion_of(own.model_dump(), f"{pointer}/{i}") for i, own in enumerate(asked))
+
+
+class AttainedCriterion(Answer):
+    """What the classes that are disclosed attain of a criterion."""
+
+    criterion: Annotated[
+        dict[str, Any], Field(description="What was asked.", examples=[{"kind": "k_anonymity", "k": 2}])
+    ]
+    attained: Annotated[
+        Number | None,
+        Field(
+            description="Of the worst class, in the criterion's unit; null if nothing is disclosed.",
+            examples=[2],
+        ),
+    ]
+
+
+class Refusal(Answer):
+    """Why no rule meets what was asked."""
+
+    criterion: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="The criterion that no rule can meet, known before any was looked at; null if each "
+            "can be met alone.",
+            examples=[{"kind": "k_anonymity", "k": 13}],
+        ),
+    ]
+    reason: Annotated[str, Field(max_length=1000, description="Why, and by how much.")]

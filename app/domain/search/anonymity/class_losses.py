@@ -1,0 +1,244 @@
+"""Least loss under privacy criteria for losses that depend on which records a rule makes alike.
+
+Such a loss has no terms to bound it beforehand, but its value without suppression bounds the loss of every
+rule that generalises at least as much. So a checked rule says something in both directions: the rules below
+it are not allowed if it cannot avoid to suppress too many records, and those above it lose too much if it
+loses more than the best rule does even if nothing is suppressed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools
+from app.domain.distinct import Longs
+from app.domain.losses.cells import DomainLoss
+from app.domain.losses.loss import ClassLoss, Indices
+from app.domain.numbers import TIE_TOLERANCE, tie_margin
+from app.domain.search.anonymity.boxes import BoxSearch
+from app.domain.search.anonymity.checks import Checks, Progress
+from app.domain.search.anonymity.class_sizes import Levels
+from app.domain.search.anonymity.forecast import Forecast, LossForecast
+from app.domain.search.anonymity.open_rules import OpenRules, count_above, count_below
+from app.domain.search.anonymity.verdicts import Judge, Verdict
+from app.domain.search.budget import Budget, Halted, never
+from app.domain.tables import Table
+
+POWER: Final = 0.8
+"""Forecasts of much are less sure: what would be closed counts with this power."""
+PER_SCORE: Final = 10_000
+MOST_PER_SCORE: Final = 24
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """The classes of a rule for losses, those that it suppresses among them (``RuleClasses``)."""
+
+    sizes: Longs
+    of_row: Indices
+
+
+class ClassProgress(Progress):
+    """Progress of a search for the least loss of classes."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        loss: ClassLoss,
+        table: Table,
+        budget: Budget,
+        tick: Callable[[int], None],
+        halted: Halted = never,
+    ) -> None:
+        super().__init__(judge, budget, tick, halted)
+        self.loss = loss
+        self._counts = judge.table.reduced.counts
+        rows = table.reduced
+        # What is of the quasi-identifiers' distinct records is wanted of those of all attributes.
+        self._group_of_row = np.empty(rows.size, dtype=np.intp)
+        self._group_of_row[rows.inverse] = judge.table.reduced.inverse
+
+    def least(self, levels: Levels) -> float:
+        """A lower bound for every rule at or above the levels."""
+        of_group = self.judge.classes.classes(levels)
+        return self.loss.least(levels, self._classes(of_group.of, of_group.size))
+
+    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+        """Take an allowed rule as a candidate."""
+        groups = self.judge.classes.classes(levels)
+        rows = self.judge.withheld_rows(levels, verdict)
+        of_group = np.where(rows, groups.size + groups.of, groups.of)
+        kept = np.zeros(2 * groups.size, dtype=bool)
+        kept[of_group] = True
+        number = np.cumsum(kept) - 1
+        classes = self._classes(number[of_group], int(np.count_nonzero(kept)))
+        suppressed: Bools = np.flatnonzero(kept) >= groups.size
+        loss = self.loss.of(levels, classes, suppressed if suppressed.any() else None)
+        self.note(levels, loss, verdict.suppressed)
+
+    def take(self, levels: Levels) -> None:
+        """Check a rule and take it as a candidate if it is allowed."""
+        verdict = self.check(levels)
+        if verdict.allowed:
+            self.evaluate(levels, verdict)
+
+    def _classes(self, of_group: Indices, n_classes: int) -> _Classes:
+        sizes = np.bincount(of_group, self._counts, n_classes).astype(np.int64)
+        return _Classes(sizes, of_group[self._group_of_row])
+
+
+class ClassLossSearch:
+    """Search of a lattice that is held in memory; ``least_open`` bounds what is open, ∞ if nothing is."""
+
+    def __init__(self, progress: ClassProgress) -> None:
+        self.progress = progress
+        table = progress.table
+        self._open = OpenRules.of_terms([np.zeros(height + 1) for height in table.heights])
+        self._unseen: Bools = np.ones([height + 1 for height in table.heights], dtype=bool)
+        self._suppression = Forecast(table, progress.judge.k, progress.allowed)
+        self._losses = LossForecast(self._suppression.entropies)
+        self._powers = np.arange(self._open.size + 1, dtype=np.float64) ** POWER
+
+    @property
+    def least_open(self) -> float:
+        return self._open.least
+
+    def take(self, levels: Levels) -> None:
+        """Check one rule and take it as a candidate if it is allowed."""
+        self.progress.take(levels)
+
+    def run(self) -> None:
+        """Check rules until none is open or the budget ends."""
+        self._open.bounds[:] = self.progress.least(tuple(0 for _ in self.progress.table.heights))
+        while self._open.size and self.progress.may_go_on(self._open.least):
+            self._check_some()
+
+    def _check_some(self) -> None:
+        """Score the open rules, and check the best while the scores hold."""
+        lowest = self._open.levels.min(axis=1).tolist()
+        scores = self._scores(lowest, self._open.levels.max(axis=1).tolist())
+        for _ in range(min(MOST_PER_SCORE, 1 + scores.size // PER_SCORE)):
+            place = tuple(int(at) for at in np.unravel_index(int(scores.argmax()), scores.shape))
+            if scores[place] <= 0 or not self._open.size or not self.progress.may_go_on(self._open.least):
+                break
+            rule = tuple(at + lo for at, lo in zip(place, lowest, strict=True))
+            self._check(rule)
+            scores[tuple(slice(0, at + 1) for at in place)] *= 0.5
+            scores[tuple(slice(at, None) for at in place)] *= 0.5
+            scores[place] = 0.0
+
+    def _scores(
+        self, lowest: list[int], highest: list[int]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """How many rules checking each one of a box is expected to close; 0 for checked ones."""
+        log_odds = self._suppression.log_odds(lowest, highest)
+        shape = log_odds.shape
+        places = self._open.places(lowest, shape)
+        forbidden, _ = self._suppression.chances(log_odds)
+        below = self._powers[count_below(places, shape).reshape(shape)]
+        above = self._powers[count_above(places, shape).reshape(shape)]
+        if math.isinf(self.progress.best):
+            dear = np.full(shape, 0.5)
+        else:
+            dear = self._losses.chances_above(self.progress.best, lowest, highest)
+        scores = forbidden * below + (1.0 - np.asarray(forbidden)) * dear * above
+        box = tuple(slice(lo, hi + 1) for lo, hi in zip(lowest, highest, strict=True))
+        # Whatever is open has to be settled in the end, if only by checking it.
+        scores.reshape(-1)[places] += 1e-3
+        scores *= self._unseen[box]
+        return np.asarray(scores)
+
+    def _check(self, rule: Levels) -> None:
+        """Check a rule and close what it settles."""
+        progress, open_ = self.progress, self._open
+        self._unseen[rule] = False
+        verdict = progress.check(rule)
+        self._suppression.learn(rule, verdict.unavoidable)
+        if verdict.unavoidable > progress.allowed:
+            open_.keep(~open_.below(rule))
+            return
+        least = progress.least(rule)
+        self._losses.learn(rule, least)
+        if verdict.allowed:
+            progress.evaluate(rule, verdict)
+        above = open_.above(rule)
+        open_.bounds[above] = np.maximum(open_.bounds[above], least)
+        keep = open_.bounds <= self._limit()
+        if verdict.allowed and not verdict.suppressed:
+            # What is above it and ties comes after it.
+            keep &= ~above
+        keep &= ~(open_.levels == np.array(rule, dtype=np.int16)[:, None]).all(axis=0)
+        open_.keep(keep)
+
+    def _limit(self) -> float:
+        """Bounds above it belong to rules that are neither better than the best nor tie with it."""
+        best = self.progress.best
+        if math.isinf(best):
+            return best
+        # Sums over classes in other orders differ by rounding of the size of the sum.
+        return best + 2 * tie_margin(best) + TIE_TOLERANCE * abs(best)
+
+
+class GuidedSearch:
+    """Search of a lattice that is too large to hold: the rules that lose least by their cells are tried.
+
+    The best of them by the loss that was asked for is kept; its lower bound is that of the lowest rule.
+    """
+
+    def __init__(self, progress: ClassProgress, table: Table) -> None:
+        self.progress = progress
+        self.least_open = math.inf
+        self._guide = _Guide(progress, DomainLoss(table, "geometric", table.quasi_identifiers))
+        self._boxes = BoxSearch(self._guide)
+
+    def take(self, levels: Levels) -> None:
+        """Check one rule and take it as a candidate if it is allowed."""
+        self.progress.take(levels)
+
+    def run(self) -> None:
+        """Try the rules that a search for the least loss of cells finds allowed."""
+        self.least_open = self.progress.least(tuple(0 for _ in self.progress.table.heights))
+        self._guide.least = self.least_open
+        self._boxes.run()
+        if self.progress.best <= self.least_open + tie_margin(self.least_open) and self._is_lowest():
+            self.least_open = math.inf
+
+    def _is_lowest(self) -> bool:
+        found = self.progress.found()
+        return found is not None and not any(found[0])
+
+
+class _Guide(Checks):
+    """Checks of a loss of cells that hand every allowed rule on; ``least`` bounds the loss asked for."""
+
+    def __init__(self, progress: ClassProgress, loss: DomainLoss) -> None:
+        self._to = progress
+        self.least = 0.0
+        super().__init__(progress.judge, loss, Budget(), lambda _: None)
+
+    @property
+    def visited(self) -> int:
+        """Steps of the budget, counted where the answer comes from."""
+        return self._to.visited
+
+    @visited.setter
+    def visited(self, steps: int) -> None:
+        self._to.visited = steps
+
+    def check(self, levels: Levels) -> Verdict:
+        """Judge a rule."""
+        return self._to.check(levels)
+
+    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+        """Take an allowed rule as a candidate of both losses."""
+        super().evaluate(levels, verdict)
+        self._to.evaluate(levels, verdict)
+
+    def goes_on(self, least_sum: float) -> bool:
+        """Whether time, nodes and the gap of the loss asked for allow another step."""
+        return self._to.may_go_on(self.least)

@@ -1,0 +1,27 @@
+"""Which search answers a question for the least loss."""
+
+from __future__ import annotations
+
+from app.domain.dictionaries import Dictionary
+from app.domain.errors import NotSupported
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.tables import Table
+
+LeastLossPlan = AnonymityPlan
+
+
+def least_loss_plan(
+    table: Table,
+    problem: AnonymityProblem,
+    budget: Budget = UNLIMITED,
+    dictionary: Dictionary | None = None,
+) -> LeastLossPlan:
+    """The plan of the search for a problem; ``dictionary`` is the population where criteria need one."""
+    if problem.scope == "record_level" or problem.local_recoding:
+        raise NotSupported(
+            "The least loss is searched among rules of one level per attribute.",
+            "Leave scope and local_recoding out.",
+        )
+    return AnonymityPlan(table, problem, budget, dictionary)
