@@ -164,6 +164,53 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         alpha=0.5,
         k=2,
     ),
+    "homogeneity_attack": _example(
+        "whose income is given away by all who look alike?",
+        "proposal-homogeneity",
+        _RULE,
+        kind="homogeneity_attack",
+        theta=0.75,
+    ),
+    "background_knowledge_attack": _example(
+        "what does it tell to know your own income and what your neighbour does not earn?",
+        "proposal-background",
+        _RULE,
+        kind="background_knowledge_attack",
+        known_records=[1],
+        negations=1,
+        confidence=0.9,
+    ),
+    "posterior_beliefs": _example(
+        "what does somebody learn who knows how incomes are distributed?",
+        "proposal-beliefs",
+        {**_RULE, "dictionary": "members-themselves"},
+        kind="posterior_beliefs",
+        rho_1=0.2,
+        rho_2=0.7,
+    ),
+    "linking_attack": _example(
+        "who of the census is found among the members?",
+        "proposal-linking",
+        {**_RULE, "dictionary": "census"},
+        kind="linking_attack",
+    ),
+    "information_loss": _example(
+        "how much of the members' data does the rule lose?",
+        "proposal-loss",
+        _RULE,
+        kind="information_loss",
+        leaf_domain="active",
+    ),
+    "query_accuracy": _example(
+        "how well can incomes still be counted by city, race and age?",
+        "proposal-queries",
+        _RULE,
+        kind="query_accuracy",
+        attribute="income",
+        queries=500,
+        predicates=2,
+        selectivity=0.3,
+    ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""
 

@@ -12,25 +12,36 @@ from typing import Any, Final
 from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from app.domain.measures.anonymity import ANONYMITY
 from app.domain.measures.attacker_models import ATTACKER_MODELS
+from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.measures.bayes_risk_sampled import BAYES_RISK_SAMPLED
+from app.domain.measures.beta_likeness import BETA_LIKENESS
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
+from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
 from app.domain.measures.entry import Measure
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
+from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE
+from app.domain.measures.information_loss import INFORMATION_LOSS
 from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON
 from app.domain.measures.k_map import K_MAP
 from app.domain.measures.l_diversity import L_DIVERSITY
+from app.domain.measures.linking_attack import LINKING_ATTACK
 from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION
 from app.domain.measures.parametric_risk import PARAMETRIC_RISK
 from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
+from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.measures.privacy_profile import PRIVACY_PROFILE
+from app.domain.measures.query_accuracy import QUERY_ACCURACY
 from app.domain.measures.record_linkage import RECORD_LINKAGE
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION
 from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES
 from app.domain.measures.riskiest_records import RISKIEST_RECORDS
 from app.domain.measures.rule_reuse import RULE_REUSE
+from app.domain.measures.similarity_attack import SIMILARITY_ATTACK
+from app.domain.measures.skewness_attack import SKEWNESS_ATTACK
+from app.domain.measures.t_closeness import T_CLOSENESS
 
 MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     ANONYMITY,
@@ -54,4 +65,15 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     L_DIVERSITY,
     DISCLOSURE_DIVERSITY,
     ALPHA_K_ANONYMITY,
+    HOMOGENEITY_ATTACK,
+    BACKGROUND_KNOWLEDGE_ATTACK,
+    POSTERIOR_BELIEFS,
+    LINKING_ATTACK,
+    INFORMATION_LOSS,
+    QUERY_ACCURACY,
+    T_CLOSENESS,
+    DELTA_DISCLOSURE,
+    BETA_LIKENESS,
+    SKEWNESS_ATTACK,
+    SIMILARITY_ATTACK,
 )

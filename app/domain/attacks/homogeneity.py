@@ -1,0 +1,47 @@
+"""Classes whose records have one sensitive value in common (ℓ-diversity, sections 2.2, 3.1.1, 3.6)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from app.domain.classes.diversity import most_frequent
+from app.domain.classes.grouping import Bools
+from app.domain.classes.ratios import as_written, is_below
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.distinct import Ints
+from app.domain.numbers import exact_sum
+
+NO_VALUE = -1
+
+
+def leading_values(counts: SensitiveCounts) -> Ints:
+    """(G,) number of the most frequent value of each class, the least one of equals.
+
+    −1 for classes none of whose records has a value.
+    """
+    values = np.full(counts.n_classes, NO_VALUE, dtype=np.int32)
+    tops = np.flatnonzero(counts.counts == most_frequent(counts)[counts.of_entry])
+    # Written last to first, so that the first of equals stays.
+    values[counts.of_entry[tops[::-1]]] = counts.values[tops[::-1]]
+    return values
+
+
+def homogeneous(counts: SensitiveCounts, theta: float) -> Bools:
+    """(G,) classes in which one value has at least the share θ, which is inclusive: 19 of 20 are 0.95."""
+    return ~is_below(most_frequent(counts), as_written(theta), counts.sizes) & (counts.sizes > 0)
+
+
+def expected_if_independent(counts: SensitiveCounts) -> tuple[float, float]:
+    """Classes with a single value, and their records, to expect if values had nothing to do with classes.
+
+    Every record draws its value from the whole table's distribution: Σ over classes of Σ_v p_v^size.
+    """
+    sizes, classes = np.unique(counts.sizes[counts.sizes > 0], return_counts=True)
+    shares = counts.totals / int(counts.totals.sum())
+    found = [
+        int(number) * math.fsum(np.power(shares, size).tolist())
+        for size, number in zip(sizes.tolist(), classes.tolist(), strict=True)
+    ]
+    return exact_sum(found), exact_sum(size * own for size, own in zip(sizes.tolist(), found, strict=True))

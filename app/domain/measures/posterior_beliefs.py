@@ -1,0 +1,265 @@
+"""What an attacker who knows the population believes before and after the release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Interval, Le, MaxLen, doc
+
+from app.domain.attacks.background import shown_values
+from app.domain.attacks.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, values_of
+from app.domain.attacks.informed import Units, units_of
+from app.domain.attacks.population import Population, unlinked_reason
+from app.domain.attacks.tallies import value_numbers
+from app.domain.classes.grouping import Bools, Grouping, positions_of
+from app.domain.distinct import Longs
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies import TOP
+from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, given
+from app.domain.measures.judged import ROWS_NAMED, ClassRef, judged_on
+from app.domain.measures.posterior_results import (
+    Believed,
+    Breaches,
+    NegativeDisclosure,
+    PositiveDisclosure,
+    PosteriorBeliefs,
+)
+from app.domain.numbers import highest_accepted, lowest_accepted
+from app.domain.weights import Floats
+
+SECONDS_PER_CELL: Final = 5e-8
+SECONDS_PER_PAIR: Final = 3e-7
+
+Open01 = Interval(gt=0, lt=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosteriorParameters(Grouping):
+    """Of what attribute, and which beliefs count as disclosures."""
+
+    attribute: Annotated[
+        str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
+    ] = None
+    delta: Annotated[
+        float, Open01, doc("A record's value is disclosed if the belief in it is above 1 − delta.")
+    ] = 0.05
+    epsilon: Annotated[
+        float,
+        Open01,
+        doc("A record is disclosed not to have another value if the belief in that is below epsilon."),
+    ] = 0.05
+    rho_1: Annotated[
+        float, Open01, doc("A value is improbable beforehand if its prior is below rho_1, less than rho_2.")
+    ] = 0.2
+    rho_2: Annotated[float, Open01, doc("It is disclosed if the belief in it is then above rho_2.")] = 0.8
+    top: Annotated[int, Ge(1), Le(200), doc("Most groups of exposed records to list.")] = 10
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A unit, the number of a value, and what is believed."""
+
+    score: float
+    unit: int
+    value: int
+    prior: float
+    belief: float
+    records: int
+
+
+@dataclass
+class _Tally:
+    """What the blocks come to."""
+
+    parameters: PosteriorParameters
+    judged: int = 0
+    contradicted: int = 0
+    inconsistent: int = 0
+    positive: int = 0
+    greatest: float = 0.0
+    negative: int = 0
+    ruled_out: int = 0
+    pairs: list[int] = field(default_factory=lambda: [0, 0])
+    records: list[int] = field(default_factory=lambda: [0, 0])
+    worst: list[_Place | None] = field(default_factory=lambda: [None, None])
+    increase: float = 0.0
+    decrease: float = 0.0
+    ratio: float = 0.0
+    exposed: list[_Place] = field(default_factory=list)
+
+    def add(self, block: BayesBlock) -> None:
+        records = block.targets.sum(axis=1)
+        self.judged += int(records[block.is_judged].sum())
+        self.contradicted += int(records[block.is_contradicted].sum())
+        self.inconsistent += int(records[block.is_inconsistent].sum())
+        judged = block.is_judged[:, None]
+        own = judged & (block.targets > 0)
+        self._add_disclosures(block, judged, own)
+        self._add_breaches(block, judged & block.has_prior[None, :])
+        found = _places(block, own, block.belief, self.parameters.top)
+        self.exposed = sorted([*self.exposed, *found], key=lambda place: -place.score)[: self.parameters.top]
+
+    def _add_disclosures(self, block: BayesBlock, judged: Bools, own: Bools) -> None:
+        firmly = own & (block.belief > highest_accepted(1 - self.parameters.delta))
+        self.positive += int(block.targets[firmly].sum())
+        self.greatest = max(self.greatest, float(block.belief.max(initial=0.0, where=own)))
+        self.negative += _with_another(
+            block, judged & (block.belief < lowest_accepted(self.parameters.epsilon))
+        )
+        self.ruled_out += _with_another(block, judged & (block.belief == 0))
+
+    def _add_breaches(self, block: BayesBlock, comparable: Bools) -> None:
+        prior, belief, p = block.prior, block.belief, self.parameters
+        change = belief - prior
+        self.increase = max(self.increase, float(change.max(initial=0.0, where=comparable)))
+        self.decrease = max(self.decrease, float((-change).max(initial=0.0, where=comparable)))
+        known = comparable & (prior > 0)
+        ratio = np.divide(belief, prior, out=np.zeros(belief.shape), where=known)
+        self.ratio = max(self.ratio, float(ratio.max(initial=0.0)))
+        up = comparable & (prior < lowest_accepted(p.rho_1)) & (belief > highest_accepted(p.rho_2))
+        down = comparable & (prior > highest_accepted(1 - p.rho_1)) & (belief < lowest_accepted(1 - p.rho_2))
+        for way, breaches in enumerate((up, down)):
+            self.pairs[way] += int(np.count_nonzero(breaches))
+            self.records[way] += int(block.targets.sum(axis=1)[breaches.any(axis=1)].sum())
+            for place in _places(block, breaches, np.abs(change), 1):
+                best = self.worst[way]
+                if best is None or place.score > best.score:
+                    self.worst[way] = place
+
+
+def _with_another(block: BayesBlock, believed: Bools) -> int:
+    """Records of whose unit a value is so believed that is not their own."""
+    number = believed.sum(axis=1)
+    only_own = block.targets[(number == 1)[:, None] & believed].sum()
+    return int(block.targets[number > 0].sum() - only_own)
+
+
+def _places(block: BayesBlock, chosen: Bools, scores: Floats, most: int) -> list[_Place]:
+    """The highest-scoring of the chosen pairs, with records first among equals."""
+    units, values = np.nonzero(chosen)
+    order = np.lexsort((-block.targets[units, values], -scores[units, values]))[:most]
+    return [
+        _Place(
+            score=float(scores[u, v]),
+            unit=int(block.units[u]),
+            value=v,
+            prior=float(block.prior[u, v]),
+            belief=float(block.belief[u, v]),
+            records=int(block.targets[u, v]),
+        )
+        for u, v in zip(units[order].tolist(), values[order].tolist(), strict=True)
+    ]
+
+
+def _rows_of(units: Units, numbers: Longs, place: _Place, *, own: bool) -> ClassRef:
+    """The records of a place's unit, only those with its value if ``own``."""
+    chosen = units.of_record == place.unit
+    if own:
+        chosen &= numbers == place.value
+    rows = np.flatnonzero(chosen)
+    return ClassRef(tuple((rows[:ROWS_NAMED] + 1).tolist()), len(rows))
+
+
+def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tick) -> PosteriorBeliefs:
+    _check(parameters)
+    table, release = context.table, context.release
+    name = release.sensitive(parameters.attribute)
+    j = table.position(name)
+    classes, counts = release.classes(parameters), release.counts(parameters, name)
+    population = Population(table, given(context.dictionary), classes.attributes, j, context.memory_ceiling)
+    units = units_of(table, classes, population.linked)
+    numbers = value_numbers(counts, shown_values(release, parameters, name), table.sizes[j])
+    nodes = values_of(counts, table.hierarchies[j], population)
+    tally = _Tally(parameters)
+    for block in beliefs(units, counts, numbers, nodes, population):
+        tally.add(block)
+        tick(min(int(block.units[-1]) + 1, table.reduced.size))
+    tick(table.reduced.size)
+    labels = [table.hierarchies[j].labels[node] for node in nodes.tolist()]
+    priors = [node != TOP for node in nodes.tolist()]
+
+    def believed(place: _Place | None, *, own: bool) -> Believed | None:
+        if place is None:
+            return None
+        return Believed(
+            records=_rows_of(units, numbers, place, own=own),
+            value=CellValue(labels[place.value]),
+            prior=place.prior if priors[place.value] else None,
+            belief=place.belief,
+        )
+
+    without = tally.contradicted + tally.inconsistent
+    breaches = [
+        Breaches(tally.pairs[way], tally.records[way], believed(tally.worst[way], own=False))
+        for way in (0, 1)
+    ]
+    return PosteriorBeliefs(
+        judged=judged_on(table, parameters, classes),
+        attribute=name,
+        known=tuple(table.attributes[i] for i in population.linked),
+        entities=population.n_entities,
+        entities_left_out=population.n_left_out,
+        records_with_number=tally.judged,
+        records_contradicted=tally.contradicted,
+        records_inconsistent=tally.inconsistent,
+        positive=PositiveDisclosure(tally.positive, _share(tally.positive, tally.judged), tally.greatest),
+        negative=NegativeDisclosure(tally.negative, _share(tally.negative, tally.judged), tally.ruled_out),
+        upward=breaches[0],
+        downward=breaches[1],
+        is_private=False if tally.pairs != [0, 0] else None if without else True,
+        greatest_increase=tally.increase,
+        greatest_decrease=tally.decrease,
+        greatest_ratio=tally.ratio,
+        exposed=tuple(own for own in (believed(place, own=True) for place in tally.exposed) if own),
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _check(parameters: PosteriorParameters) -> None:
+    if parameters.rho_1 >= parameters.rho_2:
+        raise InvalidInput.of(
+            "/measure/rho_1",
+            "out-of-range",
+            f"rho_1 is {parameters.rho_1}, not below rho_2, which is {parameters.rho_2}.",
+            "Choose 0 < rho_1 < rho_2 < 1.",
+        )
+
+
+def _supports(context: MeasureContext, parameters: PosteriorParameters) -> str | None:
+    _check(parameters)
+    table = context.table
+    attributes = positions_of(table, parameters.quasi_identifiers)
+    sensitive = table.position(context.release.sensitive(parameters.attribute))
+    return unlinked_reason(table, attributes, sensitive, given(context.dictionary))
+
+
+def _cost(context: MeasureContext, parameters: PosteriorParameters) -> Cost:
+    table = context.table
+    n, m = table.n_records, table.n_attributes
+    sensitive = table.position(context.release.sensitive(parameters.attribute))
+    # At most as many kinds of person as distinct records, each with every value that there is.
+    pairs = table.reduced.size * (len(table.used_nodes[sensitive]) + 1)
+    entities = given(context.dictionary).n_entities
+    seconds = n * (m + 10) * SECONDS_PER_CELL + (pairs + entities) * SECONDS_PER_PAIR
+    size = 8 * n * (m + 10) + 150 * min(pairs, PAIRS_AT_ONCE) + 16 * entities
+    return Cost(seconds, size, table.reduced.size, "classes")
+
+
+POSTERIOR_BELIEFS: Final = Measure(
+    name="posterior_beliefs",
+    version=1,
+    title="What an attacker who knows the population comes to believe",
+    source="Machanavajjhala 2008, Defining and Enforcing Privacy in Data Sharing, section 3.3",
+    guarantee="exact",
+    parameters=PosteriorParameters,
+    result=PosteriorBeliefs,
+    needs=frozenset({"dictionary"}),
+    supports=_supports,
+    cost=_cost,
+    compute=_compute,
+)
