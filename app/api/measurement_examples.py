@@ -211,6 +211,23 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         predicates=2,
         selectivity=0.3,
     ),
+    "information_loss": _example(
+        "how much of the members' data does the rule lose?",
+        "proposal-loss",
+        _RULE,
+        kind="information_loss",
+        leaf_domain="active",
+    ),
+    "query_accuracy": _example(
+        "how well can incomes still be counted by city, race and age?",
+        "proposal-queries",
+        _RULE,
+        kind="query_accuracy",
+        attribute="income",
+        queries=500,
+        predicates=2,
+        selectivity=0.3,
+    ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""
 

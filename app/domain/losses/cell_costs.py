@@ -136,13 +136,13 @@ class NumberRange(CellCost):
         return self._range[shown]
 
 
-def number_labels(attribute: str, hierarchy: Hierarchy) -> list[Fraction]:
-    """The number that each leaf's label writes, exactly; InvalidInput at ``/numeric`` if one is none."""
+def number_labels(attribute: str, hierarchy: Hierarchy, pointer: str = "/numeric") -> list[Fraction]:
+    """The number that each leaf's label writes, exactly; InvalidInput at the pointer if one is none."""
     try:
         return [Fraction(hierarchy.labels[node].strip()) for node in hierarchy.leaves.tolist()]
     except (ValueError, ZeroDivisionError):
         raise InvalidInput.of(
-            "/numeric",
+            pointer,
             "not-numeric",
             f"A value in the hierarchy of {attribute!r} is no number.",
             "Name only attributes all of whose values are numbers.",

@@ -1,0 +1,176 @@
+"""Losses of a finished release, whatever the rule: sums over its cells and over its classes.
+
+Where a rule is one of levels for the whole table, these are the losses that searches minimise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.classes.grouping import EquivalenceClasses
+from app.domain.classes.released import Release
+from app.domain.distinct import Ints, Longs, group
+from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.losses.cell_costs import CellCost, ends, leaves_under, whole_numbers
+from app.domain.losses.loss import LeafDomain
+from app.domain.numbers import exact_sum
+from app.domain.rules import TableRule
+from app.domain.tables import Table
+
+Total = Callable[[CellCost], float]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownCells:
+    """The cells of one attribute, equal ones counted.
+
+    Attributes
+    ----------
+    records
+        (nodes,) records per node in the original table.
+    original, shown, cells
+        (c,) what a cell was, what is shown of it, and how many cells are of this kind.
+    """
+
+    hierarchy: Hierarchy
+    records: Longs
+    original: Ints
+    shown: Ints
+    cells: Longs
+
+    @property
+    def n_records(self) -> int:
+        return int(self.cells.sum())
+
+    def total(self, cost: CellCost) -> float:
+        """What the cells cost in all; a whole number, exactly, where costs are whole."""
+        costs = cost.of(self.original, self.shown)
+        if costs.dtype.kind == "i":
+            return int(costs @ self.cells)
+        return exact_sum(costs * self.cells)
+
+    def lost(self, cost: CellCost) -> float:
+        """What the attribute has lost by a cost made for its hierarchy and records."""
+        return cost.lost(self.total(cost))
+
+
+def shown_cells(release: Release, attribute: int) -> ShownCells:
+    """The cells of one attribute of a release."""
+    table, hierarchy = release.table, release.table.hierarchies[attribute]
+    original, shown = table.codes[:, attribute], release.codes[:, attribute]
+    n_nodes = hierarchy.n_nodes
+    keys = original.astype(np.int64) * n_nodes + shown
+    first, inverse = group(keys, n_nodes * n_nodes)
+    cells = np.bincount(inverse, minlength=len(first)).astype(np.int64)
+    records = np.bincount(original, minlength=n_nodes).astype(np.int64)
+    return ShownCells(hierarchy, records, original[first], shown[first], cells)
+
+
+def withholds(release: Release, attribute: int) -> bool:
+    """Whether the rule withholds the attribute for all who are not suppressed."""
+    if isinstance(release.rule, TableRule):
+        return release.rule.levels[attribute] == release.table.heights[attribute]
+    kept = ~release.is_suppressed
+    return bool(kept.any()) and not release.codes[kept, attribute].any()
+
+
+def generalisation_height(release: Release, attributes: Sequence[int]) -> int:
+    """Sum over attributes of the rule's level; for other rules of the greatest level of a kept record."""
+    if isinstance(release.rule, TableRule):
+        return sum(release.rule.levels[j] for j in attributes)
+    kept = ~release.is_suppressed
+    height = 0
+    for j in attributes:
+        hierarchy = release.table.hierarchies[j]
+        shown = release.codes[kept, j]
+        changed = shown[shown != release.table.codes[kept, j]]
+        height += hierarchy.height - int(hierarchy.depth[changed].min()) if len(changed) else 0
+    return height
+
+
+def ambiguity(release: Release, attributes: Sequence[int], domain: LeafDomain) -> float:
+    """Σ over records of Π_j (leaves under the cell), in doubles."""
+    product = np.ones(release.table.n_records)
+    for j in attributes:
+        hierarchy = release.table.hierarchies[j]
+        records = np.bincount(release.table.codes[:, j], minlength=hierarchy.n_nodes).astype(np.int64)
+        product *= leaves_under(hierarchy, records, domain)[release.codes[:, j]]
+    return exact_sum(product)
+
+
+def losses_within_classes(
+    release: Release, classes: EquivalenceClasses, numeric: Sequence[str], domain: LeafDomain
+) -> list[float] | None:
+    """Per quasi-identifier the average information loss of the values in each class (β-likeness 4).
+
+    A class is measured by the range of its own numbers, or by the least common ancestor of its own values,
+    which may be less than what is shown of it. Suppressed records count 1. None if a hierarchy of categories
+    is no tree.
+    """
+    table = release.table
+    order = np.argsort(classes.of_record, kind="stable")
+    order = order[np.searchsorted(classes.of_record[order], 0) :]
+    starts = np.cumsum(classes.records) - classes.records
+    n = classes.n_judged + classes.n_suppressed
+    found = []
+    for j in classes.attributes:
+        hierarchy, own = table.hierarchies[j], table.codes[order, j]
+        records = np.bincount(table.codes[:, j], minlength=hierarchy.n_nodes).astype(np.int64)
+        if table.attributes[j] in numeric:
+            costs, whole = _ranges(table, j, records, domain, own, starts)
+        elif hierarchy.is_tree:
+            leaves = leaves_under(hierarchy, records, domain)
+            nodes = _common_ancestors(hierarchy, own, starts)
+            costs, whole = np.where(leaves > 1, leaves, 0)[nodes], int(leaves[TOP])
+            whole = whole if whole > 1 else 0
+        else:
+            return None
+        total = int(costs @ classes.records) + whole * classes.n_suppressed
+        found.append(total / (n * whole) if n and whole else 0.0)
+    return found
+
+
+def _ranges(
+    table: Table, attribute: int, records: Longs, domain: LeafDomain, own: Ints, starts: Longs
+) -> tuple[Longs, int]:
+    """Per class greatest less least number, and the same of the domain; ⊥ may be any number of it."""
+    hierarchy = table.hierarchies[attribute]
+    numbers = whole_numbers(table.attributes[attribute], hierarchy, table.n_records)
+    leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
+    if domain == "active":
+        leaves = leaves[records[hierarchy.leaves] > 0]
+    low, high = ends(hierarchy, numbers, leaves)
+    whole = max(0, int(high[TOP] - low[TOP]))
+    if not len(starts):
+        return np.zeros(0, dtype=np.int64), whole
+    least, greatest = np.minimum.reduceat(low[own], starts), np.maximum.reduceat(high[own], starts)
+    return np.maximum(greatest - least, 0), whole
+
+
+def _common_ancestors(hierarchy: Hierarchy, own: Ints, starts: Longs) -> Ints:
+    """Per class the least common ancestor of its values in a tree.
+
+    Nodes are in depth-first order: what is above the first and the last is above all between.
+    """
+    if not len(starts):
+        return np.zeros(0, dtype=np.int32)
+    first, last = np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts)
+    found = np.where(first == last, first, TOP).astype(np.int32)
+    open_ = first != last
+    for level in range(1, hierarchy.height):
+        above = hierarchy.ancestors_at(level)
+        meets = open_ & (above[first] == above[last])
+        found[meets] = above[first[meets]]
+        open_ &= ~meets
+    return found
+
+
+def weighted_mean(values: Sequence[float], weights: Sequence[float] | None) -> float:
+    """Mean of the values, by weights that add up to 1."""
+    if weights is None:
+        return math.fsum(values) / len(values)
+    return math.fsum(value * weight for value, weight in zip(values, weights, strict=True))
