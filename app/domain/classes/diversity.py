@@ -113,13 +113,18 @@ class RankedCounts:
         return _sums(later.astype(np.int64), self.starts)
 
 
-def ranked(counts: SensitiveCounts) -> RankedCounts:
-    """Sort the counts of each class."""
-    base = int(counts.counts.max(initial=0)) + 1
-    owners = counts.of_entry * base
-    keys = owners + (base - 1 - counts.counts)
+def ranked(counts: SensitiveCounts, among: Bools | None = None) -> RankedCounts:
+    """Sort the counts of each class; those of some (m,) values only."""
+    starts, of_entry, amounts = counts.starts, counts.of_entry, counts.counts
+    if among is not None:
+        chosen = among[counts.values]
+        starts = np.concatenate([[0], np.cumsum(chosen)])[starts]
+        of_entry, amounts = of_entry[chosen], amounts[chosen]
+    base = int(amounts.max(initial=0)) + 1
+    owners = of_entry * base
+    keys = owners + (base - 1 - amounts)
     keys.sort()
-    return RankedCounts(counts.starts, base - 1 - (keys - owners), counts.of_entry)
+    return RankedCounts(starts, base - 1 - (keys - owners), of_entry)
 
 
 def effective_entropy(counts: SensitiveCounts) -> Floats:

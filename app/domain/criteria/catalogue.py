@@ -6,6 +6,8 @@ from typing import Final
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
+from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
+from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk, KMap, SampleUniqueness
 
 CRITERIA: Final[tuple[type[Criterion], ...]] = (
@@ -15,4 +17,10 @@ CRITERIA: Final[tuple[type[Criterion], ...]] = (
     HighestRisk,
     AverageRisk,
     SampleUniqueness,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+    PdRecursiveLDiversity,
+    NpdRecursiveLDiversity,
+    AlphaKAnonymity,
 )

@@ -10,13 +10,13 @@ from annotated_types import Ge, Gt, Le, Len, doc
 
 from app.domain.classes import diversity
 from app.domain.classes.grouping import Bools, Grouping
+from app.domain.classes.named_values import values_called
 from app.domain.classes.ratios import as_written
 from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import (
     SensitiveValues,
     cost_of_counting,
-    nodes_called,
     sensitive_values,
 )
 
@@ -64,18 +64,18 @@ class AlphaKAnonymity:
     records_failing: Annotated[int, doc("Records in these classes.")]
 
 
-def limited_values(values: SensitiveValues, labels: tuple[str, ...] | None, pointer: str) -> Bools:
+def _limited(values: SensitiveValues, labels: tuple[str, ...] | None) -> Bools:
     """(m,) which values have a limited share."""
     if labels is None:
         return np.ones(values.counts.n_values, dtype=bool)
-    nodes = nodes_called(values.hierarchy, values.name, labels, pointer)
-    return np.isin(values.counts.nodes, np.concatenate(nodes))
+    named = values_called(values.hierarchy, values.counts.nodes, labels, "/measure/values")
+    return np.asarray(np.logical_or.reduce(named))
 
 
 def _compute(context: MeasureContext, parameters: AlphaKParameters, tick: Tick) -> AlphaKAnonymity:
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     classes, counts = values.classes, values.counts
-    limited = limited_values(values, parameters.values, "/measure/values")
+    limited = _limited(values, parameters.values)
     shares = diversity.most_frequent(counts, limited) / np.maximum(counts.sizes, 1)
     worst = values.worst(shares)
     entry = None if worst is None else values.most_frequent_entry(worst, limited)

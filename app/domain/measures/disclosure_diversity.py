@@ -12,16 +12,15 @@ from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 from app.domain.classes import diversity
 from app.domain.classes.diversity import ranked
 from app.domain.classes.grouping import Bools, Grouping
+from app.domain.classes.named_values import harmless_values, values_called
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.criterion import Others
 from app.domain.distinct import Longs
-from app.domain.errors import InvalidInput
 from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import (
     SensitiveValues,
     cost_of_counting,
-    nodes_called,
     sensitive_values,
 )
 
@@ -132,21 +131,6 @@ class DisclosureDiversity:
     ]
 
 
-def harmless_values(values: SensitiveValues, labels: tuple[str, ...], pointer: str) -> Bools:
-    """(m,) which values may be disclosed; InvalidInput if that were all that there can be."""
-    is_harmless = np.zeros(values.hierarchy.n_nodes, dtype=bool)
-    for nodes in nodes_called(values.hierarchy, values.name, labels, pointer):
-        is_harmless[nodes] = True
-    if labels and is_harmless[values.hierarchy.leaves].all():
-        raise InvalidInput.of(
-            pointer,
-            "everything-harmless",
-            f"All values of {values.name!r} are named as harmless.",
-            "Leave out those that must not be disclosed.",
-        )
-    return np.asarray(is_harmless[values.counts.nodes])
-
-
 def _bound(values: SensitiveValues, harmless: Bools, ell: int) -> DisclosureBound:
     counts, single = values.counts, values.in_one_class()
     left, right = diversity.disclosure_terms(ranked(counts), counts, harmless, ell)
@@ -169,10 +153,8 @@ def _shown(values: SensitiveValues, labels: tuple[str, ...]) -> tuple[list[Longs
     """(G,) records with each protected value or group, and where it is rarest."""
     sizes, n = values.counts.sizes, int(values.counts.totals.sum())
     amounts, shares = [], []
-    for label, nodes in zip(
-        labels, nodes_called(values.hierarchy, values.name, labels, "/measure/protected"), strict=True
-    ):
-        is_it = np.isin(values.counts.nodes, nodes)
+    named = values_called(values.hierarchy, values.counts.nodes, labels, "/measure/protected")
+    for label, is_it in zip(labels, named, strict=True):
         amount = diversity.records_with(values.counts, is_it)
         worst = values.worst(-amount / np.maximum(sizes, 1))
         amounts.append(amount)
@@ -192,7 +174,7 @@ def _compute(
 ) -> DisclosureDiversity:
     values = sensitive_values(context, parameters, parameters.attribute, parameters.others)
     counts = values.counts
-    harmless = harmless_values(values, parameters.harmless, "/measure/harmless")
+    harmless = harmless_values(values.hierarchy, counts.nodes, parameters.harmless, "/measure/harmless")
     amounts, protected = _shown(values, parameters.protected)
     pd_failing = values.judged & ~diversity.is_disclosure_recursive(
         counts, harmless, as_written(parameters.c), parameters.l

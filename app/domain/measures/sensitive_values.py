@@ -13,8 +13,6 @@ import numpy.typing as npt
 from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.criteria.criterion import Others
-from app.domain.distinct import Longs
-from app.domain.errors import InvalidInput
 from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.measures.entry import CellValue, Cost, MeasureContext
 from app.domain.measures.judged import ClassRef, class_ref
@@ -109,28 +107,6 @@ def sensitive_values(
     if grouping.missing_sensitive == "excluded":
         missing = int(np.count_nonzero((classes.of_record >= 0) & (table.codes[:, j] == TOP)))
     return SensitiveValues(name, split, classes, counts, table.hierarchies[j], missing)
-
-
-def nodes_called(hierarchy: Hierarchy, attribute: str, labels: Sequence[str], pointer: str) -> list[Longs]:
-    """Per label the nodes at or below a node of that label: a group stands for the values in it.
-
-    Raises InvalidInput at ``pointer`` for labels that the hierarchy does not have and repeated ones.
-    """
-    if len(set(labels)) != len(labels):
-        raise InvalidInput.of(pointer, "duplicate-value", "A value is named twice.", "Name it once.")
-    below, above = hierarchy.ancestors(np.arange(hierarchy.n_nodes, dtype=np.int32))
-    found = []
-    for place, label in enumerate(labels):
-        called = [node for node, own in enumerate(hierarchy.labels) if own == label]
-        if not called:
-            raise InvalidInput.of(
-                f"{pointer}/{place}",
-                "unknown-value",
-                f"The hierarchy of {attribute!r} has no value {label!r}.",
-                "Name values or groups of the attribute's hierarchy.",
-            )
-        found.append(np.unique(below[np.isin(above, called)]).astype(np.int64))
-    return found
 
 
 def cost_of_counting(context: MeasureContext, n_attributes: int) -> Cost:
