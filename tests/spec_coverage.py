@@ -15,6 +15,7 @@ FINISHED = (
     *(f"INV-{n}" for n in range(1, 25)),
     *(f"E-{n}" for n in range(1, 51)),
     *(f"X{n}" for n in range(1, 14)),
+    *("FM-3", "FM-4", "FM-5.1"),
     *("LD-D01", "LD-E25", "FM-5.4", "FM-5.7", "FM-5.8", "FM-5.9"),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, FM of the

@@ -17,6 +17,7 @@ PEOPLE = [("a", "f")] * 4 + [("b", "f")] * 2 + [("c", "m")] * 10 + [("d", "m")] 
 
 
 @pytest.mark.spec("FM-3")
+@pytest.mark.spec("FM-5.1")
 def test_the_prosecutor_by_hand():
     found = measured(ATTACKER_MODELS, context_of(TABLE), threshold=0.4)
     assert found.judged.classes == 3
