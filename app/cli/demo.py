@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import signal
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
+from app.cli.embedded import temporary_folder
 from app.cli.journey import Journey, load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Listener, Silent, listener_for
@@ -54,12 +52,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Make the journey; 0 if a rule was found."""
-    with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="privacy-risk-") as folder:
-        # PostgreSQL runs under another account for root, which has to get through to its own folder.
-        Path(folder).chmod(0o711)
-        journey = _journey(arguments, Path(folder))
+    with temporary_folder() as folder:
+        journey = _journey(arguments, folder)
         start = time.perf_counter()
-        service = operations.start_service(Path(folder) / "home")
+        service = operations.start_service(folder / "home")
         started = time.perf_counter() - start
         try:
             walked = _walk(arguments, journey, service, started)
@@ -68,16 +64,6 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         finally:
             service.stop()
     return 0 if walked.optimum is not None else 1
-
-
-@contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Leave by an exception when told to end, so that the service's processes are ended too."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _walk(arguments: argparse.Namespace, journey: Journey, service: RunningService, started: float) -> Walked:

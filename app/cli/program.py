@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from app.cli import benchmark, demo, experiment, operator_commands, sample
+from app.cli import benchmark, demo, experiment, operator_commands, profile, sample
 from app.cli.operations import Operations
 from app.client import ClientError
 from app.domain.errors import InvalidInput, PrivacyRiskError
@@ -33,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     demo.add_parser(commands)
+    profile.add_parser(commands)
     sample.add_parser(commands)
     benchmark.add_parser(commands)
     experiment.add_parser(commands)

@@ -68,6 +68,13 @@ class Client:
         """What can be measured and chosen, with the parameters of each."""
         return json_object(self._http.get("/catalogue"))
 
+    def propose_dialect(self, sample: bytes) -> Json:
+        """How the beginning of a CSV file, at most 1 MiB of it, would be read best."""
+        response = self._http.post(
+            "/dialect-proposals", content=sample, headers={"Content-Type": "application/octet-stream"}
+        )
+        return json_object(response)
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

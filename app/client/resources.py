@@ -83,6 +83,10 @@ class Uploads(Collection):
         )
         return Resource.from_document(checked(response).json())
 
+    def propose_schema(self, ref: str) -> Json:
+        """Types and roles that would fit the columns; nothing applies them by itself."""
+        return json_object(self._http.get(f"{self._path}/{ref}/proposal"))
+
 
 class Datasets(Collection):
     """Typed tables to be disclosed."""

@@ -1,0 +1,310 @@
+"""``profile``: the whole risk profile of a table, by one call to an embedded service."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from app.cli.embedded import temporary_folder
+from app.cli.journey import Json, TableFile
+from app.cli.operations import Operations
+from app.cli.profile_text import profile_text
+from app.client import Client, ProblemError
+from app.domain.errors import InvalidInput
+
+_SAMPLE_BYTES: Final = 1 << 20
+_PIECE: Final = 1 << 20
+_TEXT_FORMATS: Final = ("csv", "csv.gz")
+_MOST_IN_NAME: Final = 80
+
+
+@dataclass(frozen=True)
+class Question:
+    """The table to look at, and what is said of its columns; what is left out is proposed by the service."""
+
+    table: TableFile
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    identifier: str | None
+    hierarchies: Mapping[str, Path]
+    hierarchy_pattern: str | None
+    levels: Mapping[str, int]
+    measure: Json
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """The profile, and how the columns were taken.
+
+    ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
+    roles are the service's proposal.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    left_aside: Mapping[str, str]
+    proposed: bool
+    result: Json
+    seconds: Mapping[str, float]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "profile",
+        help="measure the risk profile of a table: k-anonymity, ℓ-diversity, t-closeness and their kin",
+        description="Start an embedded service, load the table, measure all models of its quasi-identifiers "
+        "and sensitive attributes by one call, print what was found and stop the service again. What is not "
+        "said about the columns is taken from the service's own proposal, which the answer names.",
+    )
+    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    roles = parser.add_argument_group("columns")
+    roles.add_argument(
+        "--quasi-identifiers", nargs="+", default=[], metavar="NAME", help="what others may know of a person"
+    )
+    roles.add_argument(
+        "--sensitive", nargs="+", default=[], metavar="NAME", help="what others must not learn"
+    )
+    roles.add_argument("--identifier", metavar="NAME", help="column that names the person of each record")
+    roles.add_argument(
+        "--hierarchy",
+        nargs="+",
+        default=[],
+        metavar="NAME=FILE",
+        help="hierarchy of a column: a line per value, from the value to its most general one, by semicolons",
+    )
+    roles.add_argument(
+        "--hierarchies",
+        metavar="PATTERN",
+        help="the same for all columns that have such a file: dir/h_{}.csv",
+    )
+    reading = parser.add_argument_group("reading the file, where the proposal is wrong")
+    reading.add_argument("--delimiter", help="separates cells")
+    reading.add_argument("--encoding", help="character encoding")
+    reading.add_argument(
+        "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value"
+    )
+    judging = parser.add_argument_group("judging")
+    judging.add_argument(
+        "--level",
+        nargs="+",
+        default=[],
+        metavar="NAME=LEVEL",
+        help="judge the table generalised to these levels; without any as it is",
+    )
+    judging.add_argument(
+        "--missing", choices=("own_category", "matches_everything", "excluded"), default="own_category"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Profile the table; 0 once it is measured."""
+    question = _question(arguments)
+    with temporary_folder() as folder:
+        start = time.perf_counter()
+        service = operations.start_service(folder / "home")
+        started = time.perf_counter() - start
+        try:
+            with Client(service.base_url, service.api_key) as client:
+                profiled = Profiling(client, question, {"service": started}).run()
+        finally:
+            service.stop()
+    if arguments.json:
+        print(json.dumps(_json(question, profiled), ensure_ascii=False))
+    else:
+        print(profile_text(question.table.path.name, profiled))
+    return 0
+
+
+@dataclass
+class Profiling:
+    """Loads one table with one client and measures it."""
+
+    client: Client
+    question: Question
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def run(self) -> Profiled:
+        """All steps, the last of which is the one call that measures."""
+        question = self.question
+        with self._step("upload"):
+            dialect = self._dialect()
+            upload = self._upload(dialect)
+        proposal = self.client.uploads.propose_schema(upload)["attributes"]
+        declared, left_aside = _declared(question, proposal)
+        with self._step("hierarchies"):
+            self._create_hierarchies(declared)
+        with self._step("dataset"):
+            self.client.datasets.create(
+                {"name": question.table.name, "upload": upload, "attributes": declared}
+            )
+        body: Json = {"name": f"{question.table.name}-profile", "dataset": question.table.name}
+        body |= {"measure": {"kind": "privacy_profile", **question.measure}}
+        if question.levels:
+            body["rule"] = {"kind": "table_level", "levels": dict(question.levels)}
+        with self._step("profile"):
+            result = self._measure(body)
+        return Profiled(
+            _of_role(declared, "quasi_identifier"),
+            _of_role(declared, "sensitive"),
+            left_aside,
+            not question.quasi_identifiers,
+            result,
+            self.seconds,
+        )
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
+
+    def _measure(self, body: Json) -> Json:
+        try:
+            found = self.client.measurements.create(body).document["result"]
+        except ProblemError as problem:
+            if problem.code != "direct-budget-exceeded":
+                raise
+            run = self.client.runs.wait(self.client.measurements.start_run(body).id, lambda progress: None)
+            found = self.client.runs.result(run.id)
+        return dict(found)
+
+    def _dialect(self) -> Json:
+        """How the file is read: as the proposal says, but for what the question does."""
+        table = self.question.table
+        if table.format not in _TEXT_FORMATS:
+            return dict(table.dialect)
+        with table.path.open("rb") as file:
+            plain = gzip.GzipFile(fileobj=file) if table.format == "csv.gz" else file
+            proposed = self.client.propose_dialect(plain.read(_SAMPLE_BYTES))["dialect"]
+        said = {key: "" if value is None else value for key, value in proposed.items()}
+        return said | dict(table.dialect)
+
+    def _upload(self, dialect: Json) -> str:
+        table = self.question.table
+        with table.path.open("rb") as file:
+            pieces = iter(lambda: file.read(_PIECE), b"")
+            return self.client.uploads.create_from(table.name, pieces, table.format, **dialect).name
+
+    def _create_hierarchies(self, declared: Sequence[Json]) -> None:
+        """Create the hierarchies that there are files for, and name them in the declarations."""
+        question = self.question
+        for number, attribute in enumerate(declared, start=1):
+            path = question.hierarchies.get(attribute["name"])
+            if path is None and question.hierarchy_pattern is not None:
+                found = Path(question.hierarchy_pattern.replace("{}", attribute["name"]))
+                path = found if found.is_file() else None
+            if path is not None and attribute["role"] != "identifier":
+                name = f"{number}-{_resource_name(attribute['name'])}"
+                attribute["hierarchy"] = self.client.hierarchies.create_from_csv(name, path.read_bytes()).name
+
+
+def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json], dict[str, str]]:
+    """The schema's columns, and why others are left aside; InvalidInput for columns that are not there."""
+    columns = [column["name"] for column in proposal]
+    asked = {
+        **dict.fromkeys(question.quasi_identifiers, "quasi_identifier"),
+        **dict.fromkeys(question.sensitive, "sensitive"),
+    }
+    if question.identifier is not None:
+        asked[question.identifier] = "identifier"
+    for name in (*asked, *question.hierarchies, *question.levels):
+        if name not in columns:
+            raise InvalidInput.of(
+                name,
+                "unknown-column",
+                f"The table has no column {name!r}.",
+                f"Its columns are: {', '.join(columns)}.",
+            )
+    declared, left_aside = [], {}
+    for column in proposal:
+        name, role = column["name"], column["role"]
+        if question.quasi_identifiers or name in asked:
+            role = asked.get(name, "other")
+        if role == "other":
+            left_aside[name] = "not named" if question.quasi_identifiers else column["reason"]
+        else:
+            type_ = "text" if role == "identifier" else column["type"]
+            declared.append({"name": name, "type": type_, "role": role})
+    return declared, left_aside
+
+
+def _of_role(declared: Sequence[Json], role: str) -> tuple[str, ...]:
+    return tuple(column["name"] for column in declared if column["role"] == role)
+
+
+def _question(arguments: argparse.Namespace) -> Question:
+    """The question; InvalidInput for what cannot be read or does not fit together."""
+    path: Path = arguments.table
+    dialect: Json = {}
+    if arguments.delimiter is not None:
+        dialect["delimiter"] = arguments.delimiter
+    if arguments.encoding is not None:
+        dialect["encoding"] = arguments.encoding
+    if arguments.missing_marker is not None:
+        dialect["missing"] = arguments.missing_marker
+    table = TableFile(_resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
+    _ = table.format
+    both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))
+    if both:
+        raise InvalidInput.of(
+            "--sensitive", "two-roles", f"{both[0]!r} is named both a quasi-identifier and sensitive.",
+            "Name it once.",
+        )  # fmt: skip
+    hierarchies = {name: Path(file) for name, file in _pairs(arguments.hierarchy, "--hierarchy").items()}
+    for file in (path, *hierarchies.values()):
+        if not file.is_file():
+            raise InvalidInput.of(str(file), "unreadable", f"There is no file {file}.")
+    return Question(
+        table,
+        tuple(arguments.quasi_identifiers),
+        tuple(arguments.sensitive),
+        arguments.identifier,
+        hierarchies,
+        arguments.hierarchies,
+        {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
+        {"missing": arguments.missing},
+    )
+
+
+def _pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """``NAME=TEXT`` as a mapping."""
+    pairs = [text.rpartition("=") for text in texts]
+    wrong = next((text for text, (name, _, _) in zip(texts, pairs, strict=True) if not name), None)
+    if wrong is not None:
+        raise InvalidInput.of(option, "malformed", f"{wrong!r} names no column.", "Write NAME=VALUE.")
+    return {name: text for name, _, text in pairs}
+
+
+def _level(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", text):
+        raise InvalidInput.of("--level", "malformed", f"{text!r} is no level.", "Levels are 0, 1, 2, ….")
+    return int(text)
+
+
+def _resource_name(text: str) -> str:
+    """A name that the service takes."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:_MOST_IN_NAME] or "table"
+
+
+def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
+    return {
+        "table": str(question.table.path),
+        "quasi_identifiers": profiled.quasi_identifiers,
+        "sensitive": profiled.sensitive,
+        "left_aside": profiled.left_aside,
+        "proposed": profiled.proposed,
+        "levels": question.levels,
+        "seconds": {name: round(seconds, 6) for name, seconds in profiled.seconds.items()},
+        "result": profiled.result,
+    }

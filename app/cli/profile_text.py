@@ -1,0 +1,67 @@
+"""A risk profile as text for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.cli.profile import Profiled
+
+_ROWS_SHOWN = 3
+
+
+def profile_text(name: str, profiled: Profiled) -> str:
+    """Columns, records, one line per figure, and the time of the call that measured them."""
+    judged, figures = profiled.result["judged"], profiled.result["figures"]
+    basis = " (proposed by the service)" if profiled.proposed else ""
+    lines = [
+        f"{name}: {judged['records']:,} records",
+        f"  quasi-identifiers  {', '.join(profiled.quasi_identifiers)}{basis}",
+        f"  sensitive          {', '.join(profiled.sensitive) or 'none named: see --sensitive'}",
+        *(f"  left aside         {column}: {why}" for column, why in profiled.left_aside.items()),
+        f"  judged             {judged['records_judged']:,} records in {judged['classes']:,} classes; "
+        f"missing values: {judged['missing'].replace('_', ' ')}",
+        f"  left out           {judged['records_missing']:,} records with missing values, "
+        f"{judged['records_suppressed']:,} that are withheld",
+        "",
+        _table([("measure", "attribute", "number", "value", "safer", "worst class"), *map(_line, figures)]),
+        "",
+        f"Measured by one call in {profiled.seconds['profile']:.3f} s.",
+    ]
+    return "\n".join(lines)
+
+
+def _line(figure: dict[str, Any]) -> Sequence[str]:
+    return (
+        figure["measure"],
+        figure["attribute"] or "",
+        figure["name"],
+        _number(figure["value"]),
+        figure["safer"],
+        _worst(figure["worst"]),
+    )
+
+
+def _worst(worst: dict[str, Any] | None) -> str:
+    if worst is None:
+        return ""
+    rows, records = worst["rows"], worst["records"]
+    shown = ", ".join(map(str, rows[:_ROWS_SHOWN])) + (", …" if records > _ROWS_SHOWN else "")
+    return f"row {shown}" if records == 1 else f"rows {shown} ({records:,} records)"
+
+
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return "–"
+    number = float(value)
+    return "∞" if math.isinf(number) else f"{number:.6g}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

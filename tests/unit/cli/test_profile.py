@@ -1,0 +1,213 @@
+"""The profile of a table against a stub of the service: what it asks, what it shows, how it fails."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from app.cli import profile
+from app.cli.operations import Operations, RunningService
+from app.cli.program import run
+from app.client import Client
+
+PROPOSAL = [
+    {"name": "id", "type": "text", "role": "identifier", "reason": "Every row has another value."},
+    {"name": "zip", "type": "number", "role": "quasi_identifier", "reason": "Its values repeat."},
+    {"name": "sex", "type": "categorical", "role": "quasi_identifier", "reason": "Its values repeat."},
+    {"name": "note", "type": "text", "role": "other", "reason": "Nearly every row has another text."},
+    {"name": "disease", "type": "categorical", "role": "quasi_identifier", "reason": "Its values repeat."},
+]
+RESULT = {
+    "judged": {
+        "records": 12,
+        "records_judged": 11,
+        "records_missing": 1,
+        "records_suppressed": 0,
+        "classes": 3,
+        "missing": "excluded",
+    },
+    "sensitive": ["disease"],
+    "figures": [
+        {"measure": "equivalence_classes", "name": "k", "attribute": None, "value": 1.0, "safer": "higher",
+         "worst": {"rows": [7], "records": 1}},
+        {"measure": "l_diversity", "name": "c_min(2)", "attribute": "disease", "value": "inf",
+         "safer": "lower", "worst": {"rows": [1, 2, 3, 4], "records": 4}},
+        {"measure": "attacker_models", "name": "prosecutor.share_at_risk", "attribute": None, "value": None,
+         "safer": "lower", "worst": None},
+    ],
+}  # fmt: skip
+TABLE = "id,zip,sex,note,disease\np1,13053,f,x,flu\n"
+
+
+class Stub:
+    """Answers of the service; ``sent`` are the bodies by the last part of their path."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, list[Any]] = {}
+        self.calls: list[str] = []
+        self.queries: dict[str, dict[str, str]] = {}
+        self.too_large = False
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1/")
+        self.calls.append(f"{request.method} {path}")
+        content = request.read()
+        is_json = request.headers.get("content-type") == "application/json"
+        body = json.loads(content) if is_json else content
+        self.sent.setdefault(path, []).append(body)
+        self.queries[path] = dict(request.url.params)
+        named = body["name"] if is_json else request.url.params.get("name", "x")
+        resource = {"id": "i", "name": named, "sha256": "0"}
+        finished = {"id": "run-1", "state": "succeeded", "attempt": 1}
+        if path == "measurements" and self.too_large:
+            problem = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
+            return httpx.Response(422, json=problem)
+        answers = {
+            "dialect-proposals": {
+                "dialect": {
+                    "delimiter": ",", "quote": None, "encoding": "utf-8", "header": True, "trim": False,
+                    "missing": [""],
+                }
+            },
+            "uploads/patients/proposal": {"rows_in_sample": 1, "attributes": PROPOSAL},
+            "measurements": resource | {"result": RESULT},
+            "measurements/runs": finished,
+            "runs/run-1": finished,
+            "runs/run-1/result": RESULT,
+        }  # fmt: skip
+        return httpx.Response(201, json=answers.get(path, resource))
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    answers = Stub()
+
+    def client(base_url, api_key):
+        return Client(base_url, api_key, transport=httpx.MockTransport(answers))
+
+    monkeypatch.setattr(profile, "Client", client)
+    return answers
+
+
+@pytest.fixture
+def profiled(stub, tmp_path) -> Callable[..., int]:
+    stopped = []
+    service = RunningService("http://stub", "pre.secret", 1, lambda: None, lambda: stopped.append(True))
+    verbs = dict.fromkeys(Operations.__dataclass_fields__) | {"start_service": lambda home: service}
+
+    def run_profile(*more: str, file: str = "patients.csv") -> int:
+        table = tmp_path / file
+        if not table.exists():
+            table.write_text(TABLE)
+        status = run(["profile", str(table), *more], Operations(**verbs))
+        assert stopped or status == 1, "the service was left running"
+        return status
+
+    return run_profile
+
+
+def test_it_shows_the_figures_with_their_classes_and_the_time_of_the_call(profiled, capsys):
+    assert profiled("--sensitive", "disease") == 0
+    out = capsys.readouterr().out
+    for part in (
+        "patients.csv: 12 records",
+        "zip, sex (proposed by the service)",
+        "note: Nearly every row has another text.",
+        "11 records in 3 classes; missing values: excluded",
+        "1 records with missing values, 0 that are withheld",
+        "row 7",
+        "rows 1, 2, 3, … (4 records)",
+        "∞",
+        "–",
+        "Measured by one call in 0.",
+    ):
+        assert part in out
+
+
+def test_everything_is_measured_by_one_call(profiled, stub):
+    profiled("--sensitive", "disease", "--level", "zip=2", "--missing", "excluded")
+    assert [call for call in stub.calls if "measurements" in call] == ["POST measurements"]
+    (body,) = stub.sent["measurements"]
+    assert body["measure"] == {"kind": "privacy_profile", "missing": "excluded"}
+    assert body["rule"] == {"kind": "table_level", "levels": {"zip": 2}}
+
+
+def test_roles_are_proposed_unless_they_are_said(profiled, stub):
+    profiled("--sensitive", "disease")
+    profiled("--quasi-identifiers", "zip", "--sensitive", "disease", "--identifier", "id")
+    proposed, said = (
+        {column["name"]: column["role"] for column in body["attributes"]} for body in stub.sent["datasets"]
+    )
+    quasi = "quasi_identifier"
+    assert proposed == {"id": "identifier", "zip": quasi, "sex": quasi, "disease": "sensitive"}
+    assert said == {"id": "identifier", "zip": quasi, "disease": "sensitive"}
+
+
+def test_types_are_those_of_the_proposal(profiled, stub):
+    profiled("--sensitive", "disease")
+    types = {column["name"]: column["type"] for column in stub.sent["datasets"][0]["attributes"]}
+    assert types == {"id": "text", "zip": "number", "sex": "categorical", "disease": "categorical"}
+
+
+def test_hierarchies_are_taken_from_files_by_name_and_by_pattern(profiled, stub, tmp_path):
+    (tmp_path / "h_zip.csv").write_text("13053;130;*\n")
+    (tmp_path / "other.csv").write_text("f;*\n")
+    profiled("--hierarchies", str(tmp_path / "h_{}.csv"), "--hierarchy", f"sex={tmp_path / 'other.csv'}")
+    assert stub.sent["hierarchies/csv"] == [b"13053;130;*\n", b"f;*\n"]
+    (body,) = stub.sent["datasets"]
+    named = {column["name"]: column.get("hierarchy") for column in body["attributes"]}
+    assert named == {"id": None, "zip": "2-zip", "sex": "3-sex", "disease": None}
+
+
+def test_the_dialect_is_the_proposal_but_for_what_is_said(profiled, stub, tmp_path):
+    (tmp_path / "patients.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    profiled("--delimiter", ";", "--missing-marker", "?", file="patients.csv.gz")
+    assert stub.sent["dialect-proposals"] == [TABLE.encode()]
+    query = stub.queries["uploads"]
+    assert (query["delimiter"], query["quote"], query["missing"]) == (";", "", "?")
+    assert (query["format"], query["encoding"]) == ("csv.gz", "utf-8")
+
+
+def test_work_above_the_direct_budget_is_done_by_a_run(profiled, stub, capsys):
+    stub.too_large = True
+    assert profiled("--json") == 0
+    assert "POST measurements/runs" in stub.calls
+    assert json.loads(capsys.readouterr().out)["result"] == RESULT
+
+
+def test_with_json_there_is_one_object_and_nothing_else(profiled, capsys):
+    assert profiled("--json", "--sensitive", "disease") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["result"] == RESULT
+    assert report["quasi_identifiers"] == ["zip", "sex"]
+    assert report["proposed"] is True
+    assert {"service", "upload", "dataset", "profile"} <= set(report["seconds"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--sensitive", "diagnosis"), "no column 'diagnosis'"),
+        (("--level", "age=1"), "no column 'age'"),
+        (("--level", "zip"), "names no column"),
+        (("--level", "zip=much"), "is no level"),
+        (("--sensitive", "zip", "--quasi-identifiers", "zip"), "both a quasi-identifier and sensitive"),
+        (("--hierarchy", "zip=nowhere.csv"), "no file nowhere.csv"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_status_1(profiled, capsys, arguments, message):
+    assert profiled(*arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_a_file_of_an_unknown_format_is_refused_before_anything_starts(profiled, stub, capsys):
+    assert profiled(file="patients.xlsx") == 1
+    assert "names no format" in capsys.readouterr().err
+    assert stub.calls == []
