@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from app.domain.criteria.gains import BetaLikeness, DeltaDisclosure
 from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk, KMap, SampleUniqueness
 
 CRITERIA: Final[tuple[type[Criterion], ...]] = (
@@ -23,4 +25,7 @@ CRITERIA: Final[tuple[type[Criterion], ...]] = (
     PdRecursiveLDiversity,
     NpdRecursiveLDiversity,
     AlphaKAnonymity,
+    TCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
 )
