@@ -18,6 +18,7 @@ from app.api.schemas.common import (
 from app.api.schemas.criteria import AttainedCriterion, Refusal
 from app.domain.attackers import View
 from app.domain.search.anonymity.problem import MOST_CRITERIA
+from app.domain.search.recoding.rounds import MOST_ROUNDS
 from app.services.dictionary_sets import MOST_MEMBERS
 
 Position = Annotated[
@@ -270,6 +271,13 @@ class Found(Answer):
     rules: Annotated[Count, Field(description="Rules there are.", examples=[300])]
 
 
+class RecodingRound(Answer):
+    """One round of local recoding."""
+
+    levels: Annotated[dict[str, Count], Field(description="Attribute → level.", examples=[{"city": 1}])]
+    records: Annotated[Count, Field(description="Records that it discloses.", examples=[3])]
+
+
 class LossResult(Found):
     """What a search for the least loss of information found.
 
@@ -298,6 +306,21 @@ class LossResult(Found):
         Count,
         Field(description="Of the records withheld those for a missing quasi-identifier.", examples=[0]),
     ] = 0
+    rounds: Annotated[
+        list[RecodingRound],
+        Field(
+            max_length=MOST_ROUNDS,
+            description="Of local recoding the rules that withheld records were given, one after another.",
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
+    table_level_loss: Annotated[
+        Number | None,
+        Field(
+            description="Where records have levels of their own, the loss of the best rule for the whole "
+            "table, with which the search began; null if none meets the criteria.",
+            examples=[0.27],
+        ),
+    ] = None
 
 
 class SearchResult(Found):

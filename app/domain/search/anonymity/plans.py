@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from app.domain.dictionaries import Dictionary
-from app.domain.errors import NotSupported
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.search.recoding.plan import RecodingPlan
 from app.domain.tables import Table
 
-LeastLossPlan = AnonymityPlan
+LeastLossPlan = AnonymityPlan | RecodingPlan
 
 
 def least_loss_plan(
@@ -20,8 +20,5 @@ def least_loss_plan(
 ) -> LeastLossPlan:
     """The plan of the search for a problem; ``dictionary`` is the population where criteria need one."""
     if problem.scope == "record_level" or problem.local_recoding:
-        raise NotSupported(
-            "The least loss is searched among rules of one level per attribute.",
-            "Leave scope and local_recoding out.",
-        )
+        return RecodingPlan(table, problem, budget, dictionary)
     return AnonymityPlan(table, problem, budget, dictionary)

@@ -16,7 +16,7 @@ from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
 from app.domain.numbers import highest_accepted, to_json_number
-from app.domain.rules import TableRule
+from app.domain.rules import Rule, TableRule
 from app.domain.search.outcome import Bounds, Counters, Status
 
 MOST_CRITERIA: Final = 20
@@ -174,6 +174,9 @@ class AnonymityOutcome:
         Of the suppressed records those with a missing quasi-identifier, where that is the reason.
     rounds
         Of local recoding the levels of each round, and how many records it disclosed.
+    table_level_loss
+        Where records have levels of their own, the loss of the best rule for the whole table, None if none is
+        allowed.
     bounds
         Of the loss of the best rule there is.
     complete
@@ -186,7 +189,7 @@ class AnonymityOutcome:
     problem: AnonymityProblem
     solver: str
     status: Status
-    rule: TableRule | None
+    rule: Rule | None
     loss: float | None
     suppressed_records: int | None
     suppression_allowed: int
@@ -201,6 +204,7 @@ class AnonymityOutcome:
     refusals: tuple[Refusal, ...] = ()
     withheld_for_missing: int = 0
     rounds: tuple[tuple[TableRule, int], ...] = ()
+    table_level_loss: float | None = None
 
     @property
     def relative_gap(self) -> float | None:
@@ -211,7 +215,7 @@ class AnonymityOutcome:
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form without ids and times."""
-        levels = None if self.rule is None else dict(zip(self.attributes, self.rule.levels, strict=True))
+        levels = self._levels(self.rule) if isinstance(self.rule, TableRule) else None
         return {
             **self.problem.to_document(),
             "solver": self.solver,
@@ -225,6 +229,8 @@ class AnonymityOutcome:
             "privacy": [attained.to_document() for attained in self.privacy],
             "infeasible_because": [refusal.to_document() for refusal in self.refusals],
             "withheld_for_missing": self.withheld_for_missing,
+            "rounds": [{"levels": self._levels(rule), "records": records} for rule, records in self.rounds],
+            "table_level_loss": self.table_level_loss,
             "lower_bound": None if self.bounds is None else to_json_number(self.bounds.lower),
             "gap": None if self.bounds is None else to_json_number(self.bounds.gap),
             "relative_gap": self.relative_gap,
@@ -234,3 +240,6 @@ class AnonymityOutcome:
             "risk_evaluations": self.counters.risk_evaluations,
             "utility_evaluations": self.counters.utility_evaluations,
         }
+
+    def _levels(self, rule: TableRule) -> dict[str, int]:
+        return dict(zip(self.attributes, rule.levels, strict=True))

@@ -1,0 +1,1 @@
+"""Least loss of information with levels of its own for every record."""

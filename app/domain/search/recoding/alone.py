@@ -1,0 +1,173 @@
+"""A lower bound of every recoding: each record disclosed as cheaply as it could be alone.
+
+Who shares a class shares all its nodes, so a class lies among the records under its nodes. A criterion that
+stays met when records join a class (``fewer_fail``) and fails of all records under some nodes therefore fails
+of every class disclosed as these nodes, in whatever recoding. So each record costs at least what the cheapest
+nodes above it do under which the records meet all such criteria. Withheld it costs what ⊥ does everywhere,
+which no nodes exceed; and if not even all records together meet the criteria, all are withheld. That records
+under the nodes may be needed elsewhere is ignored, which is why this is a bound and not the optimum.
+
+Of disjoint groups of attributes each adds its own bound, for the records under nodes of all attributes are
+under those of a group. Fewer groups bound better and take more work.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from app.domain.criteria.judging import JudgedRecords, failing_any
+from app.domain.distinct import Ints, Longs
+from app.domain.losses.loss import Floats
+from app.domain.search.recoding.cells import Bools, Cells
+from app.domain.search.recoding.demands import Demands, numbered
+
+MOST_KEPT: Final = 8_000_000
+"""Costs of a side that are kept."""
+
+Levels = tuple[int, ...]
+GoesOn = Callable[[], bool]
+
+
+def cheapest_alone(
+    cells: Cells, demands: Demands, attributes: Sequence[int], weights: Floats, goes_on: GoesOn
+) -> Floats:
+    """What the cells of some attributes cost more than as they are, at least, over all records.
+
+    Parameters
+    ----------
+    attributes
+        Numbers a of the quasi-identifiers of one group.
+    weights
+        (w, a) ≥ 0: what the attributes' costs count, each row for a bound of its own.
+    goes_on
+        Once it says no, nothing is bounded: the answer is 0.
+
+    Returns
+    -------
+    (w,) lower bounds, up to rounding.
+    """
+    middle = len(attributes) // 2
+    left = _Side(cells, attributes[:middle], weights[:, :middle])
+    right = _Side(cells, attributes[middle:], weights[:, middle:])
+    # If no nodes will do, the record is withheld.
+    least = left.costs(left.top)[:, left.of] + right.costs(right.top)[:, right.of]
+    # The cheap ones first: they leave less to find for the others.
+    for levels in sorted(left.rules(), key=lambda own: float(left.costs(own).sum())):
+        if not goes_on():
+            return np.zeros(len(weights))
+        paid = left.costs(levels)[:, left.of]
+        cheaper = np.flatnonzero((paid < least).any(axis=0))
+        if len(cheaper):
+            pairs = _Pairs(cells, demands, (left, levels), right)
+            found = pairs.cheapest(right, cheaper)[:, pairs.of[cheaper]]
+            least[:, cheaper] = np.minimum(least[:, cheaper], paid[:, cheaper] + found)
+    return np.asarray(least @ cells.amounts)
+
+
+class _Side:
+    """Some attributes: their distinct combinations of values, what these become at levels and cost there.
+
+    Attributes
+    ----------
+    of
+        (d,) combination of each distinct record.
+    size
+        How many combinations there are.
+    top
+        The most general levels.
+    """
+
+    def __init__(self, cells: Cells, attributes: Sequence[int], weights: Floats) -> None:
+        self._weights = weights
+        self.n_weights = len(weights)
+        self._paid: dict[Levels, Floats] = {}
+        self._trees = [cells.table.hierarchies[cells.attributes[i]] for i in attributes]
+        self._costs = [cells.loss.costs[i] for i in attributes]
+        self.top: Levels = tuple(tree.height for tree in self._trees)
+        self.of: Longs = np.zeros(cells.size, dtype=np.int64)
+        self.size = 1
+        for i in attributes:
+            keys = self.of * cells.sizes[i] + cells.raw[:, i]
+            self.of, self.size = numbered(keys, self.size * cells.sizes[i])
+        first = np.empty(self.size, dtype=np.int64)
+        first[self.of] = np.arange(cells.size)
+        self._raw: list[Ints] = [cells.raw[first, i] for i in attributes]
+        self._groups: dict[Levels, tuple[Longs, int]] = {}
+
+    def rules(self) -> Iterator[Levels]:
+        """All levels of the attributes, each after all more specific ones."""
+        return itertools.product(*(range(height + 1) for height in self.top))
+
+    def groups(self, levels: Levels) -> tuple[Longs, int]:
+        """(c,) number of what each combination becomes, and how many numbers there are."""
+        if levels not in self._groups:
+            found, size = np.zeros(self.size, dtype=np.int64), 1
+            for tree, raw, level in zip(self._trees, self._raw, levels, strict=True):
+                keys = found * tree.n_nodes + tree.ancestors_at(level)[raw]
+                found, size = numbered(keys, size * tree.n_nodes)
+            self._groups[levels] = found, size
+        return self._groups[levels]
+
+    def costs(self, levels: Levels) -> Floats:
+        """(w, c) weighted costs of the combinations at the levels beyond those as they are."""
+        known = self._paid.get(levels)
+        if known is not None:
+            return known
+        found = np.zeros((len(self._weights), self.size))
+        for i, (tree, raw, level) in enumerate(zip(self._trees, self._raw, levels, strict=True)):
+            beyond = self._costs[i].of(raw, tree.ancestors_at(level)[raw]) - self._costs[i].of(raw, raw)
+            found += self._weights[:, i : i + 1] * beyond
+        if found.size * (len(self._paid) + 1) <= MOST_KEPT:
+            self._paid[levels] = found
+        return found
+
+
+class _Pairs:
+    """The distinct pairs of a group of the left side, at some levels, and a combination of the right one.
+
+    Attributes
+    ----------
+    of
+        (d,) pair of each distinct record.
+    """
+
+    def __init__(self, cells: Cells, demands: Demands, left: tuple[_Side, Levels], right: _Side) -> None:
+        groups, self._n_groups = left[0].groups(left[1])
+        ours = groups[left[0].of]
+        self.of, self._size = numbered(ours * right.size + right.of, self._n_groups * right.size)
+        self._left = np.empty(self._size, dtype=np.int64)
+        self._right = np.empty(self._size, dtype=np.int64)
+        self._left[self.of], self._right[self.of] = ours, right.of
+        self._necessary = demands.necessary
+        self._records = JudgedRecords(cells.table, self.of[cells.table.reduced.inverse].astype(np.int32))
+
+    def cheapest(self, right: _Side, records: Longs) -> Floats:
+        """(w, p) what the right side costs at least at levels where the records meet what is necessary.
+
+        Only for the pairs of the given distinct records; ∞ for others.
+        """
+        asked = np.zeros(self._size, dtype=bool)
+        asked[self.of[records]] = True
+        least = np.full((right.n_weights, self._size), math.inf)
+        enough: list[Levels] = []
+        for levels in right.rules():
+            if any(all(a <= b for a, b in zip(own, levels, strict=True)) for own in enough):
+                # All asked meet the criteria at more specific levels, which cost no more.
+                continue
+            groups, size = right.groups(levels)
+            fits = self._fits(self._left * size + groups[self._right], self._n_groups * size)
+            rows = np.flatnonzero(fits & asked)
+            least[:, rows] = np.minimum(least[:, rows], right.costs(levels)[:, self._right[rows]])
+            if not (asked & ~fits).any():
+                enough.append(levels)
+        return least
+
+    def _fits(self, keys: Longs, limit: int) -> Bools:
+        """(p,) whether the records of each pair's group meet what is necessary."""
+        of, n_classes = numbered(keys, limit)
+        return ~failing_any(self._records.judged(of, n_classes), self._necessary)[of]

@@ -1,0 +1,122 @@
+"""A lower bound of the least loss of all recodings, from what each record costs at least alone.
+
+A loss is a growing function of Σ_j T_j(x_j), with x_j what the cells of attribute j cost over all records and
+T_j growing and concave: a logarithm for the geometric loss, linear for the others. A recoding that is better
+than the best known has x_j ≤ u_j for some u_j, at first for all of them what withholding everything costs.
+Between x_j as the records are and u_j the chord of T_j is below it, so that
+
+    Σ_j T_j(x_j) ≥ Σ_j T_j(as they are) + Σ_j slope_j · (x_j − as they are),
+
+and the last sum is at least the sum over records of the least weighted cost of each alone. With attribute j
+weighing nothing the same bounds what all others contribute, hence T_j(x_j) and u_j: chords over smaller
+ranges are steeper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from app.domain.search.recoding.alone import GoesOn, cheapest_alone
+from app.domain.search.recoding.cells import Cells
+from app.domain.search.recoding.demands import Demands
+
+ROUNDS: Final = (40, 400, 20_000)
+"""Levels of a group of attributes at most, round by round: early rounds only narrow the ranges."""
+MOST_WORK: Final = 4e8
+"""Levels times distinct records of the last round's groups at most."""
+SLACK: Final = 1e-10
+"""More than sums of costs in another order differ by, as a share: bounds are lowered by it."""
+HALVINGS: Final = 60
+
+
+def least_loss(cells: Cells, demands: Demands, best: float, goes_on: GoesOn) -> float:
+    """What no recoding loses less than; at most ``best``, the loss of a known one (∞ if none is)."""
+    ranges = _Ranges(cells, best)
+    # Only where terms bend do ranges matter.
+    rounds = ROUNDS if cells.loss.kind == "geometric" else ROUNDS[-1:]
+    for most in rounds:
+        if demands.necessary and goes_on():
+            groups = _groups(cells, min(most, int(MOST_WORK / cells.size)))
+            ranges.narrow(demands, groups, goes_on, is_last=most == rounds[-1])
+    return min(best, ranges.least)
+
+
+class _Ranges:
+    """Up to what each attribute's cells cost in any recoding that is no worse than the best.
+
+    Attributes
+    ----------
+    least
+        The bound of the loss found so far.
+    """
+
+    def __init__(self, cells: Cells, best: float) -> None:
+        self._cells = cells
+        q = range(cells.n_attributes)
+        self._from = [cells.least_total(i) for i in q]
+        self._to = [cells.greatest_total(i) for i in q]
+        self._terms = [cells.term(i, total) for i, total in zip(q, self._from, strict=True)]
+        self._best = cells.loss.sum_of(best) if math.isfinite(best) else math.inf
+        self.least = cells.of_terms(self._terms)
+
+    def narrow(
+        self, demands: Demands, groups: Sequence[Sequence[int]], goes_on: GoesOn, *, is_last: bool
+    ) -> None:
+        """Bound the loss by the records alone in groups of attributes; unless it is the last, ranges, too."""
+        slopes = np.array([self._slope(i) for i in range(self._cells.n_attributes)])
+        added = []
+        for own in groups:
+            weights = slopes[list(own)][None, :]
+            if not is_last:
+                # All rows but the first leave out an attribute each.
+                weights = np.tile(weights, (len(own) + 1, 1))
+                weights[1:][np.diag_indices(len(own))] = 0.0
+            added.append(cheapest_alone(self._cells, demands, own, weights, goes_on) * (1 - SLACK))
+        terms = math.fsum(self._terms)
+        total = math.fsum(float(bounds[0]) for bounds in added)
+        found = terms + total
+        self.least = max(self.least, self._cells.loss.of_sum(found - SLACK * abs(found)))
+        for own, bounds in () if is_last else zip(groups, added, strict=True):
+            for place, i in enumerate(own):
+                others = terms - self._terms[i] + total - float(bounds[0]) + float(bounds[place + 1])
+                self._lower(i, self._best - others)
+
+    def _slope(self, i: int) -> float:
+        width = self._to[i] - self._from[i]
+        return (self._cells.term(i, self._to[i]) - self._terms[i]) / width if width > 0 else 0.0
+
+    def _lower(self, i: int, most: float) -> None:
+        """Attribute i contributes at most so much to the sum of terms."""
+        most += SLACK * max(1.0, abs(most))
+        low, high = self._from[i], self._to[i]
+        if self._cells.term(i, high) <= most:
+            return
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if self._cells.term(i, middle) <= most:
+                low = middle
+            else:
+                high = middle
+        self._to[i] = high
+
+
+def _groups(cells: Cells, most: int) -> list[list[int]]:
+    """The attributes in groups of at most so many levels together (or one alone), the most telling first."""
+    heights = [cells.table.heights[j] for j in cells.attributes]
+    telling = [
+        len(np.unique(column)) if height else 0 for column, height in zip(cells.raw.T, heights, strict=True)
+    ]
+    found: list[list[int]] = []
+    rules: list[int] = []
+    for i in sorted(range(len(heights)), key=lambda i: (-telling[i], i)):
+        if found and rules[-1] * (heights[i] + 1) <= most:
+            found[-1].append(i)
+            rules[-1] *= heights[i] + 1
+        else:
+            found.append([i])
+            rules.append(heights[i] + 1)
+    return found

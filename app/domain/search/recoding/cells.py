@@ -1,0 +1,200 @@
+"""What each cell of the distinct records may become, and what that loses.
+
+A record's rule is a number of steps up its hierarchy per quasi-identifier. The loss of a release is put
+together from one sum over records per attribute, of what each disclosed cell costs; searches need it for any
+steps, not for levels of the table alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.distinct import Ints, group, row_keys
+from app.domain.hierarchies import TOP
+from app.domain.losses.cells import CellLoss
+from app.domain.losses.loss import Floats, Longs, Sums
+from app.domain.numbers import exact_sum
+from app.domain.rules import CellRule, RecordRule, apply
+from app.domain.tables import Table
+
+Bools = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.integer] | slice
+Steps = npt.NDArray[np.int16]
+
+ALL: Final = slice(None)
+
+
+class Cells:
+    """The q quasi-identifiers of the d distinct records of a table; records count alike.
+
+    Attributes
+    ----------
+    attributes
+        Positions of the quasi-identifiers in the table.
+    amounts
+        (d,) records of each distinct record. They are distinct over all attributes, so that records with
+        other sensitive values may be recoded otherwise.
+    raw
+        (d, q) nodes of the table.
+    most
+        (d, q) steps from each cell to ⊥.
+    sizes
+        Nodes per hierarchy.
+
+    Raises NotSupported if a hierarchy is no tree.
+    """
+
+    def __init__(self, table: Table, loss: CellLoss) -> None:
+        self.table = table
+        self.loss = loss
+        self.attributes = table.quasi_identifiers
+        self.amounts: Longs = table.reduced.counts
+        self.raw: Ints = np.asfortranarray(table.reduced.codes[:, self.attributes])
+        trees = [table.hierarchies[j] for j in self.attributes]
+        self.sizes = [tree.n_nodes for tree in trees]
+        self._above = [np.stack([tree.ancestor_steps(s) for s in range(tree.height + 1)]) for tree in trees]
+        self._depths = [tree.depth for tree in trees]
+        self.most: Steps = np.empty(self.raw.shape, dtype=np.int16, order="F")
+        for i, depth in enumerate(self._depths):
+            self.most[:, i] = depth[self.raw[:, i]]
+        self._costs: list[Sums] = []
+        for above, size, cost in zip(self._above, self.sizes, loss.costs, strict=True):
+            costs = np.broadcast_to(cost.of(np.arange(size), above), above.shape)
+            self._costs.append(np.ascontiguousarray(costs))
+        self._as_they_are = [self._total(i, 0) for i in range(len(trees))]
+
+    @property
+    def size(self) -> int:
+        return len(self.amounts)
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.attributes)
+
+    def nodes(self, i: int, steps: Steps | int, rows: Rows = ALL) -> Ints:
+        """What cells of the i-th quasi-identifier become."""
+        found: Ints = self._above[i][steps, self.raw[rows, i]]
+        return found
+
+    def codes(self, steps: Steps, rows: Rows = ALL) -> Ints:
+        """(r, q) disclosed nodes of some records, from their steps."""
+        found = np.empty(steps.shape, dtype=np.int32, order="F")
+        for i in range(self.n_attributes):
+            found[:, i] = self.nodes(i, steps[:, i], rows)
+        return found
+
+    def costs(self, i: int, steps: Steps | int, rows: Rows = ALL) -> Sums:
+        """What a cell of the i-th quasi-identifier costs after so many steps."""
+        found: Sums = self._costs[i][steps, self.raw[rows, i]]
+        return found
+
+    def is_above(self, i: int, row: int) -> Bools:
+        """(nodes,) which nodes are the cell of one record or above it."""
+        found = np.zeros(self.sizes[i], dtype=bool)
+        found[self._above[i][:, self.raw[row, i]]] = True
+        return found
+
+    def cost_of(self, i: int, row: int, shown: Ints) -> Sums:
+        """What the cell of one record costs if it is disclosed as each of some nodes above it."""
+        return np.asarray(self.loss.costs[i].of(self.raw[row, i], shown))
+
+    def steps_up(self, row: int, shown: Ints) -> Steps:
+        """(q,) steps from the cells of one record to the nodes above them."""
+        pairs = zip(self._depths, self.raw[row].tolist(), shown.tolist(), strict=True)
+        return np.array([depth[raw] - depth[node] for depth, raw, node in pairs], dtype=np.int16)
+
+    def at_levels(self, levels: tuple[int, ...], rows: Rows = ALL) -> Steps:
+        """(r, q) steps that levels of the quasi-identifiers for the whole table mean for some records."""
+        found = np.empty(self.raw[rows].shape, dtype=np.int16, order="F")
+        for i, level in enumerate(levels):
+            found[:, i] = self.steps_to(i, level, rows)
+        return found
+
+    def steps_to(self, i: int, level: int, rows: Rows = ALL) -> Steps:
+        """(r,) steps from cells of the i-th quasi-identifier to what they are at a level."""
+        depth = self._depths[i]
+        becomes = self.table.hierarchies[self.attributes[i]].ancestors_at(level)
+        found: Steps = (depth - depth[becomes]).astype(np.int16)[self.raw[rows, i]]
+        return found
+
+    def total(self, i: int, steps: Steps) -> int | float:
+        """What all cells of the i-th quasi-identifier cost after the steps (d, q)."""
+        return self._total(i, steps[:, i])
+
+    def classes(self, codes: Ints) -> tuple[Ints, int]:
+        """Number of each row's class, rows of equal codes being one, and how many there are."""
+        keys, limit = row_keys(list(codes.T), self.sizes, len(codes))
+        representatives, inverse = group(keys, limit)
+        return inverse, len(representatives)
+
+    def is_withheld(self, steps: Steps) -> Bools:
+        """(d,) records all of whose quasi-identifiers are ⊥."""
+        return np.asarray((steps == self.most).all(axis=1))
+
+    def loss_of(self, steps: Steps) -> float:
+        """The loss of a release of all records."""
+        return self.loss.of_totals([self._total(i, steps[:, i]) for i in range(self.n_attributes)])
+
+    def slopes(self, steps: Steps) -> Floats:
+        """(q,) by how much the sum of terms grows at most per unit that a cell of each attribute costs more.
+
+        Terms are concave in what their attribute costs, so that their tangents are above them: moves that
+        gain by these slopes lower the loss.
+        """
+        found = np.zeros(self.n_attributes)
+        for i, cost in enumerate(self.loss.costs):
+            if cost.scale:
+                total = float(self._total(i, steps[:, i]))
+                # The chord up to here is steeper than the tangent; over a small piece they are alike.
+                piece = max(1e-6 * cost.scale, 1e-300)
+                found[i] = (self.term(i, total + piece) - self.term(i, total)) / piece
+        return found
+
+    def term(self, i: int, total: float) -> float:
+        """What the i-th attribute contributes to the loss's sum of terms if its cells cost ``total``."""
+        return float(self.loss.terms(i, np.array([total - self._as_they_are[i]]))[0])
+
+    def least_total(self, i: int) -> float:
+        """What the i-th attribute's cells cost as they are."""
+        return float(self._as_they_are[i])
+
+    def greatest_total(self, i: int) -> float:
+        """What they cost if all are withheld."""
+        return float(self._total(i, self.most[:, i]))
+
+    def of_terms(self, terms: list[float]) -> float:
+        """The loss whose terms are given."""
+        return self.loss.of_sum(math.fsum(terms))
+
+    def rule(self, steps: Steps, *, hides_sensitive: bool) -> RecordRule | CellRule:
+        """The steps as a rule for the table.
+
+        Sensitive attributes stay as they are, but for withheld records if these hide them, too.
+        """
+        table, inverse = self.table, self.table.reduced.inverse
+        found = np.zeros(table.codes.shape, dtype=np.int16, order="F")
+        for i, j in enumerate(self.attributes):
+            found[:, j] = steps[inverse, i]
+        withheld = np.flatnonzero(self.is_withheld(steps)[inverse])
+        if not hides_sensitive or not len(withheld) or not table.sensitive:
+            return RecordRule(found)
+        hidden = [j for j in range(table.n_attributes) if j not in self.attributes]
+        if all(table.hierarchies[j].is_tree for j in hidden):
+            for j in hidden:
+                found[withheld, j] = table.hierarchies[j].depth[table.codes[withheld, j]]
+            return RecordRule(found)
+        codes = apply(RecordRule(found), table)
+        for j in hidden:
+            codes[withheld, j] = TOP
+        return CellRule(codes)
+
+    def _total(self, i: int, steps: Steps | int) -> int | float:
+        """Cost of all cells of an attribute; a whole number exactly."""
+        costs = self.costs(i, steps)
+        if costs.dtype.kind in "iu":
+            return int(costs @ self.amounts)
+        return exact_sum(costs * self.amounts)

@@ -1,0 +1,174 @@
+"""Moves that lower the loss of a recoding: specialising classes, exchanges, joining the classes of a rule.
+
+All are looked at for all classes together. The loss is replaced by its tangent at the recoding, which is
+above it; what gains by the tangent lowers the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from app.domain.distinct import Longs
+from app.domain.hierarchies import TOP
+from app.domain.losses.loss import Floats
+from app.domain.search.recoding.cells import Bools
+from app.domain.search.recoding.demands import NO_CLASS, dense, numbered
+from app.domain.search.recoding.recoding import Indices, Recoding
+
+TINY: Final = 1e-15
+"""What a step down is worth that costs as much as before, as the step after it may cost less."""
+
+MOST_TAKEN_IN: Final = 2_000
+"""Distinct records that look for a class above them at a time, one by one."""
+
+GoesOn = Callable[[], bool]
+
+
+def specialise(recoding: Recoding, goes_on: GoesOn) -> None:
+    """Move down one attribute of each class at a time, the one that gains most, while any gains."""
+    cells = recoding.cells
+    active = recoding.movable.copy()
+    barred = np.zeros(cells.raw.shape, dtype=bool)
+    while active.any() and goes_on():
+        # Classes that others have joined are looked at again as a whole.
+        again = np.zeros(recoding.n_classes, dtype=bool)
+        again[recoding.of[active]] = True
+        rows = np.flatnonzero(again[recoding.of] & recoding.movable)
+        best = _best_splits(recoding, rows, barred)
+        active[:] = False
+        chosen = best.attribute[best.of] >= 0
+        active[rows[chosen]] = True
+        movers = rows[best.moves]
+        attribute = best.attribute[best.of[best.moves]]
+        target = recoding.steps[movers]
+        target[np.arange(len(movers)), attribute] -= 1
+        moved = recoding.move(movers, target)
+        # Classes that nobody could leave are not split by this attribute again.
+        stuck = np.ones(len(best.attribute), dtype=bool)
+        place = np.full(cells.size, -1)
+        place[rows] = best.of
+        stuck[place[moved]] = False
+        held = rows[chosen & stuck[best.of]]
+        barred[held, best.attribute[place[held]]] = True
+        barred[moved] = False
+
+
+class _Splits:
+    """The best split found so far of each class.
+
+    Attributes
+    ----------
+    of
+        (r,) class of each row.
+    attribute
+        (C,) attribute of the best split, −1 for none.
+    moves
+        (r,) rows that move down by it.
+    """
+
+    def __init__(self, of: Longs, n_classes: int) -> None:
+        self.of = of
+        self.attribute = np.full(n_classes, -1, dtype=np.int64)
+        self.moves: Bools = np.zeros(len(of), dtype=bool)
+        self._gain = np.zeros(n_classes)
+
+    def offer(self, attribute: int, gain: Floats, moves: Bools) -> None:
+        """Take the split of each class (C,) whose gain is greater than any before."""
+        better = gain > self._gain
+        self._gain = np.where(better, gain, self._gain)
+        self.attribute[better] = attribute
+        self.moves = np.where(better[self.of], moves, self.moves)
+
+
+def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
+    """Per class of the rows the attribute whose step down gains most, of those that pass on their own."""
+    cells, demands = recoding.cells, recoding.demands
+    of, n_classes = dense(recoding.of[rows], recoding.n_classes)
+    amounts = cells.amounts[rows]
+    sizes = np.bincount(of, amounts, n_classes)
+    slopes = cells.slopes(recoding.steps)
+    splits = _Splits(of, n_classes)
+    for i in range(cells.n_attributes):
+        may = np.flatnonzero((recoding.steps[rows, i] > 0) & ~barred[rows, i])
+        if not len(may):
+            continue
+        own = rows[may]
+        steps = recoding.steps[own, i]
+        lower = steps - 1
+        saved = slopes[i] * (cells.costs(i, steps, own) - cells.costs(i, lower, own)) + TINY
+        keys = of[may] * cells.sizes[i] + cells.nodes(i, lower, own)
+        groups, n_groups = numbered(keys, n_classes * cells.sizes[i])
+        at = np.full(cells.size, NO_CLASS, dtype=np.int64)
+        at[own] = groups
+        passes = ~demands.failing(at, n_groups)[groups]
+        moves = np.zeros(len(rows), dtype=bool)
+        moves[may] = passes
+        gain: Floats = np.bincount(of[may], saved * amounts[may] * passes, n_classes).astype(np.float64)
+        moving = np.bincount(of, amounts * moves, n_classes)
+        # Who stays behind needs company: so many of the movers will have to stay, too.
+        behind = sizes - moving
+        short = np.where((behind > 0) & (behind < demands.least), demands.least - behind, 0.0)
+        gain *= np.maximum(moving - short, 0.0) / np.maximum(moving, 1.0)
+        splits.offer(i, gain, moves)
+    return splits
+
+
+def exchange(recoding: Recoding, up: int, down: int) -> int:
+    """Raise one attribute by a step and lower another where that gains; how many records moved."""
+    cells, steps = recoding.cells, recoding.steps
+    rows = np.flatnonzero((steps[:, up] < cells.most[:, up]) & (steps[:, down] > 0))
+    slopes = cells.slopes(steps)
+    paid = cells.costs(up, steps[rows, up] + 1, rows) - cells.costs(up, steps[rows, up], rows)
+    saved = cells.costs(down, steps[rows, down], rows) - cells.costs(down, steps[rows, down] - 1, rows)
+    rows = rows[slopes[down] * saved > slopes[up] * paid]
+    target = steps[rows]
+    target[:, up] += 1
+    target[:, down] -= 1
+    return len(recoding.move(rows, target))
+
+
+def join(recoding: Recoding, levels: tuple[int, ...]) -> int:
+    """Recode the records by the levels of a rule for the table where that gains; how many moved."""
+    cells = recoding.cells
+    target = cells.at_levels(levels)
+    gain = np.zeros(cells.size)
+    for i, slope in enumerate(cells.slopes(recoding.steps).tolist()):
+        gain += slope * (cells.costs(i, recoding.steps[:, i]) - cells.costs(i, target[:, i]))
+    rows = np.flatnonzero(gain > TINY)
+    return len(recoding.move(rows, target[rows]))
+
+
+def join_above(recoding: Recoding) -> int:
+    """Let withheld records join the class above them that costs least; how many records moved."""
+    cells = recoding.cells
+    rows = np.flatnonzero(cells.is_withheld(recoding.steps) & recoding.movable)[:MOST_TAKEN_IN]
+    first = np.empty(recoding.n_classes, dtype=np.int64)
+    first[recoding.of] = np.arange(cells.size)
+    shown = recoding.codes[first]
+    shown = np.asfortranarray(shown[(shown != TOP).any(axis=1)])
+    slopes = cells.slopes(recoding.steps)
+    target = recoding.steps[rows]
+    for place, row in enumerate(rows.tolist()):
+        above = np.arange(len(shown))
+        for i in range(cells.n_attributes):
+            above = above[cells.is_above(i, row)[shown[above, i]]]
+        if len(above):
+            paid = sum(slopes[i] * cells.cost_of(i, row, shown[above, i]) for i in range(cells.n_attributes))
+            target[place] = cells.steps_up(row, shown[above[np.argmin(paid)]])
+    return len(recoding.move(rows, target))
+
+
+def levels_in_use(recoding: Recoding) -> Iterator[tuple[int, ...]]:
+    """Levels for the table that classes of the recoding have, those of most records first."""
+    cells = recoding.cells
+    levels = np.empty(cells.raw.shape, dtype=np.int64)
+    for i, j in enumerate(cells.attributes):
+        tree = cells.table.hierarchies[j]
+        levels[:, i] = tree.height - tree.depth[recoding.codes[:, i]]
+    found, inverse = np.unique(levels, axis=0, return_inverse=True)
+    records = np.bincount(inverse.reshape(-1), cells.amounts)
+    for place in np.argsort(-records, kind="stable"):
+        yield tuple(found[place].tolist())

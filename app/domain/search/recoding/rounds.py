@@ -1,0 +1,102 @@
+"""Local recoding: the records that a rule for the table withholds get a rule of their own, and so on.
+
+Each round descends to levels at which the records still withheld make classes that meet the criteria and
+lower the loss; those of other classes stay withheld and are searched again. Whoever is left at the end joins
+the class of other records that discloses most of it, where that class still meets the criteria then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from app.domain.search.recoding.cells import Steps
+from app.domain.search.recoding.demands import NO_CLASS
+from app.domain.search.recoding.moves import join_above
+from app.domain.search.recoding.recoding import Indices, Recoding
+
+Levels = tuple[int, ...]
+GoesOn = Callable[[], bool]
+
+MOST_ROUNDS: Final = 1_000
+LEAST_SAVED: Final = 1e-12
+"""Rounds that save less, as a sum of terms, are none."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Levels of the quasi-identifiers, and how many records were given them."""
+
+    levels: Levels
+    records: int
+
+
+def recode_withheld(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
+    """Give levels to withheld records, round after round, while that lowers the loss."""
+    cells = recoding.cells
+    rounds: list[Round] = []
+    while len(rounds) < MOST_ROUNDS and goes_on():
+        rows = np.flatnonzero(cells.is_withheld(recoding.steps) & recoding.movable)
+        if not len(rows):
+            break
+        search = _Round(recoding, rows, goes_on)
+        levels = search.best()
+        moved = recoding.move(*search.recoded(levels))
+        if not len(moved):
+            break
+        rounds.append(Round(levels, int(cells.amounts[moved].sum())))
+    join_above(recoding)
+    return rounds
+
+
+class _Round:
+    """The best levels for some withheld records."""
+
+    def __init__(self, recoding: Recoding, rows: Indices, goes_on: GoesOn) -> None:
+        self._recoding = recoding
+        self._cells = recoding.cells
+        self._rows = rows
+        self._amounts = recoding.cells.amounts[rows]
+        self._goes_on = goes_on
+        q = range(self._cells.n_attributes)
+        self._top: Levels = tuple(self._cells.table.heights[j] for j in self._cells.attributes)
+        self._totals = [self._cells.total(i, recoding.steps) for i in q]
+        now = math.fsum(self._cells.term(i, total) for i, total in enumerate(self._totals))
+        self._checked: dict[Levels, float] = {self._top: now}
+
+    def best(self) -> Levels:
+        """Down from the top, always by the level that saves most, while that saves."""
+        levels = self._top
+        while self._goes_on():
+            lower = [(*levels[:i], level - 1, *levels[i + 1 :]) for i, level in enumerate(levels) if level]
+            best = min(lower, key=lambda own: (self._sum_after(own), own), default=levels)
+            if self._sum_after(best) >= self._sum_after(levels) - LEAST_SAVED:
+                break
+            levels = best
+        return levels
+
+    def recoded(self, levels: Levels) -> tuple[Indices, Steps]:
+        """The records whose classes meet the criteria at the levels, and their steps."""
+        target = self._cells.at_levels(levels, self._rows)
+        classes, n_classes = self._cells.classes(self._cells.codes(target, self._rows))
+        at = np.full(self._cells.size, NO_CLASS, dtype=np.int64)
+        at[self._rows] = classes
+        passes = ~self._recoding.demands.failing(at, n_classes)[classes]
+        return self._rows[passes], target[passes]
+
+    def _sum_after(self, levels: Levels) -> float:
+        """Sum of the terms of the loss once the records are recoded by the levels."""
+        if levels not in self._checked:
+            rows, target = self.recoded(levels)
+            terms = []
+            for i, total in enumerate(self._totals):
+                saved = self._cells.costs(i, self._recoding.steps[rows, i], rows) - self._cells.costs(
+                    i, target[:, i], rows
+                )
+                terms.append(self._cells.term(i, total - float(saved @ self._cells.amounts[rows])))
+            self._checked[levels] = math.fsum(terms)
+        return self._checked[levels]
