@@ -24,7 +24,6 @@ from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE
 from app.domain.measures.information_loss import INFORMATION_LOSS
-from app.domain.measures.information_loss import INFORMATION_LOSS
 from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON
 from app.domain.measures.k_map import K_MAP
 from app.domain.measures.l_diversity import L_DIVERSITY
@@ -34,7 +33,6 @@ from app.domain.measures.parametric_risk import PARAMETRIC_RISK
 from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
 from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.measures.privacy_profile import PRIVACY_PROFILE
-from app.domain.measures.query_accuracy import QUERY_ACCURACY
 from app.domain.measures.query_accuracy import QUERY_ACCURACY
 from app.domain.measures.record_linkage import RECORD_LINKAGE
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION
@@ -78,6 +76,4 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     BETA_LIKENESS,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
-    INFORMATION_LOSS,
-    QUERY_ACCURACY,
 )

@@ -1,0 +1,227 @@
+"""β-likeness of a release, basic and enhanced: the relative gain of a reader on every sensitive value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
+
+from app.domain.classes.gains import (
+    Gains,
+    LikenessBound,
+    always_within,
+    frequency_bounds,
+    greatest_gains,
+    greatest_losses,
+    implied_delta,
+    saturation,
+    unlike,
+)
+from app.domain.classes.grouping import Grouping
+from app.domain.classes.necessary import fills_up, least_size, least_values
+from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.distinct import Longs
+from app.domain.errors import InvalidInput
+from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.gains_found import GainFound, GainsOfClasses, require_values
+from app.domain.measures.judged import JudgedOn, judged_on
+from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
+
+LARGEST_PRODUCT: Final = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetaLikenessParameters(Grouping):
+    """Of what attribute, which β to compare with, and what a reader knows before."""
+
+    attribute: Annotated[
+        str | None, MaxLen(200), doc("The sensitive attribute; null: the only one of that role.")
+    ] = None
+    beta: Annotated[
+        float, Gt(0), Le(1e6), doc("Classes with a greater relative gain are counted: 1 is twice as likely.")
+    ] = 1.0
+    bound: Annotated[
+        LikenessBound,
+        doc(
+            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
+            "(`enhanced`), or all the same (`basic`)."
+        ),
+    ] = "enhanced"
+    reference: Annotated[
+        Mapping[CellValue, Annotated[int, Ge(0), Le(10**12)]] | None,
+        Len(1, 100_000),
+        doc(
+            "How often each value occurs in what a reader knows before, such as public statistics; null: in "
+            "the whole dataset."
+        ),
+    ] = None
+    top: Annotated[int, Ge(1), Le(200), doc("Most classes, values and broken caps to list.")] = 10
+
+
+@dataclass(frozen=True)
+class LikenessImplies:
+    """What follows for every class that satisfies the β asked for."""
+
+    least_records: Annotated[int, doc("It has at least so many records; an exact bound up to 4,096.")]
+    least_values: Annotated[int, doc("It has at least so many different values.")]
+    least_frequency_l: Annotated[float, doc("Its most frequent value has at most this part: 1 / f(p_max).")]
+    enough_records: Annotated[int, doc("Every class of at least so many records satisfies it.")]
+    delta: Annotated[float, doc("δ-disclosure privacy (natural) that implies enhanced β-likeness.")]
+
+
+@dataclass(frozen=True)
+class BetaLikeness:
+    """The relative gain of a reader, on every value and in every class."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    values: Annotated[int, doc("Different values in the reference.")]
+    records_without_value: Annotated[int, doc("Records in classes that have no value to judge.")]
+    reference: Annotated[Literal["dataset", "given"], doc("What a reader is taken to know before.")]
+    values_unused: Annotated[int, doc("Leaves of the hierarchy that the reference lacks: they take no part.")]
+    values_mismatched: Annotated[
+        int, doc("Values of the release that the reference lacks: then every β is infinite.")
+    ]
+    beta_basic: Annotated[
+        float | None, doc("Least β with which basic β-likeness holds; 0: all classes are like the reference.")
+    ]
+    beta_enhanced: Annotated[
+        float | None, doc("The same of the enhanced one; infinite if it holds for no β: a cap is broken.")
+    ]
+    beta_negative: Annotated[
+        float | None, doc("Greatest relative loss (p − q) / p: 1 if some class lacks a value.")
+    ]
+    beta_saturation: Annotated[
+        float, doc("−ln of the least p: for larger β enhanced β-likeness is the same as for this one.")
+    ]
+    max_absolute_gain: Annotated[float | None, doc("Greatest q − p.")]
+    values_frequent: Annotated[int, doc("Values bounded by −ln p rather than by the β asked for.")]
+    is_met: Annotated[
+        bool, doc("Whether every class satisfies the β asked for; exactly at the bound it does.")
+    ]
+    classes_failing: Annotated[int, doc("Classes that do not.")]
+    records_failing: Annotated[int, doc("Records in these classes.")]
+    caps_broken: Annotated[int, doc("Pairs of a class and a value with a gain above −ln p.")]
+    worst: Annotated[GainFound | None, doc("The greatest gain of all, the first of equals.")]
+    classes: Annotated[
+        tuple[GainFound, ...], doc("Classes of greatest gain, each with the value of it, highest first.")
+    ]
+    by_value: Annotated[
+        tuple[GainFound, ...], doc("Values of greatest gain, each with its worst class, highest first.")
+    ]
+    caps: Annotated[tuple[GainFound, ...], doc("Broken caps of greatest gain, highest first.")]
+    implies: Annotated[LikenessImplies, doc("What follows for every class that satisfies the β asked for.")]
+
+
+def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] | None) -> SensitiveCounts:
+    """The counts beside what a reader knows before: the table, or how often each value occurs elsewhere.
+
+    Raises InvalidInput for values that the hierarchy does not have, and for a reference without records or
+    with so many that gains could not be told exactly.
+    """
+    counts = values.counts
+    if reference is None:
+        return counts
+    known: dict[int, int] = {}
+    for label, records in reference.items():
+        node = values.hierarchy.node_of(label)
+        if node is None:
+            raise InvalidInput.of(
+                "/measure/reference",
+                "unknown-value",
+                f"The hierarchy of {values.name!r} has no value {str(label)!r}.",
+                "Name values of the attribute's hierarchy.",
+            )
+        known[node] = known.get(node, 0) + records
+    total = sum(known.values())
+    most = LARGEST_PRODUCT // max(1, int(counts.sizes.max(initial=1)))
+    if not 0 < total <= most:
+        raise InvalidInput.of(
+            "/measure/reference",
+            "reference-out-of-range",
+            f"The reference has {total:,} records.",
+            f"Give at least 1 and, for exact numbers, at most {most:,} in all.",
+        )
+    nodes = np.union1d(counts.nodes, np.array([node for node, n in known.items() if n], dtype=np.int32))
+    totals = np.array([known.get(node, 0) for node in nodes.tolist()], dtype=np.int64)
+    numbers = np.searchsorted(nodes, counts.nodes)[counts.values].astype(np.int32)
+    return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes.astype(np.int32))
+
+
+def _implies(totals: Longs, parameters: BetaLikenessParameters) -> LikenessImplies:
+    beta = as_written(parameters.beta)
+    bounds = frequency_bounds(totals, int(totals.sum()), beta, parameters.bound)
+    values = least_values(bounds, 1.0)
+    return LikenessImplies(
+        least_records=max(values, least_size(fills_up(totals, bounds), totals)),
+        least_values=values,
+        least_frequency_l=1 / float(bounds.max()),
+        enough_records=always_within(totals, parameters.beta, parameters.bound),
+        delta=implied_delta(totals, parameters.beta),
+    )
+
+
+def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikeness:
+    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+    require_values(values)
+    counts = with_reference(values, parameters.reference)
+    population, beta = int(counts.totals.sum()), as_written(parameters.beta)
+    bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
+    listed = GainsOfClasses(values, counts, bounds)
+    gains: Gains = listed.gains
+    known = counts.totals[counts.totals > 0]
+    leaves = values.hierarchy.is_leaf[counts.nodes] & (counts.totals > 0)
+    failing = unlike(counts, beta, parameters.bound)
+    caps = np.flatnonzero(gains.breaks_cap)
+    mismatched = counts.n_values - len(known)
+    basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
+    of_classes = listed.greatest(listed.one_per_class(), parameters.top)
+    tick(1)
+    return BetaLikeness(
+        judged=judged_on(context.table, parameters, values.classes),
+        attribute=values.name,
+        values=len(known),
+        records_without_value=values.without_value,
+        reference="dataset" if parameters.reference is None else "given",
+        values_unused=values.hierarchy.n_leaves - int(np.count_nonzero(leaves)),
+        values_mismatched=mismatched,
+        beta_basic=basic,
+        beta_enhanced=math.inf if len(caps) and basic is not None else basic,
+        beta_negative=None if basic is None else float(greatest_losses(counts, gains).max()),
+        beta_saturation=saturation(known),
+        max_absolute_gain=None if basic is None else max(0.0, float(gains.absolute.max())),
+        values_frequent=listed.frequent(parameters.beta),
+        is_met=not failing.any(),
+        classes_failing=int(np.count_nonzero(failing)),
+        records_failing=values.records_of(failing),
+        caps_broken=len(caps),
+        worst=of_classes[0] if of_classes else None,
+        classes=of_classes,
+        by_value=listed.greatest(listed.one_per_value(), parameters.top),
+        caps=listed.greatest(caps, parameters.top),
+        implies=_implies(known, parameters),
+    )
+
+
+def _cost(context: MeasureContext, parameters: BetaLikenessParameters) -> Cost:
+    return cost_of_counting(context, 1)
+
+
+BETA_LIKENESS: Final = Measure(
+    name="beta_likeness",
+    version=1,
+    title="β-likeness: relative gains on sensitive values",
+    source="Cao and Karras, Publishing Microdata with a Robust Privacy Guarantee (2012), definitions 1 to 3",
+    guarantee="exact",
+    parameters=BetaLikenessParameters,
+    result=BetaLikeness,
+    needs=frozenset(),
+    supports=always_supported,
+    cost=_cost,
+    compute=_compute,
+)
