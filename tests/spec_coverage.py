@@ -17,6 +17,7 @@ FINISHED = (
     *(f"X{n}" for n in range(1, 14)),
     *("FM-3", "FM-4", "FM-5.1"),
     *("LD-D01", "LD-E25", "FM-5.4", "FM-5.7", "FM-5.8", "FM-5.9"),
+    *("LD-D10", "LD-E26", "LD-E27", "LD-E28", "BL-T7", "BL-T16", "BL-T17", "FM-2"),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, FM of the
 field's common models."""
