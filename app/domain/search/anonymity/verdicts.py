@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.classes.grouping import Bools, EquivalenceClasses
-from app.domain.classes.population import entities_of_classes
+from app.domain.classes.population import entities_of_classes, require_tuples
 from app.domain.classes.quasi_part import quasi_part, rule_for
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Population, failing_any, withheld
+from app.domain.criteria.population import DeltaPresence
 from app.domain.dictionaries import Dictionary
 from app.domain.distinct import Longs
 from app.domain.errors import pointing_into
@@ -75,6 +76,9 @@ class Judge:
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
+        if dictionary is not None and any(isinstance(own, DeltaPresence) for own in problem.privacy):
+            levels = (0,) * table.n_attributes
+            require_tuples(table, dictionary, table.quasi_identifiers, levels, "/objective")
         reduced = self.table.reduced
         gone = (reduced.codes == TOP).any(axis=1) if problem.missing == "excluded" else None
         self._gone: Bools = np.zeros(reduced.size, dtype=bool) if gone is None else gone
@@ -96,7 +100,9 @@ class Judge:
         implied: list[Criterion] = []
         for i, own in enumerate(privacy):
             with pointing_into(f"/objective/privacy/{i}"):
-                implied += own.implied(whole) if len(whole.sizes) else ()
+                if self._nobody_left:
+                    break
+                implied += own.implied(whole)
                 # What is wrong with a criterion for this table shows when it is asked.
                 own.failing(whole)
         k = max((own.k for own in (*given, *implied) if isinstance(own, KAnonymity)), default=1)
@@ -107,7 +113,7 @@ class Judge:
         """The criteria that no rule can meet, known without looking at any."""
         whole = self._judged(self.table.heights)
         found = []
-        for criterion in self._problem.privacy:
+        for criterion in () if self._nobody_left else self._problem.privacy:
             least = self.left_out + int(criterion.unavoidable(whole).sum())
             if least > self.allowed:
                 reason = criterion.impossible(whole) or "The criterion cannot be met."
@@ -120,8 +126,19 @@ class Judge:
     def _of_the_limit(self, least: int) -> str:
         return f"At least {least} records would have to be suppressed, and {self.allowed} may be."
 
+    @property
+    def _nobody_left(self) -> bool:
+        """Every record has a missing value and is suppressed by every rule."""
+        return self.left_out == self.table.n_records
+
     def judge(self, levels: Levels) -> Verdict:
         """The verdict on a rule."""
+        if self._nobody_left:
+            allowed = self.left_out <= self.allowed
+            if allowed and self._problem.suppressed == "own_block":
+                nothing = np.zeros(self.records.n_groups, dtype=np.int64)
+                allowed = self._meets_all(levels, nothing)
+            return Verdict(self.left_out, self.left_out, allowed, self._gone, self._gone)
         small = self.left_out + self.classes.below(levels, self.k)
         if small > self.allowed or self.is_plain:
             return Verdict(small, small, small <= self.allowed)
@@ -210,7 +227,11 @@ class Judge:
         """Whether the suppressed records pass as one more class, with whoever is disclosed as they are."""
         number = np.append(np.where(failing, 0, np.cumsum(~failing)), 0)
         of_group = np.where(rows | self._shown_as_nothing(levels), 0, number[judged.class_of_group])
-        found = self.records.judged(of_group, int(number.max()) + 1, self._population_of(levels, of_group))
+        return self._meets_all(levels, of_group)
+
+    def _meets_all(self, levels: Levels, of_group: Longs) -> bool:
+        """Whether classes meet all criteria, class 0 being the block of those that are suppressed."""
+        found = self.records.judged(of_group, int(of_group.max()) + 1, self._population_of(levels, of_group))
         found = found.only(found.sizes > 0)
         return all(criterion.satisfied(found) for criterion in self._problem.privacy)
 
