@@ -40,6 +40,12 @@ PARTS: Final = (
         "least loss under 5-anonymity on Adult and the credit cards",
         needs="arx-adult",
     ),
+    Part(
+        "models",
+        "app.experiments.benchmark_models",
+        "the privacy models of Adult and of a million records",
+        needs="arx-adult",
+    ),
     Part("algorithms", "app.experiments.benchmark_algorithms", "all searches on Adult", needs="arx-adult"),
     Part("scale", "app.experiments.benchmark_scale", "the case study at the papers' full size"),
     Part("many", "app.experiments.benchmark_many", "single records with seventy attributes"),

@@ -30,6 +30,9 @@ from app.domain.errors import InvalidInput
 Json = dict[str, Any]
 
 _DIALECT = ("delimiter", "quote", "encoding", "header", "trim", "missing")
+FORMATS = ("csv", "csv.gz", "parquet", "arrow")
+"""What the service reads."""
+
 _FORMATS = {".csv": "csv", ".gz": "csv.gz", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow"}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.cli.embedded import temporary_folder
-from app.cli.journey import Json, TableFile
+from app.cli.journey import FORMATS, Json, TableFile
 from app.cli.operations import Operations
 from app.cli.profile_text import profile_text
 from app.client import Client, ProblemError
@@ -31,6 +31,7 @@ class Question:
     """The table to look at, and what is said of its columns; what is left out is proposed by the service."""
 
     table: TableFile
+    format: str
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     identifier: str | None
@@ -87,6 +88,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="the same for all columns that have such a file: dir/h_{}.csv",
     )
     reading = parser.add_argument_group("reading the file, where the proposal is wrong")
+    reading.add_argument("--format", choices=FORMATS, help="instead of what the file's suffix says")
     reading.add_argument("--delimiter", help="separates cells")
     reading.add_argument("--encoding", help="character encoding")
     reading.add_argument(
@@ -182,10 +184,10 @@ class Profiling:
     def _dialect(self) -> Json:
         """How the file is read: as the proposal says, but for what the question does."""
         table = self.question.table
-        if table.format not in _TEXT_FORMATS:
+        if self.question.format not in _TEXT_FORMATS:
             return dict(table.dialect)
         with table.path.open("rb") as file:
-            plain = gzip.GzipFile(fileobj=file) if table.format == "csv.gz" else file
+            plain = gzip.GzipFile(fileobj=file) if self.question.format == "csv.gz" else file
             proposed = self.client.propose_dialect(plain.read(_SAMPLE_BYTES))["dialect"]
         said = {key: "" if value is None else value for key, value in proposed.items()}
         return said | dict(table.dialect)
@@ -194,7 +196,7 @@ class Profiling:
         table = self.question.table
         with table.path.open("rb") as file:
             pieces = iter(lambda: file.read(_PIECE), b"")
-            return self.client.uploads.create_from(table.name, pieces, table.format, **dialect).name
+            return self.client.uploads.create_from(table.name, pieces, self.question.format, **dialect).name
 
     def _create_hierarchies(self, declared: Sequence[Json]) -> None:
         """Create the hierarchies that there are files for, and name them in the declarations."""
@@ -254,7 +256,7 @@ def _question(arguments: argparse.Namespace) -> Question:
     if arguments.missing_marker is not None:
         dialect["missing"] = arguments.missing_marker
     table = TableFile(_resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
-    _ = table.format
+    format_ = arguments.format or table.format
     both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))
     if both:
         raise InvalidInput.of(
@@ -267,6 +269,7 @@ def _question(arguments: argparse.Namespace) -> Question:
             raise InvalidInput.of(str(file), "unreadable", f"There is no file {file}.")
     return Question(
         table,
+        format_,
         tuple(arguments.quasi_identifiers),
         tuple(arguments.sensitive),
         arguments.identifier,

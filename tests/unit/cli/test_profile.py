@@ -173,6 +173,11 @@ def test_the_dialect_is_the_proposal_but_for_what_is_said(profiled, stub, tmp_pa
     assert (query["format"], query["encoding"]) == ("csv.gz", "utf-8")
 
 
+def test_the_format_may_be_said_where_the_suffix_does_not(profiled, stub):
+    assert profiled("--format", "csv", file="patients.data") == 0
+    assert stub.queries["uploads"]["format"] == "csv"
+
+
 def test_work_above_the_direct_budget_is_done_by_a_run(profiled, stub, capsys):
     stub.too_large = True
     assert profiled("--json") == 0

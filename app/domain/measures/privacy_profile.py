@@ -1,0 +1,250 @@
+"""The whole risk profile of a release: the figure of every class-based model, from one grouping.
+
+Nothing is computed here that a measure of its own does not compute: each is asked with its defaults and the
+same grouping, and its figures are put side by side with the classes that they come from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from annotated_types import Ge, Le, Len, MaxLen, doc
+
+from app.domain.classes.grouping import Grouping
+from app.domain.errors import NotSupported
+from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymity
+from app.domain.measures.attacker_models import ATTACKER_MODELS, AttackerModels
+from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
+from app.domain.measures.background_results import BackgroundKnowledgeAttack
+from app.domain.measures.beta_likeness import BETA_LIKENESS, BetaLikeness
+from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE, DeltaDisclosure
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES, EquivalenceClassesFound
+from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK, HomogeneityAttack
+from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
+from app.domain.measures.l_diversity import L_DIVERSITY, LDiversity
+from app.domain.measures.similarity_attack import SIMILARITY_ATTACK, SimilarityAttack
+from app.domain.measures.skewness_attack import SKEWNESS_ATTACK, SkewnessAttack
+from app.domain.measures.t_closeness import T_CLOSENESS, TCloseness
+
+Safer = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyProfileParameters(Grouping):
+    """What counts as sensitive and as at risk."""
+
+    attributes: Annotated[
+        tuple[Annotated[str, MaxLen(1000)], ...] | None,
+        Len(1, 100),
+        doc("Sensitive attributes to judge; null: all of the role sensitive, there may be none."),
+    ] = None
+    threshold: Annotated[
+        float, Ge(0), Le(1), doc("A record is at risk if its probability of re-identification is above this.")
+    ] = 0.2
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the profile."""
+
+    measure: Annotated[str, doc("The measure that explains it and tells more.")]
+    name: Annotated[
+        str, doc("Which of its numbers; in brackets the ℓ, or how many values an attacker can rule out.")
+    ]
+    attribute: Annotated[str | None, doc("The sensitive attribute; null if it is about classes alone.")]
+    value: Annotated[float | None, doc("The number; null if there is nothing to judge.")]
+    safer: Annotated[Safer, doc("Whether higher or lower numbers are safer.")]
+    worst: Annotated[ClassRef | None, doc("The class that it comes from, where it comes from one.")]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A measure that the data do not have."""
+
+    measure: Annotated[str, doc("The measure.")]
+    attribute: Annotated[str | None, doc("The sensitive attribute.")]
+    reason: Annotated[str, doc("Why, and what would make it possible.")]
+
+
+@dataclass(frozen=True)
+class PrivacyProfile:
+    """What the models of equivalence classes say of a release, side by side."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    sensitive: Annotated[tuple[str, ...], doc("The sensitive attributes that were judged.")]
+    figures: Annotated[
+        tuple[Figure, ...], doc("One per model and attribute: classes first, then attribute by attribute.")
+    ]
+    left_out: Annotated[tuple[LeftOut, ...], doc("Measures that could not be taken.")]
+
+
+_Found = tuple[str, float | None, Safer, ClassRef | None]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A measure and the figures of its result: ``takes`` is how it is told the attribute, if it is."""
+
+    measure: Measure[Any, Any]
+    figures: Callable[[Any], Iterator[_Found]]
+    takes: Literal["attribute", "attributes"] | None = None
+
+
+def _of_classes(found: EquivalenceClassesFound) -> Iterator[_Found]:
+    yield "k", found.k, "higher", found.worst
+    yield "mean_size", found.mean_size, "higher", None
+    yield "unique_share", found.unique_share, "lower", None
+
+
+def _of_attackers(found: AttackerModels) -> Iterator[_Found]:
+    prosecutor, journalist = found.prosecutor, found.journalist
+    yield "prosecutor.highest", prosecutor.highest, "lower", prosecutor.worst_class
+    yield "prosecutor.average_per_record", prosecutor.average_per_record, "lower", None
+    yield "prosecutor.share_at_risk", prosecutor.share_at_risk, "lower", None
+    if journalist is not None:
+        yield "journalist.highest", journalist.highest, "lower", journalist.worst_class
+        yield "journalist.average", journalist.average, "lower", None
+        yield "journalist.share_at_risk", journalist.share_at_risk, "lower", None
+    yield "marketer.share_re_identified", found.marketer.share_re_identified, "lower", None
+
+
+def _of_diversity(found: LDiversity) -> Iterator[_Found]:
+    (own,) = found.attributes
+    yield "distinct_l", own.distinct.value, "higher", own.distinct.worst
+    yield "entropy_l", own.entropy.value, "higher", own.entropy.worst
+    for bound in own.bounds[:2]:
+        yield f"c_min({bound.l})", bound.c_min, "lower", bound.worst
+
+
+def _of_shares(found: AlphaKAnonymity) -> Iterator[_Found]:
+    yield "alpha", found.alpha, "lower", found.worst
+
+
+def _of_distances(found: TCloseness) -> Iterator[_Found]:
+    for own in found.distances:
+        yield f"t.{own.distance}", own.t, "lower", own.worst
+
+
+def _of_ratios(found: DeltaDisclosure) -> Iterator[_Found]:
+    yield "delta.natural", found.delta.natural, "lower", found.worst
+    yield "delta_of_present.natural", found.delta_of_present.natural, "lower", found.worst_of_present
+
+
+def _of_gains(found: BetaLikeness) -> Iterator[_Found]:
+    worst = None if found.worst is None else found.worst.exposed
+    yield "beta_basic", found.beta_basic, "lower", worst
+    yield "beta_enhanced", found.beta_enhanced, "lower", worst
+
+
+def _of_skewness(found: SkewnessAttack) -> Iterator[_Found]:
+    yield "share_exposed", found.share_exposed, "lower", None
+
+
+def _of_similarity(found: SimilarityAttack) -> Iterator[_Found]:
+    yield "worst_belief", found.worst_belief, "lower", found.worst[0].exposed if found.worst else None
+
+
+def _of_knowledge(found: BackgroundKnowledgeAttack) -> Iterator[_Found]:
+    for step in found.steps[:2]:
+        yield f"share_exposed({step.negations})", step.share_exposed, "lower", None
+
+
+def _of_homogeneity(found: HomogeneityAttack) -> Iterator[_Found]:
+    largest = found.worst[0].exposed if found.worst else None
+    yield "complete.share_of_records", found.complete.share_of_records, "lower", None
+    yield "near.share_of_records", found.near.share_of_records, "lower", largest
+
+
+_CLASSES: Final = (
+    _Part(EQUIVALENCE_CLASSES, _of_classes),
+    _Part(ATTACKER_MODELS, _of_attackers),
+)
+_ATTRIBUTES: Final = (
+    _Part(L_DIVERSITY, _of_diversity, "attributes"),
+    _Part(ALPHA_K_ANONYMITY, _of_shares, "attribute"),
+    _Part(T_CLOSENESS, _of_distances, "attribute"),
+    _Part(DELTA_DISCLOSURE, _of_ratios, "attribute"),
+    _Part(BETA_LIKENESS, _of_gains, "attribute"),
+    _Part(HOMOGENEITY_ATTACK, _of_homogeneity, "attribute"),
+    _Part(BACKGROUND_KNOWLEDGE_ATTACK, _of_knowledge, "attribute"),
+    _Part(SKEWNESS_ATTACK, _of_skewness, "attribute"),
+    _Part(SIMILARITY_ATTACK, _of_similarity, "attribute"),
+)
+
+
+def _sensitive(context: MeasureContext, parameters: PrivacyProfileParameters) -> tuple[str, ...]:
+    """The attributes to judge, in the schema's order; InvalidInput for one that the table does not have."""
+    table = context.table
+    if parameters.attributes is None:
+        known = set(parameters.quasi_identifiers or ())
+        return tuple(name for name in table.attributes if name in table.sensitive - known)
+    named = {context.release.sensitive(name, "/measure/attributes") for name in parameters.attributes}
+    return tuple(name for name in table.attributes if name in named)
+
+
+def _questions(
+    context: MeasureContext, parameters: PrivacyProfileParameters
+) -> Iterator[tuple[_Part, Any, str | None]]:
+    """Every part with its parameters and its attribute."""
+    own = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(Grouping)}
+    for part in _CLASSES:
+        threshold = {"threshold": parameters.threshold} if part.measure is ATTACKER_MODELS else {}
+        yield part, part.measure.parameters(**own, **threshold), None
+    for name in _sensitive(context, parameters):
+        for part in _ATTRIBUTES:
+            said = {"attribute": name} if part.takes == "attribute" else {"attributes": (name,)}
+            yield part, part.measure.parameters(**own, **said), name
+
+
+def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick: Tick) -> PrivacyProfile:
+    figures: list[Figure] = []
+    left_out: list[LeftOut] = []
+    for done, (part, asked, attribute) in enumerate(_questions(context, parameters), start=1):
+        name = part.measure.name
+        try:
+            figures += _figures(part, asked, attribute, context)
+        except NotSupported as refusal:
+            left_out.append(LeftOut(name, attribute, f"{refusal.message} {refusal.remedy}".strip()))
+        tick(done)
+    return PrivacyProfile(
+        judged_on(context.table, parameters, context.release.classes(parameters)),
+        _sensitive(context, parameters),
+        tuple(figures),
+        tuple(left_out),
+    )
+
+
+def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> list[Figure]:
+    """The figures of one measure; NotSupported where the data do not have it."""
+    refusal = part.measure.supports(context, asked)
+    if refusal is not None:
+        raise NotSupported(refusal)
+    found = part.measure.compute(context, asked, lambda _: None)
+    return [
+        Figure(part.measure.name, name, attribute, None if value is None else float(value), safer, worst)
+        for name, value, safer, worst in part.figures(found)
+    ]
+
+
+def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost:
+    costs = [part.measure.cost(context, asked) for part, asked, _ in _questions(context, parameters)]
+    return Cost(sum(own.seconds for own in costs), max(own.bytes for own in costs), len(costs), "classes")
+
+
+PRIVACY_PROFILE: Final = Measure(
+    name="privacy_profile",
+    version=1,
+    title="The risk profile: every class-based model at once",
+    source="The definitions of the measures that it names",
+    guarantee="exact",
+    parameters=PrivacyProfileParameters,
+    result=PrivacyProfile,
+    needs=frozenset(),
+    supports=always_supported,
+    cost=_cost,
+    compute=_compute,
+)

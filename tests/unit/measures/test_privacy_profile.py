@@ -1,0 +1,142 @@
+"""The profile puts side by side what its measures say, and groups the records once for all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from app.domain.classes import released
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies import Hierarchy
+from app.domain.measures.catalogue import MEASURES
+from app.domain.measures.entry import MeasureContext
+from app.domain.measures.judged import ClassRef
+from app.domain.measures.privacy_profile import PRIVACY_PROFILE, PrivacyProfileParameters
+from app.domain.risk.models import MODEL_I
+from app.domain.rules import CellRule
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+
+ZIP = Hierarchy.from_parents({"13053": ["130"], "13068": ["130"], "14853": [None], "130": [None]})
+DISEASE = Hierarchy.from_parents({"flu": [None], "cancer": [None], "hiv": [None]})
+JOB = Hierarchy.from_parents({"clerk": [None], "cook": [None]})
+ROWS = [
+    ("13053", "flu", "clerk"),
+    ("13053", "cancer", "cook"),
+    ("13068", "flu", "cook"),
+    ("13068", "hiv", "clerk"),
+    ("13068", "cancer", "clerk"),
+    ("14853", "hiv", "cook"),
+    ("14853", "hiv", "cook"),
+]
+
+
+def table_with(*sensitive):
+    trees = (ZIP, DISEASE, JOB)
+    columns = [tree.encode([row[j] for row in ROWS])[0] for j, tree in enumerate(trees)]
+    return Table(("zip", "disease", "job"), trees, np.stack(columns, axis=1), sensitive=frozenset(sensitive))
+
+
+def context_of(table):
+    return MeasureContext(table, None, None, None, None, build_utility(table, "depth_sum"), MODEL_I, "zero")
+
+
+def measured(table, **parameters):
+    context, asked = context_of(table), PrivacyProfileParameters(**parameters)
+    ticks = []
+    found = PRIVACY_PROFILE.compute(context, asked, ticks.append)
+    assert ticks == [*range(1, PRIVACY_PROFILE.cost(context, asked).units + 1)]
+    return found
+
+
+def by_name(found):
+    return {(own.attribute, own.name): own for own in found.figures}
+
+
+def test_figures_are_those_of_the_release_with_their_classes():
+    found = measured(table_with("disease", "job"))
+    figures = by_name(found)
+    assert found.sensitive == ("disease", "job")
+    assert figures[None, "k"].value == 2
+    assert figures[None, "k"].worst == ClassRef((6, 7), 2)
+    assert figures[None, "prosecutor.highest"].value == 0.5
+    assert figures[None, "prosecutor.share_at_risk"].value == 1.0
+    assert figures["disease", "distinct_l"].value == 1
+    assert figures["disease", "distinct_l"].worst == ClassRef((6, 7), 2)
+    assert figures["disease", "alpha"].value == 1.0
+    assert figures["job", "complete.share_of_records"].value == 2 / 7
+    assert {own.safer for own in found.figures} == {"higher", "lower"}
+
+
+def test_the_threshold_is_that_of_the_attackers():
+    assert (
+        by_name(measured(table_with("disease", "job"), threshold=0.4))[None, "prosecutor.share_at_risk"].value
+        == 4 / 7
+    )
+
+
+def test_without_sensitive_attributes_classes_alone_are_judged():
+    found = measured(table_with())
+    assert found.sensitive == ()
+    assert {own.attribute for own in found.figures} == {None}
+    assert found.judged.quasi_identifiers == ("zip", "disease", "job")
+
+
+def test_attributes_may_be_named_and_are_no_quasi_identifiers_then():
+    found = measured(table_with(), quasi_identifiers=("zip",), attributes=("job",))
+    assert (found.sensitive, found.judged.quasi_identifiers) == (("job",), ("zip",))
+    with pytest.raises(InvalidInput):
+        measured(table_with(), attributes=("job",))
+
+
+def test_a_sensitive_attribute_that_is_taken_as_known_is_not_judged():
+    found = measured(table_with("disease", "job"), quasi_identifiers=("zip", "job"))
+    assert (found.sensitive, found.judged.quasi_identifiers) == (("disease",), ("zip", "job"))
+
+
+def test_every_number_names_a_measure_that_there_is_and_no_number_stands_twice():
+    found = measured(table_with("disease"))
+    assert {own.measure for own in found.figures} <= {measure.name for measure in MEASURES}
+    assert len(by_name(found)) == len(found.figures)
+
+
+def test_all_measures_share_one_grouping(monkeypatch):
+    grouped = []
+
+    def counted(table, disclosed, is_suppressed, grouping, also=()):
+        grouped.append(also)
+        return original(table, disclosed, is_suppressed, grouping, also)
+
+    original = released.equivalence_classes
+    monkeypatch.setattr(released, "equivalence_classes", counted)
+    measured(table_with("disease"))
+    assert grouped == [()]
+
+
+def test_what_the_data_do_not_have_is_left_out_with_its_reason():
+    """A value with two parents has no earth mover's distance by hierarchy, and its groups overlap."""
+    parents = {"flu": ["viral"], "hiv": ["viral", "chronic"], "cancer": ["chronic"]}
+    graph = Hierarchy.from_parents(parents | {"viral": [None], "chronic": [None]})
+    table = table_with("disease")
+    column = graph.encode([row[1] for row in ROWS])[0]
+    codes = np.stack([table.codes[:, 0], column, table.codes[:, 2]], axis=1)
+    trees = (table.hierarchies[0], graph, table.hierarchies[2])
+    found = measured(Table(table.attributes, trees, codes, sensitive=table.sensitive))
+    assert {(own.measure, own.attribute) for own in found.left_out} <= {("similarity_attack", "disease")}
+    assert all(own.reason for own in found.left_out)
+    assert "t.hierarchical" not in {own.name for own in found.figures}
+    assert by_name(found)["disease", "distinct_l"].value == 1
+    assert measured(table).left_out == ()
+
+
+def test_a_release_that_withholds_everybody_has_a_profile_without_numbers():
+    table = table_with("disease")
+    context = dataclasses.replace(context_of(table), rule=CellRule(np.zeros_like(table.codes)))
+    found = PRIVACY_PROFILE.compute(context, PrivacyProfileParameters(), lambda _: None)
+    figures = by_name(found)
+    assert found.judged.records_suppressed == len(ROWS)
+    assert figures[None, "k"].value is None
+    assert figures["disease", "distinct_l"].value is None
+    assert all(own.worst is None for own in found.figures)
