@@ -145,6 +145,10 @@ def check_merging(seed, wanted):
     one, other = counts_of([a for a, _ in pairs]), counts_of([b for _, b in pairs])
     both = counts_of([merged(a, b) for a, b in pairs])
     rng = np.random.default_rng(seed)
+    for ell in range(1, 9):
+        # Theorem 3.4: a tail of the union is at least as long as both together, and may be longer.
+        tails = [diversity.ranked(counts).tail(ell) for counts in (one, other, both)]
+        assert (tails[0] + tails[1] <= tails[2]).all()
     harmless = np.arange(N_VALUES) < rng.integers(0, N_VALUES)
     protected = np.arange(N_VALUES) == 3
     kinds = {
@@ -168,7 +172,7 @@ def check_merging(seed, wanted):
     assert min(seen.values()) > 10
 
 
-@pytest.mark.spec("LD-D05", "LD-D06")
+@pytest.mark.spec("LD-D05", "LD-D06", "LD-E21")
 def test_classes_that_pass_pass_together():
     check_merging(seed=5, wanted=400)
 
@@ -191,6 +195,15 @@ def test_ratios_are_compared_exactly_however_large(scale):
     assert is_at_most(left, fine, right).tolist() == [True, True, False]
     assert is_at_most(left, Fraction(0), right).tolist() == [False] * 3
     assert is_at_most(0 * left, Fraction(0), right).all()
+
+
+def test_ratios_that_floating_numbers_confuse_are_told_apart():
+    threshold = as_written(0.12345678901234567)
+    left, right = 10250730894557047, 83030920993190389
+    assert left < threshold * right
+    assert not float(left) < 0.12345678901234567 * right
+    assert is_below(np.array([left]), threshold, np.array([right])).all()
+    assert is_at_most(np.array([left]), threshold, np.array([right])).all()
 
 
 @pytest.mark.spec("LD-D05")
