@@ -16,11 +16,14 @@ FINISHED = (
     *(f"E-{n}" for n in range(1, 51)),
     *(f"X{n}" for n in range(1, 14)),
     *("FM-3", "FM-4", "FM-5.1"),
+    *("LD-D02", "LD-D03", "LD-D04", "LD-D08", "LD-S6", "LD-S7", "LD-E22"),
     *("LD-D01", "LD-E25", "FM-5.4", "FM-5.7", "FM-5.8", "FM-5.9"),
     *("LD-D10", "LD-E26", "LD-E27", "LD-E28", "BL-T7", "BL-T16", "BL-T17", "FM-2"),
     *("LD-D05", "LD-D06", "LD-D07", "LD-S1", "LD-S2", "LD-S3", "LD-S4", "LD-S5", "LD-S8", "LD-S10", "LD-S15"),
     *("LD-E16", "LD-E17", "LD-E18", "LD-E19", "LD-E20", "LD-E21", "LD-E23", "LD-E24", "LD-E29", "LD-14"),
     *("FM-5.3", "FM-5.5"),
+    *("BL-T1", "BL-T2", "BL-T9", "BL-T10", "BL-T15", "BL-T20", "BL-L1", "BL-L4", "BL-L6", "BL-L8", "BL-11"),
+    *("LD-S9", "FM-5.2", "FM-5.6"),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, FM of the
 field's common models."""

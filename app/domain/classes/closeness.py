@@ -135,7 +135,7 @@ def js_divergences(counts: SensitiveCounts) -> Floats:
     terms = (p * np.log2(p / middle) + q * np.log2(q / middle)) / 2
     seen = np.bincount(counts.of_entry, counts.totals[counts.values], counts.n_classes)
     # A value that does not occur in the class has p log2(p / (p/2)) = p.
-    absent = (1 - seen / counts.totals.sum()) / 2
+    absent = (1 - seen / max(1, int(counts.totals.sum()))) / 2
     found = np.bincount(counts.of_entry, terms, counts.n_classes) + absent
     return np.where(counts.distinct > 0, np.clip(found, 0.0, 1.0), 0.0)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.domain.classes import closeness, gains
+from app.domain.classes import closeness, diversity, gains
 from app.domain.classes.gains import Gains
 from app.domain.classes.ratios import as_written
 from app.domain.hierarchies import Hierarchy
@@ -192,6 +192,14 @@ def test_delta_disclosure_of_a_release():
     # In bits the same release has δ* = 1 exactly, and the model holds for every δ above it only.
     assert gains.disclosing(counts, Fraction(1), "2").any()
     assert not gains.disclosing(counts, as_written(1.000001), "2").any()
+
+
+@pytest.mark.spec("BL-T10")
+def test_the_diversity_of_the_same_release():
+    counts = counts_of(TABLE, [(4, 1, 1), (2, 3, 1)])
+    shares = 1 / diversity.worst_posterior(diversity.ranked(counts), 0)
+    assert (counts.distinct.min(), shares.min(), shares.mean()) == (3, 1.5, 1.75)
+    assert diversity.effective_entropy(counts).min() == pytest.approx(2.381101577952, abs=1e-12)
 
 
 @pytest.mark.spec("BL-T10", "BL-11", "FM-5.2")
