@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
+import os
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +25,8 @@ from app.domain.risk.models import MODEL_I
 from app.domain.rules import CellRule, TableRule, record_rule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
+
+DATA = os.environ.get("PRIVACY_RISK_DATA")
 
 
 def measured(table, rule=None, **parameters):
@@ -256,3 +261,31 @@ def test_a_release_without_kept_records_is_measured_all_the_same():
     assert (found.average_class_size, found.mean_class_size) == (6.0, None)
     assert found.kl_divergence == pytest.approx(found.kl_withheld)
     assert found.kl_dropped == math.inf
+
+
+def test_an_attribute_without_any_value_has_nothing_to_lose_among_the_values_that_occur():
+    table = table_of([(None, "x"), (None, "y")], (TREE, PAIR), ("place", "ill"), ["ill"])
+    found = measured(table)
+    assert (found.geometric, found.geometric_active) == (1.0, 0.0)
+    assert (found.ail, found.ambiguity, found.non_uniform_entropy) == (1.0, 8.0, 0.0)
+
+
+@pytest.mark.real_data
+@pytest.mark.spec("FM-2")
+@pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets")
+def test_the_published_loss_of_adult_with_suppressed_records():
+    """5-anonymity with 4 % suppression over all nine attributes (field models 6)."""
+
+    def read(name):
+        with Path(DATA or "", "arx-adult", name).open(encoding="utf-8") as lines:
+            return list(csv.reader(lines, delimiter=";"))
+
+    header, *rows = read("adult.csv")
+    trees = [Hierarchy.from_rows(read(f"adult_hierarchy_{name}.csv")) for name in header]
+    table = table_of(rows, trees, header)
+    levels = TableRule((0, 3, 0, 1, 1, 1, 1, 2, 0))
+    rule, withheld = suppress_classes(table, levels, 5)
+    found = measured(table, rule)
+    assert withheld.sum() == found.judged.records_suppressed == 1178
+    assert found.geometric == pytest.approx(0.26611081915757495, abs=1e-9)
+    assert found.generalisation_height == sum(levels.levels)
