@@ -172,11 +172,12 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         theta=0.75,
     ),
     "background_knowledge_attack": _example(
-        "what does it tell to know your own income and what your neighbour does not earn?",
+        "what does a member learn who knows how incomes are distributed, and what somebody does not earn?",
         "proposal-background",
         _RULE,
         kind="background_knowledge_attack",
         known_records=[1],
+        knowledge="members-themselves",
         negations=1,
         confidence=0.9,
     ),

@@ -60,7 +60,7 @@ class Likelihoods:
     Attributes
     ----------
     prior
-        (r,) f(s | q); 0 where the population has nobody like the unit.
+        (r,) f(s | q); 0 where the population has nobody like the unit. For a missing value it has no meaning.
     ratio
         (r,) f(s | q) / f(s | q*): how much more probable the value is for the unit than for its class. 1 for
         a missing value, of which a population says nothing; 0 where it has nobody like the unit.
@@ -84,6 +84,5 @@ def likelihoods(population: Population, units: Units, chosen: Longs, nodes: Ints
     ratio = np.divide(
         prior * like_class, class_with_value, out=np.zeros(len(nodes)), where=known & (class_with_value > 0)
     )
-    missing = nodes == TOP
-    ratio[missing & known] = 1.0
-    return Likelihoods(prior, ratio, (class_with_value == 0) & ~missing)
+    # ⊥ covers every value: for a missing one the ratio is 1, and it is impossible nowhere.
+    return Likelihoods(prior, ratio, (class_with_value == 0) & (nodes != TOP))

@@ -87,6 +87,12 @@ def test_the_largest_classes_come_first_and_values_by_their_records():
 
 
 @pytest.mark.spec("LD-14")
+def test_of_equally_frequent_values_the_first_is_the_witness():
+    [worst] = attacked(of_classes({"c": 2, "b": 2, "d": 1}), theta=0.4).worst
+    assert (worst.value, worst.with_value) == ("b", 2)
+
+
+@pytest.mark.spec("LD-14")
 def test_missing_values_are_a_value_or_none():
     found = of_classes({"a": 2, "b": 1}, {"a": 1})
     codes = found.codes.copy()
