@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from app.domain.hierarchies import Hierarchy
-from app.domain.information_loss import DomainLoss
+from app.domain.losses.cells import DomainLoss
 from app.domain.rules import TableRule, apply_to_codes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.plan import AnonymityPlan
