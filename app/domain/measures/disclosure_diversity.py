@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
 from app.domain.classes import diversity
-from app.domain.classes.diversity import ranked
+from app.domain.classes.diversity import RankedCounts, ranked
 from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.named_values import harmless_values, values_called
 from app.domain.classes.ratios import as_written
@@ -131,9 +131,9 @@ class DisclosureDiversity:
     ]
 
 
-def _bound(values: SensitiveValues, harmless: Bools, ell: int) -> DisclosureBound:
+def _bound(values: SensitiveValues, ranks: RankedCounts, harmless: Bools, ell: int) -> DisclosureBound:
     counts, single = values.counts, values.in_one_class()
-    left, right = diversity.disclosure_terms(ranked(counts), counts, harmless, ell)
+    left, right = diversity.disclosure_terms(ranks, counts, harmless, ell)
     whole = diversity.disclosure_terms(ranked(single), single, harmless, ell)
     least = diversity.least_c_of_disclosure(left, right)
     worst = values.worst(least)
@@ -174,6 +174,7 @@ def _compute(
 ) -> DisclosureDiversity:
     values = sensitive_values(context, parameters, parameters.attribute, parameters.others)
     counts = values.counts
+    ranks = ranked(counts)
     harmless = harmless_values(values.hierarchy, counts.nodes, parameters.harmless, "/measure/harmless")
     amounts, protected = _shown(values, parameters.protected)
     pd_failing = values.judged & ~diversity.is_disclosure_recursive(
@@ -190,7 +191,7 @@ def _compute(
         split_by=values.others,
         classes=int(np.count_nonzero(values.judged)),
         records_without_value=values.without_value,
-        bounds=tuple(_bound(values, harmless, ell) for ell in range(2, parameters.deepest + 1)),
+        bounds=tuple(_bound(values, ranks, harmless, ell) for ell in range(2, parameters.deepest + 1)),
         protected=tuple(protected),
         least_protected_percent=min(
             (own.percent for own in protected if own.percent is not None), default=100.0
