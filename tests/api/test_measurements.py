@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from app.api import examples
+from app.api.example_files import MEMBERS_CSV
 from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS, RUN_NAME, RUNS
 from app.api.schemas.measurements import RESULTS
 from app.domain.measures.catalogue import MEASURES
@@ -289,3 +290,36 @@ async def test_measuring_needs_the_scope_and_reading_does_not(api, journey: http
         problem_of(await reader.post("/v1/measurements", json=ANONYMITY), 403, "forbidden")
         assert (await reader.get("/v1/measurements")).status_code == 200
         assert (await reader.get("/v1/catalogue")).status_code == 200
+
+
+async def test_values_of_cells_are_shown_to_nobody_without_data_read(api, journey: httpx.AsyncClient):
+    """Neither in measurements nor in the results of runs; rows and numbers are the same for everybody."""
+    token = journey.headers["authorization"].removeprefix("Bearer ")
+    actor = await api.services.tenants.authenticate(token)
+    body = {
+        "name": "share-by-run",
+        "dataset": "members",
+        "measure": {"kind": "alpha_k_anonymity", "attribute": "income", "k": 2},
+    }
+    run = (await journey.post("/v1/measurements/runs", json=body)).json()
+    await api.work_off(run["id"])
+    incomes = {"[", *(line.rpartition(",")[2] for line in MEMBERS_CSV.splitlines()[1:])}
+    shown: set[str] = set()
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as assessor:
+        for path in (*(f"measurements/{name}" for name in MEASUREMENTS), f"runs/{run['id']}/result"):
+            everything = (await journey.get(f"/v1/{path}")).json()
+            hidden = (await assessor.get(f"/v1/{path}")).json()
+            assert hidden.keys() == everything.keys()
+            told = texts_in(everything) - texts_in(hidden)
+            shown |= told
+            assert all(text.startswith(tuple(incomes)) for text in told), path
+            assert not texts_in(hidden.get("result", hidden)) & incomes, path
+    assert len(shown) > 1, "the measures of sensitive values name some"
+
+
+def texts_in(value: object) -> set[str]:
+    """All texts of a JSON value that are no keys."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return set().union(*map(texts_in, inner))
+    return {value} if isinstance(value, str) else set()
