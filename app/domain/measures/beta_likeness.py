@@ -27,6 +27,7 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.measures.judged import JudgedOn, judged_on
@@ -83,7 +84,9 @@ class BetaLikeness:
     values: Annotated[int, doc("Different values in the reference.")]
     records_without_value: Annotated[int, doc("Records in classes that have no value to judge.")]
     reference: Annotated[Literal["dataset", "given"], doc("What a reader is taken to know before.")]
-    values_unused: Annotated[int, doc("Leaves of the hierarchy that the reference lacks: they take no part.")]
+    values_unused: Annotated[
+        int, doc("Leaves of the hierarchy that no value of the reference stands for: they take no part.")
+    ]
     values_mismatched: Annotated[
         int, doc("Values of the release that the reference lacks: then every β is infinite.")
     ]
@@ -166,6 +169,12 @@ def _implies(totals: Longs, parameters: BetaLikenessParameters) -> LikenessImpli
     )
 
 
+def _unused(hierarchy: Hierarchy, counts: SensitiveCounts) -> int:
+    """Leaves below no value of the reference; a missing value, at the top, stands for none of them."""
+    used = counts.nodes[(counts.totals > 0) & ((counts.nodes != TOP) | (len(counts.nodes) == 1))]
+    return hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(used)[1]))
+
+
 def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikeness:
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
@@ -175,7 +184,6 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     listed = GainsOfClasses(values, counts, bounds)
     gains: Gains = listed.gains
     known = counts.totals[counts.totals > 0]
-    leaves = values.hierarchy.is_leaf[counts.nodes] & (counts.totals > 0)
     failing = unlike(counts, beta, parameters.bound)
     caps = np.flatnonzero(gains.breaks_cap)
     mismatched = counts.n_values - len(known)
@@ -188,7 +196,7 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         values=len(known),
         records_without_value=values.without_value,
         reference="dataset" if parameters.reference is None else "given",
-        values_unused=values.hierarchy.n_leaves - int(np.count_nonzero(leaves)),
+        values_unused=_unused(values.hierarchy, counts),
         values_mismatched=mismatched,
         beta_basic=basic,
         beta_enhanced=math.inf if len(caps) and basic is not None else basic,
