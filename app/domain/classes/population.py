@@ -156,14 +156,14 @@ def require_tuples(
             raise NotSupported(
                 f"{several} entities of the dictionary may have more than one value of {name!r} as the rule "
                 "discloses it, so that they belong to no single tuple of the population.",
-                "Generalise the attribute further, or leave it out of quasi_identifiers.",
+                "Link a value that fits one value of the dataset for each, generalise further, or leave it out.",
             )
         blurred = _too_general(table, j, above)
         if blurred:
             raise NotSupported(
                 f"{blurred} records of the dataset have no value of {name!r}, or one more general than the "
                 "rule discloses, so that they belong to no single tuple of the population.",
-                "Generalise the attribute further, or leave it out of quasi_identifiers.",
+                "Attach or map the values, generalise the attribute further, or leave it out.",
             )
 
 
