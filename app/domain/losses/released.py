@@ -112,19 +112,21 @@ def losses_within_classes(
     is no tree.
     """
     table = release.table
-    order = np.argsort(classes.of_record, kind="stable")
-    order = order[np.searchsorted(classes.of_record[order], 0) :]
-    starts = np.cumsum(classes.records) - classes.records
+    starts, single = np.cumsum(classes.records) - classes.records, np.arange(classes.n_classes)
+    order: Longs | None = None
     n = classes.n_judged + classes.n_suppressed
     found = []
-    for j in classes.attributes:
-        hierarchy, own = table.hierarchies[j], table.codes[order, j]
+    for i, j in enumerate(classes.attributes):
+        hierarchy, own, at = table.hierarchies[j], classes.codes[:, i], single
+        if not np.array_equal(release.codes[:, j], table.codes[:, j]):
+            order = _by_class(classes) if order is None else order
+            own, at = table.codes[order, j], starts
         records = np.bincount(table.codes[:, j], minlength=hierarchy.n_nodes).astype(np.int64)
         if table.attributes[j] in numeric:
-            costs, whole = _ranges(table, j, records, domain, own, starts)
+            costs, whole = _ranges(table, j, records, domain, own, at)
         elif hierarchy.is_tree:
             leaves = leaves_under(hierarchy, records, domain)
-            nodes = _common_ancestors(hierarchy, own, starts)
+            nodes = _common_ancestors(hierarchy, own, at)
             costs, whole = np.where(leaves > 1, leaves, 0)[nodes], int(leaves[TOP])
             whole = whole if whole > 1 else 0
         else:
@@ -132,6 +134,12 @@ def losses_within_classes(
         total = int(costs @ classes.records) + whole * classes.n_suppressed
         found.append(total / (n * whole) if n and whole else 0.0)
     return found
+
+
+def _by_class(classes: EquivalenceClasses) -> Longs:
+    """Positions of the records that are in a class, class by class."""
+    order = np.argsort(classes.of_record, kind="stable")
+    return order[len(order) - classes.n_judged :]
 
 
 def _ranges(

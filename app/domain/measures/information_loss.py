@@ -40,8 +40,8 @@ from app.domain.numbers import FEASIBILITY_TOLERANCE
 from app.domain.rules import TableRule
 from app.domain.tables import Table
 
-SECONDS_PER_CELL: Final = 6e-8
-SECONDS_PER_LOOK_UP: Final = 2.5e-7
+SECONDS_PER_CELL: Final = 3e-8
+SECONDS_PER_LOOK_UP: Final = 7e-8
 
 
 @dataclass(frozen=True, kw_only=True)
