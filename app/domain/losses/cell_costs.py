@@ -136,7 +136,9 @@ class NumberRange(CellCost):
         return self._range[shown]
 
 
-def number_labels(attribute: str, hierarchy: Hierarchy, pointer: str = "/numeric") -> list[Fraction]:
+def number_labels(
+    attribute: str, hierarchy: Hierarchy, pointer: str = "/objective/loss/numeric"
+) -> list[Fraction]:
     """The number that each leaf's label writes, exactly; InvalidInput at the pointer if one is none."""
     try:
         return [Fraction(hierarchy.labels[node].strip()) for node in hierarchy.leaves.tolist()]

@@ -166,7 +166,7 @@ class CertaintyLoss(CellLoss):
         strangers = set(numeric) - {table.attributes[j] for j in attributes}
         if strangers:
             raise InvalidInput.of(
-                "/numeric",
+                "/objective/loss/numeric",
                 "unknown-attribute",
                 f"{min(strangers)!r} is none of the attributes that are generalised.",
                 f"These are: {', '.join(table.attributes[j] for j in attributes)}.",

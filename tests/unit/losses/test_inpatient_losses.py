@@ -126,7 +126,7 @@ def test_numbers_are_asked_for_only_where_there_are_numbers():
     for names in (("nationality",), ("condition",)):
         with pytest.raises(InvalidInput) as raised:
             loss_of(TABLE, LossChoice("ail", numeric=names))
-        assert raised.value.faults[0].pointer == "/numeric"
+        assert raised.value.faults[0].pointer == "/objective/loss/numeric"
 
 
 def suppressed_by_hand(kind: str, levels: tuple[int, ...], below: int) -> float:
