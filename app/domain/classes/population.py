@@ -156,7 +156,7 @@ def require_tuples(
             raise NotSupported(
                 f"{several} entities of the dictionary may have more than one value of {name!r} as the rule "
                 "discloses it, so that they belong to no single tuple of the population.",
-                "Link values that fit one of the dataset each, generalise the attribute further, or leave it out.",
+                "Link values that fit one of the dataset each, generalise further, or leave it out.",
             )
         blurred = _too_general(table, j, above)
         if blurred:
