@@ -19,8 +19,8 @@ def loss_of(table: Table, choice: LossChoice, attributes: Sequence[int] | None =
     attributes
         Positions of the attributes that rules generalise; None: the table's quasi-identifiers.
 
-    Raises InvalidInput at ``/objective/loss/numeric`` for an attribute there that is none of these or that holds values
-    which are no numbers, NotSupported if a hierarchy with levels between is no tree.
+    Raises InvalidInput at ``/objective/loss/numeric`` for an attribute there that is none of these or that
+    holds values which are no numbers, NotSupported if a hierarchy with levels between is no tree.
     """
     chosen = table.quasi_identifiers if attributes is None else tuple(attributes)
     match choice.kind:
