@@ -88,6 +88,22 @@ def test_a_bound_is_met_exactly_at_it():
     assert closeness.farther(counts, "equal", Fraction(2999999999, 10**10), FLAT).tolist() == [False, True]
 
 
+def test_a_distance_that_is_above_the_bound_by_less_than_a_double_can_tell_fails():
+    """q − p = 3/10 + 1/(N · |G|) of a thousand million records: rounded, it is the double of 0.3."""
+    population = 10**9
+    for size in range(10**8 + 1, 10**8 + 2000, 2):
+        if math.gcd(size, population) == 1:
+            in_class = pow(population, -1, size)
+            in_table = (in_class * population - 1) // size - 3 * population // 10
+            if in_table > 0:
+                break
+    totals, vector = [in_table, population - in_table], [in_class, size - in_class]
+    assert by_hand.equal(totals, vector) == Fraction(3, 10) + Fraction(1, population * size)
+    counts = counts_of(totals, [vector])
+    assert closeness.equal_distances(counts).floats[0] == 0.3
+    assert closeness.farther(counts, "equal", Fraction(3, 10), FLAT).tolist() == [True]
+
+
 def test_whole_numbers_beyond_64_bits_are_still_exact():
     """Sums of records times records times values outgrow 64 bits: they are Python's numbers then."""
     totals = [10**6] * 2500

@@ -10,6 +10,7 @@ import pytest
 from app.domain.classes.diversity import ranked
 from app.domain.classes.diversity import worst_posterior as worst_posterior_of_values
 from app.domain.classes.similarity import sets_of_windows, windows_of, worst_beliefs
+from app.domain.classes.value_groups import tree_groups
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.measures.similarity_attack import SIMILARITY_ATTACK
 from tests.property.closeness_by_hand import counts_of, random_classes, worst_posterior
@@ -77,14 +78,28 @@ def test_likeness_of_values_is_not_likeness_of_groups():
 
 
 def test_nested_groups_count_once_each():
-    """A chain of nodes with the same values is one set; the top, which has all values, is none."""
+    """Of a chain of nodes with the same values the lowest stands for all; one that has all values is none."""
     nested = {
-        "a": ["ab"], "b": ["ab"], "ab": ["chain"], "chain": ["abc"], "c": ["abc"], "abc": [None],
-        "d": ["de"], "e": ["de"], "de": [None],
+        "a": ["ab"], "b": ["ab"], "ab": ["chain"], "chain": ["abc"], "c": ["abc"], "abc": ["all"],
+        "d": ["de"], "e": ["de"], "de": ["all"], "all": [None],
     }  # fmt: skip
-    found = measured(SIMILARITY_ATTACK, of_classes([(1, 1, 1, 0, 0), (0, 1, 0, 1, 1)], "abcde", nested))
+    table = of_classes([(1, 1, 1, 0, 0), (0, 1, 0, 1, 1)], "abcde", nested)
+    found = measured(SIMILARITY_ATTACK, table)
     assert found.sets == 3
     assert found.worst[0].group == "abc"
+    hierarchy = table.hierarchies[1]
+    groups = tree_groups(hierarchy, hierarchy.leaves)
+    spans = zip(groups.first.tolist(), groups.last.tolist(), strict=True)
+    assert dict(zip((hierarchy.labels[node] for node in groups.nodes), spans, strict=True)) == {
+        "ab": (0, 2),
+        "abc": (0, 3),
+        "de": (3, 5),
+    }
+    for layer in groups.layers:
+        for group in set(layer.tolist()) - {-1}:
+            assert np.flatnonzero(layer == group).tolist() == [
+                *range(groups.first[group], groups.last[group])
+            ]
 
 
 def test_groups_are_named_by_the_hierarchy():
