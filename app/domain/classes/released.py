@@ -106,6 +106,9 @@ class Release:
         if key not in self._counts:
             shown = self.codes[:, j]
             reference = self._reference(j)
+            if self.is_suppressed.any():
+                # What is withheld of a suppressed record is no value, though the record may be judged.
+                shown = np.where(self.is_suppressed & (shown != reference), -1, shown)
             if grouping.missing_sensitive == "excluded":
                 # A column that the rule withholds as a whole is a value; one missing in the original is none.
                 missing = self.table.codes[:, j] == TOP
