@@ -55,7 +55,7 @@ def test_distances_are_those_of_the_definitions():
 
 @pytest.mark.deep
 def test_distances_are_those_of_the_definitions_thousands_of_times():
-    check_against_loops(3000, 2)
+    check_against_loops(2000, 2)
 
 
 def check_merging(wanted, seed):
@@ -77,7 +77,7 @@ def test_putting_classes_together_never_takes_them_farther():
 
 @pytest.mark.deep
 def test_putting_classes_together_never_takes_them_farther_thousands_of_times():
-    check_merging(2000, 4)
+    check_merging(1500, 4)
 
 
 def test_a_bound_is_met_exactly_at_it():

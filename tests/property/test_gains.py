@@ -53,7 +53,7 @@ def test_gains_are_those_of_the_definitions():
 
 @pytest.mark.deep
 def test_gains_are_those_of_the_definitions_thousands_of_times():
-    check_against_loops(2500, 2)
+    check_against_loops(1500, 2)
 
 
 def check_merging(wanted, seed):
@@ -81,7 +81,7 @@ def test_putting_classes_together_never_raises_a_gain():
 @pytest.mark.deep
 @pytest.mark.spec("BL-L1")
 def test_putting_classes_together_never_raises_a_gain_thousands_of_times():
-    check_merging(2500, 4)
+    check_merging(1500, 4)
 
 
 def all_classes(totals):
