@@ -24,6 +24,7 @@ FINISHED = (
     *("FM-5.3", "FM-5.5"),
     *("BL-T1", "BL-T2", "BL-T9", "BL-T10", "BL-T15", "BL-T20", "BL-L1", "BL-L4", "BL-L6", "BL-L8", "BL-11"),
     *("LD-S9", "FM-5.2", "FM-5.6"),
+    *("LD-D09", "LD-D11", "FM-6"),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, FM of the
 field's common models."""

@@ -22,7 +22,7 @@ from app.services.measurement_documents import document_of_parameters
 from app.services.resources import JsonObject
 
 _OF_THE_OBJECTIVE: Final = ("kind", "trade_off")
-_OPTIONS_OF_MIN_LOSS: Final = ("missing", "suppressed", "local_recoding")
+_OPTIONS_OF_MIN_LOSS: Final = ("missing", "suppressed", "local_recoding", "minimal_rules")
 _CRITERIA: Final[Mapping[str, type[Criterion]]] = {own.kind: own for own in CRITERIA}
 
 Scope = Literal["table_level", "record_level"]
@@ -71,6 +71,7 @@ class MinLoss:
     missing: MissingValues = "own_category"
     suppressed: Suppressed = "excluded"
     local_recoding: bool = False
+    minimal_rules: bool = False
 
     def problem(self, scope: Scope) -> AnonymityProblem:
         """The domain's problem."""
@@ -82,6 +83,7 @@ class MinLoss:
             self.suppressed,
             scope,
             self.local_recoding,
+            self.minimal_rules,
         )
 
     @property

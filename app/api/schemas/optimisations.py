@@ -213,6 +213,15 @@ class MinLoss(Request):
         ),
     ] = False
 
+    minimal_rules: Annotated[
+        bool,
+        Field(
+            strict=True,
+            description="Whether to list all rules of levels that are allowed while none is that discloses "
+            "more: whatever loss is minimised without suppression, an optimum is among them.",
+        ),
+    ] = False
+
     def objective(self) -> Objective:
         """The value that the use case takes."""
         asked = self.loss if isinstance(self.loss, str) else self.loss.model_dump()
@@ -223,6 +232,7 @@ class MinLoss(Request):
             self.missing,
             self.suppressed,
             self.local_recoding,
+            self.minimal_rules,
         )
 
 

@@ -302,6 +302,14 @@ class LossResult(Found):
         list[Refusal],
         Field(max_length=MOST_CRITERIA, description="Why no rule meets the criteria; empty if one does."),
     ] = []  # noqa: RUF012 - pydantic copies it
+    minimal_rules: Annotated[
+        list[dict[str, Count]] | None,
+        Field(
+            max_length=2_000_000,
+            description="Levels of all allowed rules below which none is allowed; null if not asked for, or "
+            "if the search was ended before all were known.",
+        ),
+    ] = None
     withheld_for_missing: Annotated[
         Count,
         Field(description="Of the records withheld those for a missing quasi-identifier.", examples=[0]),

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
 from app.domain.classes.grouping import Bools
 from app.domain.classes.quasi_part import quasi_part, rule_for
 from app.domain.dictionaries import Dictionary
-from app.domain.errors import pointing_into
+from app.domain.errors import NotSupported, pointing_into
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import ClassLoss
+from app.domain.rules import TableRule
 from app.domain.search.anonymity.boxes import MOST_STEPS, BoxSearch
 from app.domain.search.anonymity.checks import Checks, Progress
 from app.domain.search.anonymity.class_losses import ClassLossSearch, ClassProgress, GuidedSearch
 from app.domain.search.anonymity.class_sizes import KEPT_ROWS, Levels
 from app.domain.search.anonymity.lattice import LatticeSearch
+from app.domain.search.anonymity.minimal import minimal_rules
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -39,7 +41,8 @@ class _Found:
 
     ``levels`` are those of the quasi-identifiers, None if no rule was found, ``smallest_class`` None if the
     rule suppresses all records; ``attained`` is per criterion; ``bound`` is of the least loss; ``refused``
-    means that the criteria were refused before any rule was looked at.
+    means that the criteria were refused before any rule was looked at; ``minimal`` are the minimal rules,
+    None if they were not asked for or not all of them are known.
     """
 
     levels: list[int] | None = None
@@ -52,6 +55,7 @@ class _Found:
     proven: bool = True
     complete: bool = True
     refused: bool = False
+    minimal: list[list[int]] | None = None
     visited: int = 0
     counted: int = 0
     evaluated: int = 0
@@ -98,6 +102,11 @@ class AnonymityPlan:
         for hierarchy in self._quasi.hierarchies:
             if hierarchy.height > 1:
                 hierarchy.require_tree("A level of an attribute")
+        if problem.minimal_rules and not self._holds_lattice:
+            raise NotSupported(
+                f"Minimal rules are listed of up to {RULES_HELD:,} rules; here are {self.units:,}.",
+                "Leave minimal_rules out, or have fewer quasi-identifiers or levels.",
+            )
         self._judge = Judge(table, problem, dictionary)
         with pointing_into("/objective/loss"):
             self._loss = loss_of(table, problem.loss)
@@ -138,14 +147,18 @@ class AnonymityPlan:
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the rules checked so far."""
         if self._judge.refusals():
-            return _encoded(_Found(refused=True))
+            return _encoded(_Found(refused=True, minimal=[] if self._problem.minimal_rules else None))
         search = self._search(tick, halted)
         search.run()
         progress = search.progress
         if progress.found() is None and progress.halted:
             # The rule that withholds everything is the first to try: mostly it is allowed.
             search.take(self._quasi.heights)
-        return _encoded(self._conclude(progress, search.least_open))
+        found = self._conclude(progress, search.least_open)
+        if self._problem.minimal_rules and found.complete:
+            minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted))
+            found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
+        return _encoded(found)
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""
@@ -175,7 +188,13 @@ class AnonymityPlan:
             ),
             refusals=self._refusals(found) if infeasible else (),
             withheld_for_missing=0 if none else self._judge.left_out,
+            minimal=self._minimal(found),
         )
+
+    def _minimal(self, found: _Found) -> tuple[TableRule, ...] | None:
+        if found.minimal is None:
+            return None
+        return tuple(rule_for(self._table, tuple(levels)) for levels in found.minimal)
 
     def _search(self, tick: Callable[[int], None], halted: Halted) -> Search:
         """The search that fits the loss and the number of rules."""

@@ -73,10 +73,21 @@ class AnonymityProblem:
         doc("Whether the records that the best table-level rule suppresses are searched again on their own."),
     ] = False
 
+    minimal_rules: Annotated[
+        bool, doc("Whether all allowed rules are listed of which no more specific one is allowed.")
+    ] = False
+
     def __post_init__(self) -> None:
         if not 1 <= len(self.privacy) <= MOST_CRITERIA:
             raise InvalidInput.of(
                 "/objective/privacy", "out-of-range", f"Give 1 to {MOST_CRITERIA} privacy criteria."
+            )
+        if self.minimal_rules and (self.local_recoding or self.scope == "record_level"):
+            raise InvalidInput.of(
+                "/objective/minimal_rules",
+                "not-applicable",
+                "Minimal rules are those with one level per attribute for the table.",
+                "Leave it out, or ask for table_level without local_recoding.",
             )
         if not 0 <= self.suppression_limit <= 1:
             raise InvalidInput.of(
@@ -93,6 +104,7 @@ class AnonymityProblem:
             "missing": self.missing,
             "suppressed": self.suppressed,
             "local_recoding": self.local_recoding,
+            "minimal_rules": self.minimal_rules,
         }
         return {
             "objective": {
@@ -110,6 +122,7 @@ _USUAL: Final[Mapping[str, Any]] = {
     "missing": "own_category",
     "suppressed": "excluded",
     "local_recoding": False,
+    "minimal_rules": False,
 }
 
 
@@ -177,6 +190,8 @@ class AnonymityOutcome:
     table_level_loss
         Where records have levels of their own, the loss of the best rule for the whole table, None if none is
         allowed.
+    minimal
+        All allowed rules below which none is allowed; None if they were not asked for, or the search ended.
     bounds
         Of the loss of the best rule there is.
     complete
@@ -205,6 +220,7 @@ class AnonymityOutcome:
     withheld_for_missing: int = 0
     rounds: tuple[tuple[TableRule, int], ...] = ()
     table_level_loss: float | None = None
+    minimal: tuple[TableRule, ...] | None = None
 
     @property
     def relative_gap(self) -> float | None:
@@ -231,6 +247,7 @@ class AnonymityOutcome:
             "withheld_for_missing": self.withheld_for_missing,
             "rounds": [{"levels": self._levels(rule), "records": records} for rule, records in self.rounds],
             "table_level_loss": self.table_level_loss,
+            "minimal_rules": None if self.minimal is None else [self._levels(own) for own in self.minimal],
             "lower_bound": None if self.bounds is None else to_json_number(self.bounds.lower),
             "gap": None if self.bounds is None else to_json_number(self.bounds.gap),
             "relative_gap": self.relative_gap,

@@ -114,8 +114,9 @@ class Judge:
         whole = self._judged(self.table.heights)
         found = []
         for criterion in () if self._nobody_left else self._problem.privacy:
-            least = self.left_out + int(criterion.unavoidable(whole).sum())
-            if least > self.allowed:
+            own = int(criterion.unavoidable(whole).sum())
+            least = self.left_out + own
+            if own and least > self.allowed:
                 reason = criterion.impossible(whole) or "The criterion cannot be met."
                 found.append(Refusal(criterion, f"{reason} {self._of_the_limit(least)}"))
         if not found and self.left_out > self.allowed:
