@@ -126,7 +126,7 @@ class InformationLoss:
         float | None,
         doc(
             "Nats from the original distribution to what can be reconstructed; withheld records are spread "
-            "over all values. Null if a hierarchy is no tree."
+            "over all values. Null if a hierarchy is no tree, or if no record is counted."
         ),
     ]
     kl_dropped: Annotated[
@@ -258,7 +258,10 @@ def _compute(context: MeasureContext, parameters: InformationLossParameters, tic
     domain = parameters.leaf_domain or "declared"
     within = losses_within_classes(release, classes, parameters.numeric, domain)
     divergences, baseline = None, None
-    if all(table.hierarchies[j].is_tree for j in (*positions, *map(table.position, table.sensitive))):
+    are_trees = all(table.hierarchies[j].is_tree for j in (*positions, *map(table.position, table.sensitive)))
+    # Records that are left out for a missing value say nothing of what can be reconstructed.
+    is_counted = not classes.n_missing or bool((table.codes[:, positions] != TOP).all(axis=1).any())
+    if are_trees and is_counted:
         divergences, baseline = _divergences(release, classes, parameters.leaf_domain or "active")
     everybody, n_classes = classes.n_judged + classes.n_suppressed, classes.n_classes
     tick(1)
