@@ -33,57 +33,63 @@ SLACK: Final = 1e-10
 HALVINGS: Final = 60
 
 
-def least_loss(cells: Cells, demands: Demands, best: float, goes_on: GoesOn) -> float:
-    """What no recoding loses less than; at most ``best``, the loss of a known one (∞ if none is)."""
-    ranges = _Ranges(cells, best)
-    # Only where terms bend do ranges matter.
-    rounds = ROUNDS if cells.loss.kind == "geometric" else ROUNDS[-1:]
-    for most in rounds:
-        if demands.necessary and goes_on():
-            groups = _groups(cells, min(most, int(MOST_WORK / cells.size)))
-            ranges.narrow(demands, groups, goes_on, is_last=most == rounds[-1])
-    return min(best, ranges.least)
-
-
-class _Ranges:
-    """Up to what each attribute's cells cost in any recoding that is no worse than the best.
+class LossBound:
+    """What no recoding loses less than, narrowed step by step.
 
     Attributes
     ----------
     least
-        The bound of the loss found so far.
+        The bound found so far.
     """
 
-    def __init__(self, cells: Cells, best: float) -> None:
+    def __init__(self, cells: Cells, demands: Demands) -> None:
         self._cells = cells
+        self._demands = demands
         q = range(cells.n_attributes)
         self._from = [cells.least_total(i) for i in q]
         self._to = [cells.greatest_total(i) for i in q]
         self._terms = [cells.term(i, total) for i, total in zip(q, self._from, strict=True)]
-        self._best = cells.loss.sum_of(best) if math.isfinite(best) else math.inf
         self.least = cells.of_terms(self._terms)
 
-    def narrow(
-        self, demands: Demands, groups: Sequence[Sequence[int]], goes_on: GoesOn, *, is_last: bool
-    ) -> None:
-        """Bound the loss by the records alone in groups of attributes; unless it is the last, ranges, too."""
+    def raise_first(self, best: float, goes_on: GoesOn) -> None:
+        """Bound the loss with little work; ``best`` is the loss of a known recoding, ∞ if none is."""
+        self._raise(ROUNDS[:1], best, goes_on)
+
+    def raise_fully(self, best: float, goes_on: GoesOn) -> None:
+        """Bound the loss as well as can be."""
+        self._raise(ROUNDS[1:], best, goes_on)
+
+    def _raise(self, rounds: Sequence[int], best: float, goes_on: GoesOn) -> None:
+        # Only where terms bend do ranges matter, and rounds that narrow them.
+        bends = self._cells.loss.kind == "geometric"
+        for most in rounds:
+            is_last = most == ROUNDS[-1]
+            if self._demands.necessary and goes_on() and (bends or is_last or most == ROUNDS[0]):
+                groups = _groups(self._cells, min(most, int(MOST_WORK / self._cells.size)))
+                self._narrow(groups, None if is_last or not bends else best, goes_on)
+        self.least = min(self.least, best)
+
+    def _narrow(self, groups: Sequence[Sequence[int]], best: float | None, goes_on: GoesOn) -> None:
+        """Bound the loss by the records alone in groups of attributes; with a best loss ranges, too."""
         slopes = np.array([self._slope(i) for i in range(self._cells.n_attributes)])
         added = []
         for own in groups:
             weights = slopes[list(own)][None, :]
-            if not is_last:
+            if best is not None:
                 # All rows but the first leave out an attribute each.
                 weights = np.tile(weights, (len(own) + 1, 1))
                 weights[1:][np.diag_indices(len(own))] = 0.0
-            added.append(cheapest_alone(self._cells, demands, own, weights, goes_on) * (1 - SLACK))
+            added.append(cheapest_alone(self._cells, self._demands, own, weights, goes_on) * (1 - SLACK))
         terms = math.fsum(self._terms)
         total = math.fsum(float(bounds[0]) for bounds in added)
         found = terms + total
         self.least = max(self.least, self._cells.loss.of_sum(found - SLACK * abs(found)))
-        for own, bounds in () if is_last else zip(groups, added, strict=True):
+        if best is None or math.isinf(best):
+            return
+        for own, bounds in zip(groups, added, strict=True):
             for place, i in enumerate(own):
                 others = terms - self._terms[i] + total - float(bounds[0]) + float(bounds[place + 1])
-                self._lower(i, self._best - others)
+                self._lower(i, self._cells.loss.sum_of(best) - others)
 
     def _slope(self, i: int) -> float:
         width = self._to[i] - self._from[i]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
@@ -83,9 +84,13 @@ class Demands:
 
     def leaves_out(self, of: Longs, withheld: int) -> bool:
         """Whether the class of the withheld records need not meet the criteria."""
-        if withheld == NO_CLASS or self._judges_withheld:
+        if withheld == NO_CLASS:
             return False
-        return int(self._amounts[of == withheld].sum()) <= self.allowed
+        return bool(self.may_be_withheld(self._amounts[of == withheld].sum()))
+
+    def may_be_withheld(self, records: npt.NDArray[np.number]) -> Bools:
+        """Whether so many withheld records need not meet the criteria."""
+        return np.asarray(records <= self.allowed) & (not self._judges_withheld)
 
     def _failing(self, criteria: Sequence[Criterion], of: Longs, limit: int, withheld: int) -> Bools:
         numbers, n_classes = dense(of, limit)

@@ -91,6 +91,8 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
     sizes = np.bincount(of, amounts, n_classes)
     slopes = cells.slopes(recoding.steps)
     splits = _Splits(of, n_classes)
+    alone = np.ones(n_classes, dtype=bool)
+    alone[of[(recoding.codes[rows] != TOP).any(axis=1)]] = False
     for i in range(cells.n_attributes):
         may = np.flatnonzero((recoding.steps[rows, i] > 0) & ~barred[rows, i])
         if not len(may):
@@ -111,7 +113,9 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
         # Who stays behind needs company: so many of the movers will have to stay, too.
         behind = sizes - moving
         short = np.where((behind > 0) & (behind < demands.least), demands.least - behind, 0.0)
-        gain *= np.maximum(moving - short, 0.0) / np.maximum(moving, 1.0)
+        short[alone & demands.may_be_withheld(behind)] = 0.0
+        going = np.where(moving - short >= demands.least, moving - short, 0.0)
+        gain *= going / np.maximum(moving, 1.0)
         splits.offer(i, gain, moves)
     return splits
 

@@ -31,7 +31,7 @@ from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProbl
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds
 from app.domain.search.recoding.alone import MOST_KEPT
-from app.domain.search.recoding.bound import least_loss
+from app.domain.search.recoding.bound import LossBound
 from app.domain.search.recoding.cells import Bools, Cells
 from app.domain.search.recoding.demands import NO_CLASS, Demands
 from app.domain.search.recoding.improvement import improve
@@ -40,6 +40,10 @@ from app.domain.search.recoding.recoding import Recoding
 from app.domain.search.recoding.rounds import Round, recode_withheld
 from app.domain.tables import Table
 
+FEW_RULES: Final = 50_000
+"""Lattices of so many rules are searched for the best one before records get levels of their own."""
+MOST_BEFORE: Final = 100
+"""Rules of a larger lattice that are visited before: enough for a good one."""
 STEPS_EXPECTED: Final = 400
 """Batches of moves of a search, roughly: a sweep has one per pair of attributes and per rule joined."""
 
@@ -108,7 +112,7 @@ class RecodingPlan:
         self._table = table
         self._problem = problem
         self._budget = budget
-        self._for_table = AnonymityPlan(table, problem, budget, dictionary)
+        self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
         self.units = self._for_table.units + STEPS_EXPECTED
         self._loss = _cell_loss(table, problem)
         for j in table.quasi_identifiers:
@@ -196,14 +200,15 @@ class _Search:
     def run(self, packed: str, budget: Budget) -> _Found:
         """The best recoding, with a bound."""
         best, rounds = self._beginning()
+        bound = LossBound(self._cells, self._demands)
+        bound.raise_first(_loss_of(best), self._steps.goes_on)
         if self._problem.scope == "record_level":
-            best = self._specialised(best)
-            rounds = []
-        loss = math.inf if best is None else best.loss
-        bound = least_loss(self._cells, self._demands, loss, self._steps.goes_on)
+            best, rounds = self._specialised(best), []
+        bound.raise_fully(_loss_of(best), self._steps.goes_on)
         if best is not None and self._problem.scope == "record_level":
-            improve(best, lambda loss: budget.suffices(loss, bound), self._steps.goes_on)
-        found = _Found(packed, bound=bound, complete=not self._steps.halted, visited=self._steps.visited)
+            improve(best, lambda loss: budget.suffices(loss, bound.least), self._steps.goes_on)
+        least = min(bound.least, _loss_of(best))
+        found = _Found(packed, bound=least, complete=not self._steps.halted, visited=self._steps.visited)
         return found if best is None else self._described(found, best, rounds)
 
     def _beginning(self) -> tuple[Recoding | None, list[Round]]:
@@ -250,6 +255,21 @@ class _Search:
             attained=[own.attained(remaining) for own in self._problem.privacy],
             rounds=[(own.levels, own.records) for own in rounds],
         )
+
+
+def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:
+    """What the search for a rule of the whole table may use.
+
+    A search for single records needs a good beginning, and where proving the best takes long no proof.
+    """
+    rules = math.prod(table.heights[j] + 1 for j in table.quasi_identifiers)
+    if problem.scope == "table_level" or rules <= FEW_RULES:
+        return budget
+    return replace(budget, max_nodes=min(MOST_BEFORE, budget.max_nodes or MOST_BEFORE))
+
+
+def _loss_of(recoding: Recoding | None) -> float:
+    return math.inf if recoding is None else recoding.loss
 
 
 def _cell_loss(table: Table, problem: AnonymityProblem) -> CellLoss:
