@@ -119,6 +119,22 @@ def hierarchical_distances(counts: SensitiveCounts, hierarchy: Hierarchy) -> Quo
     return _quotients(moved, sizes * (population * hierarchy.height))
 
 
+def cuts(hierarchy: Hierarchy, nodes: Ints) -> list[tuple[Ints, int]]:
+    """Ways to part values by nodes of a tree, the finest first, each with a height that all parents reach.
+
+    With c the nodes of one of them, the hierarchical distance is at least Σ e⁺(c) · h(parent of c) over the
+    height of the tree: what a node has too much, its children had too much before it.
+    """
+    heights = node_heights(hierarchy)
+    parts = [nodes]
+    for layer in inner_layers(hierarchy, nodes):
+        parts.append(np.where(layer != NO_GROUP, layer, parts[-1]))
+    # The parent of an inner node that is a value itself is that node, as long as it stands alone.
+    own = np.where(hierarchy.is_leaf[nodes], hierarchy.height, heights[nodes])
+    least = [np.minimum(heights[hierarchy.parent[part]], own).min(initial=hierarchy.height) for part in parts]
+    return [(part, int(above)) for part, above in zip(parts, least, strict=True)]
+
+
 def kl_divergences(counts: SensitiveCounts) -> Floats:
     """KL(P‖Q) = Σ p_i log2(p_i / q_i) in bits; ∞ if a value of the table does not occur in the class."""
     p, q = _shares(counts)

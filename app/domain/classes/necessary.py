@@ -114,6 +114,21 @@ def least_mass(divergence: float) -> float:
     return low
 
 
+def greatest_shift(divergence: float) -> float:
+    """The largest ½ Σ |p − q| within a Jensen–Shannon divergence, rounded up, at most 1.
+
+    Of all distributions that differ by v, two symmetric ones of two values are nearest (Gilardoni 2006):
+    their divergence is 1 − H((1 − v) / 2), with the entropy H in bits.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        x = (1 - middle) / 2
+        nearest = 1 + x * math.log2(x) + (1 - x) * math.log2(1 - x)
+        low, high = (middle, high) if nearest <= divergence + SAFE else (low, middle)
+    return high
+
+
 def most_passing(counts: SensitiveCounts, shares: Floats, mass: float) -> Longs:
     """(G,) how many records of each class can be in classes that pass, at most.
 

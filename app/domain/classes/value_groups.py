@@ -66,6 +66,19 @@ def group_counts(counts: SensitiveCounts, group_of_value: Ints) -> GroupCounts:
     return GroupCounts(of_class[starts], groups[starts], np.add.reduceat(counts.counts[entries], starts))
 
 
+def in_groups(counts: SensitiveCounts, group_of_value: Ints) -> SensitiveCounts:
+    """The counts of groups that part all values, in their order.
+
+    ``group_of_value`` is (m,): the node of each value's group. The values of a group are neighbours.
+    """
+    first = np.flatnonzero(np.concatenate(([True], group_of_value[1:] != group_of_value[:-1])))
+    numbers = (np.searchsorted(first, np.arange(len(group_of_value)), side="right") - 1).astype(np.int32)
+    found = group_counts(counts, numbers)
+    starts = np.searchsorted(found.of_class, np.arange(counts.n_classes + 1))
+    totals = np.add.reduceat(counts.totals, first)
+    return SensitiveCounts(starts, found.groups, found.amounts, totals, group_of_value[first])
+
+
 @dataclass(frozen=True, eq=False)
 class TreeGroups:
     """The inner nodes of a tree that put at least two of the values together, and not all of them.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le, doc
 
-from app.domain.classes.closeness import Distance, distances, farther, has_missing
+from app.domain.classes.closeness import Distance, cuts, distances, farther, has_missing
+from app.domain.classes.gains import lacks_values
 from app.domain.classes.grouping import Bools
 from app.domain.classes.necessary import (
+    greatest_shift,
     least_mass,
     least_size,
     least_values,
@@ -19,6 +22,8 @@ from app.domain.classes.necessary import (
     rounds_in_order,
 )
 from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.value_groups import in_groups
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
 from app.domain.criteria.criterion import Criterion, Judged, Merging
 from app.domain.criteria.diversity import Attribute, at_least_values, require_within
@@ -67,37 +72,44 @@ class TCloseness(Criterion):
         return float(found.max()) if len(found) else None
 
     def unavoidable(self, judged: Judged) -> Longs:
-        """What does not fit into any mixture of values near the whole table's."""
+        """What does not fit into any mixture of values, or of groups of them, near the whole table's."""
         counts = judged.counts(self.attribute)
-        reach = self._reach(judged)
-        if reach is None:
-            return super().unavoidable(judged)
-        shares = counts.totals / counts.totals.sum()
-        at_most = counts.sizes - most_passing(counts, shares, 1 - self.t * reach)
-        return np.asarray(np.maximum(at_most, self.failing(judged)))
+        most = counts.sizes
+        for own, shift in self._shifts(judged):
+            shares = own.totals / own.totals.sum()
+            most = np.minimum(most, most_passing(own, shares, 1 - shift))
+        if self.distance == "kl":
+            most = np.where(lacks_values(counts), 0, most)
+        return np.asarray(np.maximum(counts.sizes - most, self.failing(judged)))
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """The least class that can be as close, and how many values it has."""
         totals = whole.counts(self.attribute).totals
-        shares, reach = totals / totals.sum(), self._reach(whole)
-        if reach is None:
-            values = len(totals) if self.distance == "kl" else least_values(shares, least_mass(self.t))
-            return least_classes(values, values, self.attribute)
-        values = least_values(shares, 1 - self.t * reach)
-        possible = (
-            rounds_in_order(totals, self.t)
-            if self.distance == "ordered"
-            else rounds_equally(totals, self.t * reach)
-        )
-        return least_classes(least_size(possible, totals), values, self.attribute)
-
-    def _reach(self, judged: Judged) -> int | None:
-        """Mass that moves at all moves over at least 1 / reach; None for the divergences."""
+        size, values = 1, len(totals) if self.distance == "kl" else 1
+        for own, shift in self._shifts(whole):
+            values = max(values, least_values(own.totals / own.totals.sum(), 1 - shift))
+            size = max(size, least_size(rounds_equally(own.totals, shift), own.totals))
         if self.distance == "ordered":
-            return max(1, judged.counts(self.attribute).n_values - 1)
+            size = max(size, least_size(rounds_in_order(totals, self.t), totals))
+        if self.distance == "js":
+            values = max(values, least_values(totals / totals.sum(), least_mass(self.t)))
+        return least_classes(size, values, self.attribute)
+
+    def _shifts(self, judged: Judged) -> list[tuple[SensitiveCounts, float]]:
+        """Counts of values or of groups of them, and the mass of those that may be elsewhere at most."""
+        counts = judged.counts(self.attribute)
         if self.distance == "hierarchical":
-            return max(1, judged.hierarchy(self.attribute).height)
-        return 1 if self.distance == "equal" else None
+            tree = judged.hierarchy(self.attribute)
+            found = [(part, self.t * tree.height / max(1, above)) for part, above in cuts(tree, counts.nodes)]
+            return [(in_groups(counts, part), shift) for part, shift in found if shift < 1]
+        shift = {
+            "equal": self.t,
+            "ordered": self.t * max(1, counts.n_values - 1),
+            # Pinsker's inequality: a divergence is at least 2 v² nats.
+            "kl": math.sqrt(self.t * math.log(2) / 2),
+            "js": greatest_shift(self.t),
+        }[self.distance]
+        return [(counts, shift)] if shift < 1 else []
 
     def impossible(self, whole: Judged) -> str | None:
         """The whole table is at distance 0 from itself, if the distance is defined."""
