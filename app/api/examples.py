@@ -369,6 +369,27 @@ OPTIMISATIONS: Final = _bodies(
         },
     },
     {
+        "name": "diverse-optimum",
+        "dataset": "members",
+        "objective": {
+            "kind": "min_loss",
+            "privacy": [
+                {"kind": "k_anonymity", "k": 2},
+                {"kind": "distinct_l_diversity", "l": 2},
+                {"kind": "t_closeness", "t": 0.5, "distance": "equal"},
+            ],
+            "loss": "non_uniform_entropy",
+            "suppression_limit": 0.2,
+            "minimal_rules": True,
+        },
+    },
+    {
+        "name": "recoded-optimum",
+        "dataset": "members",
+        "objective": {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}]},
+        "scope": "record_level",
+    },
+    {
         "name": "aggregate-optimum",
         **_QUESTION,
         "sensitivity": "members-harm-added",
@@ -381,6 +402,8 @@ OPTIMISATIONS: Final = _bodies(
     best_proposal="the best of three rules that are there",
     certified_optimum="by an approximation that proves for this run what it may miss",
     anonymous_optimum="2-anonymity with the least loss, at most a fifth of the records withheld",
+    diverse_optimum="several privacy criteria at once, and all rules that disclose as much as they can",
+    recoded_optimum="2-anonymity with levels of their own for every record, none withheld",
     aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",
 )

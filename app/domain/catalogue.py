@@ -121,3 +121,39 @@ UTILITY_MODELS: Final = (
         fields=("values", *_COMMON_UTILITY),
     ),
 )
+
+_LEAVES: Final = ("leaf_domain",)
+
+LOSSES: Final = (
+    Choice(
+        "geometric",
+        "Normalised loss of the attributes, their geometric mean",
+        "Field models 2",
+        fields=_LEAVES,
+    ),
+    Choice("arithmetic", "Normalised loss of the attributes, their mean", "Field models 2", fields=_LEAVES),
+    Choice("precision", "Mean level of a cell as a share of its hierarchy's height", "Sweeney 2002"),
+    Choice("height", "Sum of the levels", "Samarati 2001"),
+    Choice("discernibility", "Records that each record cannot be told from", "Bayardo and Agrawal 2005"),
+    Choice("average_class_size", "Records per class", "LeFevre et al. 2006"),
+    Choice(
+        "non_uniform_entropy",
+        "Bits that disclosed values leave open of the originals",
+        "Gionis and Tassa 2009",
+    ),
+    Choice(
+        "ambiguity", "Original records that a disclosed one may stand for", "Field models 2", fields=_LEAVES
+    ),
+    Choice(
+        "kl_divergence",
+        "Divergence of what a reader would reconstruct from the original table",
+        "Machanavajjhala et al. 2007",
+        fields=_LEAVES,
+    ),
+    Choice(
+        "ail",
+        "Average information loss: share of the domain under a cell",
+        "Cao and Karras 2012",
+        fields=(*_LEAVES, "numeric"),
+    ),
+)

@@ -8,13 +8,16 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, create_model
 
 from app.api.schemas.common import Answer, Request
+from app.api.schemas.criteria import REQUESTS as CRITERIA_REQUESTS
 from app.api.schemas.measurements import REQUESTS, RESULTS
+from app.api.schemas.optimisations import LossFields
 from app.api.schemas.scoring import CustomRiskModel
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
 from app.api.schemas.solvers import REQUESTS as SOLVERS
 from app.api.schemas.utility import CustomUtility
 from app.domain import catalogue
 from app.domain.catalogue import Choice
+from app.domain.criteria.catalogue import CRITERIA
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Guarantee, Measure, Need
 from app.domain.search.catalogue import SEARCHES, AnySearch
@@ -73,6 +76,13 @@ class Catalogue(Answer):
         list[CatalogueEntry], Field(description="Values of `family` in sensitivity profiles.")
     ]
     utility_models: Annotated[list[CatalogueEntry], Field(description="Values of `utility`.")]
+    criteria: Annotated[
+        list[CatalogueEntry],
+        Field(description="Kinds of `privacy` in the objective `min_loss` and of what rules withhold."),
+    ]
+    losses: Annotated[
+        list[CatalogueEntry], Field(description="Values of `loss` in the objective `min_loss`.")
+    ]
 
 
 E = TypeVar("E", bound=CatalogueEntry)
@@ -121,4 +131,17 @@ CATALOGUE: Final = Catalogue(
     risk_models=_entries(catalogue.RISK_MODELS, CustomRiskModel),
     sensitivity_families=_entries(catalogue.SENSITIVITY_FAMILIES, NewSensitivityProfile),
     utility_models=_entries(catalogue.UTILITY_MODELS, CustomUtility),
+    criteria=[
+        CatalogueEntry(
+            name=own.kind,
+            version=1,
+            title=own.title,
+            source=own.source,
+            guarantee="exact",
+            needs=["dictionary"] if own.needs_population else [],
+            parameters=CRITERIA_REQUESTS[own.kind].model_json_schema(),
+        )
+        for own in CRITERIA
+    ],
+    losses=_entries(catalogue.LOSSES, LossFields),
 )

@@ -14,12 +14,13 @@ from app.domain.criteria.criterion import Criterion
 from app.domain.search.anonymity.problem import MOST_CRITERIA
 from app.services.objectives import criterion_of
 
-_MODELS: Final = tuple(
-    request_of(own, f"{own.__name__}Criterion", own.kind, f"{own.title}. Source: {own.source}.")
+REQUESTS: Final = {
+    own.kind: request_of(own, f"{own.__name__}Criterion", own.kind, f"{own.title}. Source: {own.source}.")
     for own in CRITERIA
-)
+}
+"""Kind of criterion → the body that asks for it."""
 
-AskedCriterion = one_of(_MODELS)
+AskedCriterion = one_of(tuple(REQUESTS.values()))
 
 Privacy = Annotated[
     list[AskedCriterion],  # type: ignore[valid-type]

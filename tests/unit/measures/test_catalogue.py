@@ -18,6 +18,8 @@ from app.api.schemas.measurements import REQUESTS, RESULTS, NewMeasurement
 from app.api.schemas.solvers import NAMES
 from app.api.schemas.solvers import REQUESTS as SOLVER_REQUESTS
 from app.domain import catalogue
+from app.domain.criteria.catalogue import CRITERIA
+from app.domain.losses.loss import LossKind
 from app.domain.measures import entry
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Guarantee, Need
@@ -152,10 +154,12 @@ def test_the_catalogue_lists_what_the_rooms_accept():
     """No name is made up, none is left out."""
     assert [entry.name for entry in CATALOGUE.measures] == [measure.name for measure in MEASURES]
     assert [entry.name for entry in CATALOGUE.searches] == [search.name for search in SEARCHES]
+    assert [entry.name for entry in CATALOGUE.criteria] == [criterion.kind for criterion in CRITERIA]
     for choices, listed, accepted in (
         (catalogue.RISK_MODELS, CATALOGUE.risk_models, ModelName),
         (catalogue.SENSITIVITY_FAMILIES, CATALOGUE.sensitivity_families, Family),
         (catalogue.UTILITY_MODELS, CATALOGUE.utility_models, Model),
+        (catalogue.LOSSES, CATALOGUE.losses, LossKind),
     ):
         assert {choice.name for choice in choices} == set(get_args(accepted))
         assert [entry.name for entry in listed] == [choice.name for choice in choices]

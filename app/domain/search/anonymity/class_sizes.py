@@ -188,6 +188,7 @@ class ClassSizes:
         lowest = tuple(0 for _ in parts)
         self._snapshots = {self._key(lowest): self._rows(self._left.groups(lowest), None)}
         self._room = KEPT_ROWS * reduced.size
+        self._last: tuple[Levels, Groups] | None = None
 
     def below(self, levels: Levels, k: int) -> int:
         """Records in classes of fewer than ``k``; never more of them at more general levels."""
@@ -208,8 +209,10 @@ class ClassSizes:
         return self.values_of((summed(keys, self._counts) < k)[keys])
 
     def classes(self, levels: Levels) -> Groups:
-        """The class of every distinct record."""
-        return numbered(*self._keys(levels))
+        """The class of every distinct record; that of the last rule is kept."""
+        if self._last is None or self._last[0] != levels:
+            self._last = levels, numbered(*self._keys(levels))
+        return self._last[1]
 
     def values_of(self, chosen: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.int64]]:
         """Per attribute, how many of the records of the distinct ones chosen (d,) have each value."""
