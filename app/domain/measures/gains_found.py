@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -52,17 +53,17 @@ class GainsOfClasses:
         value = int(counts.values[entry])
         in_class = int(gains.amounts[entry]) / int(gains.sizes[entry])
         in_table = int(gains.totals[entry]) / gains.population
-        bound, gain = float(self._bounds[value]), float(gains.relative[entry])
+        bound, expected = float(self._bounds[value]), int(gains.expected[entry])
         return GainFound(
             exposed=class_ref(self._values.classes, int(counts.of_entry[entry])),
             value=CellValue(self._values.hierarchy.labels[int(counts.nodes[value])]),
             with_value=int(gains.amounts[entry]),
             in_class=in_class,
             in_table=in_table,
-            ratio=gain + 1,
-            gain=gain,
+            ratio=int(gains.found[entry]) / expected if expected else math.inf,
+            gain=float(gains.relative[entry]),
             bound=bound,
-            utilisation=in_class / bound if bound else float("inf"),
+            utilisation=in_class / bound if bound else math.inf,
             breaks_cap=bool(gains.breaks_cap[entry]),
         )
 

@@ -45,7 +45,9 @@ class RaisedValue:
     greatest_in_class: Annotated[float, doc("q: its greatest share of a class.")]
     classes: Annotated[int, doc("Classes in which it has become more likely by more than the gain.")]
     records: Annotated[int, doc("Records in these classes.")]
-    with_value: Annotated[int, doc("Of these the records that have the value.")]
+    with_value: Annotated[
+        int, doc("Records with the value among those that cannot be told from these, class by class.")
+    ]
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,20 @@ def test_suppressed_records_are_no_class_and_still_in_the_table():
     assert (block.judged.classes, block.judged.records_suppressed) == (3, 0)
 
 
+def test_records_that_match_everything_count_in_every_class():
+    """Somebody of unknown place may be of either class: (v, w) and (w, w), with x in both."""
+    rows = [("c0", "v"), ("c0", "w"), ("c1", "w"), ("c1", "w"), (None, "x")]
+    found = table(("place", "condition"), (flat(["c0", "c1"]), flat(["v", "w", "x"])), rows, {"condition"})
+    own = by_distance(measured(T_CLOSENESS, found, missing="matches_everything"))["equal"]
+    # P is (1, 3, 1)/5; the classes are (1, 1, 1)/3, (0, 2, 1)/3 and, of the unknown one, everybody.
+    distances = [4 / 15, 1 / 5, 0]
+    assert own.t == pytest.approx(max(distances))
+    assert own.mean_of_classes == pytest.approx(sum(distances) / 3)
+    assert own.mean_of_records == pytest.approx((2 * distances[0] + 2 * distances[1]) / 5)
+    left_out = measured(T_CLOSENESS, found, missing="excluded")
+    assert (left_out.judged.records_missing, left_out.values) == (1, 3)
+
+
 @pytest.mark.spec("FM-5.7")
 def test_a_constant_column_and_a_single_record():
     for classes in ([(3,)], [(1,)], [(1,), (1,)]):
