@@ -376,7 +376,7 @@ OPTIMISATIONS: Final = _bodies(
             "privacy": [
                 {"kind": "k_anonymity", "k": 2},
                 {"kind": "distinct_l_diversity", "l": 2},
-                {"kind": "t_closeness", "t": 0.5, "distance": "equal"},
+                {"kind": "t_closeness", "t": 0.8, "distance": "equal"},
             ],
             "loss": "non_uniform_entropy",
             "suppression_limit": 0.2,

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from app.domain.classes.grouping import Bools
 from app.domain.classes.quasi_part import quasi_part, rule_for
 from app.domain.dictionaries import Dictionary
-from app.domain.errors import NotSupported, pointing_into
+from app.domain.errors import NotSupported
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import ClassLoss
 from app.domain.rules import TableRule
@@ -108,8 +108,7 @@ class AnonymityPlan:
                 "Leave minimal_rules out, or have fewer quasi-identifiers or levels.",
             )
         self._judge = Judge(table, problem, dictionary)
-        with pointing_into("/objective/loss"):
-            self._loss = loss_of(table, problem.loss)
+        self._loss = loss_of(table, problem.loss)
 
     def withheld(self, levels: tuple[int, ...]) -> Bools:
         """(n,) records that a rule of levels of all attributes withholds."""

@@ -1,0 +1,100 @@
+"""Least loss under several privacy criteria, from the question to the release."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import httpx
+import pytest
+
+from tests.api.problem_documents import problem_of
+from tests.api.test_searches import EXAMPLES, found, pointers, result_of
+
+QUESTION = {"dataset": "members", "objective": EXAMPLES["anonymous-optimum"]["objective"]}
+
+
+def asking(name, privacy, **more):
+    return {"name": name, "dataset": "members", "objective": {"kind": "min_loss", "privacy": privacy, **more}}
+
+
+async def test_several_criteria_hold_of_what_is_released(journey: httpx.AsyncClient):
+    result = await result_of(journey, "diverse-optimum")
+    assert result["status"] == "optimal"
+    asked = EXAMPLES["diverse-optimum"]["objective"]["privacy"]
+    assert [own["criterion"]["kind"] for own in result["privacy"]] == [own["kind"] for own in asked]
+    size, values, distance = (own["attained"] for own in result["privacy"])
+    assert size >= 2
+    assert values >= 2
+    assert distance <= 0.8
+    assert result["rule"]["levels"]["income"] == 0
+    assert result["infeasible_because"] == []
+    assert {"city", "race", "birth_date", "income"} == set(result["minimal_rules"][0])
+    release = {"name": "diverse", "dataset": "members", "rule": "diverse-optimum"}
+    made = (await journey.post("/v1/releases", json=release)).json()
+    assert made["suppressed_records"] == result["suppressed_records"]
+    lines = (await journey.get("/v1/releases/diverse/data")).text.splitlines()[1:]
+    incomes = defaultdict(list)
+    for line in lines:
+        if line != "*,*,*,*":
+            shown, income = line.rsplit(",", 1)
+            incomes[shown].append(income)
+    assert len(incomes) == result["classes"]
+    assert min(len(own) for own in incomes.values()) == size
+    assert min(len(set(own)) for own in incomes.values()) == values
+
+
+async def test_what_cannot_be_met_is_said_with_the_reason(api, journey: httpx.AsyncClient):
+    body = asking("too-diverse", [{"kind": "k_anonymity", "k": 2}, {"kind": "k_anonymity", "k": 13}])
+    result = await found(api, journey, body)
+    assert (result["status"], result["rule"], result["risk_evaluations"]) == ("infeasible", None, 0)
+    (why,) = result["infeasible_because"]
+    assert why["criterion"] == {"kind": "k_anonymity", "k": 13}
+    assert "12 records" in why["reason"]
+    problem_of(await journey.get("/v1/rules/too-diverse"), 404, "not-found")
+
+
+async def test_a_criterion_of_a_population_needs_a_dictionary(api, journey: httpx.AsyncClient):
+    body = asking("mapped", [{"kind": "k_map", "k": 3}], suppression_limit=0.2)
+    refused = problem_of(await journey.post("/v1/optimisations", json=body), 422, "invalid-input")
+    assert pointers(refused) == ["/dictionary"]
+    result = await found(api, journey, body | {"dictionary": "census"})
+    assert result["status"] == "optimal"
+    assert result["privacy"][0]["attained"] >= 3
+    rule = (await journey.get("/v1/rules/mapped")).json()
+    assert rule["kind"] == ("cells" if result["suppression_allowed"] else "table_level")
+
+
+@pytest.mark.parametrize(
+    ("privacy", "more", "pointer"),
+    [
+        ([{"kind": "distinct_l_diversity", "l": 2, "attribute": "city"}], {},
+         "/objective/privacy/0/attribute"),
+        ([{"kind": "delta_presence", "lower": 0.9, "upper": 0.1}], {}, "/objective/privacy/0/lower"),
+        ([{"kind": "k_anonymity", "k": 2}], {"loss": {"kind": "ail", "numeric": ["city"]}},
+         "/objective/loss/numeric"),
+        ([{"kind": "k_anonymity", "k": 2}], {"minimal_rules": True, "local_recoding": True},
+         "/objective/minimal_rules"),
+    ],
+)  # fmt: skip
+async def test_what_is_wrong_with_a_criterion_or_loss_is_named(
+    journey: httpx.AsyncClient, privacy, more, pointer
+):
+    response = await journey.post("/v1/optimisations", json=asking("wrong", privacy, **more))
+    assert pointers(problem_of(response, 422, "invalid-input")) == [pointer]
+
+
+async def test_a_rule_of_ones_own_withholds_classes_that_fail_criteria(journey: httpx.AsyncClient):
+    levels = {"city": 3, "birth_date": 2}
+    failing = [{"kind": "distinct_l_diversity", "l": 2, "attribute": None, "others": "in_classes"}]
+    body = {"name": "own", "dataset": "members"}
+    rule = {"kind": "table_level", "levels": levels, "suppress_classes_failing": failing}
+    made = (await journey.post("/v1/rules", json=body | {"rule": rule})).json()
+    assert made["suppress_classes_failing"] == failing
+    assert made["records"] > 0
+    both = rule | {"suppress_classes_below": 2}
+    problem_of(await journey.post("/v1/rules", json=body | {"rule": both}), 422, "invalid-input")
+    alone = {"kind": "table_level", "levels": levels, "missing": "excluded"}
+    problem_of(await journey.post("/v1/rules", json=body | {"rule": alone}), 422, "invalid-input")
+    unknown = rule | {"suppress_classes_failing": [{"kind": "k_map", "k": 2}]}
+    refused = await journey.post("/v1/rules", json=body | {"name": "unknown", "rule": unknown})
+    assert "population" in problem_of(refused, 422, "invalid-input")["errors"][0]["message"]
