@@ -261,7 +261,7 @@ def small_problems(draw):
 
 
 @given(small_tables(), small_problems())
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=examples(36))
 def test_bounds_are_below_all_recodings_tried_by_hand(table, problem):
     is_bounded(table, problem)
 

@@ -112,9 +112,9 @@ class RecodingPlan:
         self._table = table
         self._problem = problem
         self._budget = budget
+        self._loss = _cell_loss(table, problem)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
         self.units = self._for_table.units + STEPS_EXPECTED
-        self._loss = _cell_loss(table, problem)
         for j in table.quasi_identifiers:
             table.hierarchies[j].require_tree("A level for single records")
 

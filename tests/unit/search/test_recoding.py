@@ -1,0 +1,140 @@
+"""Levels of its own for every record: published tables, and what is asked and answered at the edges."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.diversity import DistinctLDiversity
+from app.domain.criteria.population import KMap
+from app.domain.errors import NotSupported
+from app.domain.hierarchies import Hierarchy
+from app.domain.losses.catalogue import loss_of
+from app.domain.losses.cells import CellLoss
+from app.domain.losses.loss import LossChoice
+from app.domain.rules import CellRule, RecordRule, TableRule, apply
+from app.domain.search.anonymity.plans import least_loss_plan
+from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.budget import Budget
+from app.domain.search.recoding.cells import Cells
+from app.domain.search.recoding.plan import RecodingPlan
+from app.domain.tables import Table
+from tests.unit.search.test_least_loss import read
+
+DATA = os.environ.get("PRIVACY_RISK_DATA")
+TREE = Hierarchy.from_rows([[f"{i}", f"by two {i // 2}", f"by four {i // 4}", "*"] for i in range(8)])
+ILLNESS = Hierarchy.from_parents({"p": [None], "q": [None], "flu": ["p", "q"], "cold": ["p"]})
+
+
+def solved(table: Table, problem: AnonymityProblem, budget: Budget | None = None) -> AnonymityOutcome:
+    plan = least_loss_plan(table, problem, budget or Budget())
+    return plan.combine({0: plan.run_block(0, lambda _: None)})
+
+
+def table_of(*rows: tuple[str, str], sensitive: Hierarchy = ILLNESS) -> Table:
+    codes = [[TREE.node_of(x), sensitive.node_of(y)] for x, y in rows]
+    names = ("x", "illness")
+    return Table(names, (TREE, sensitive), np.array(codes, dtype=np.int32), sensitive=frozenset({"illness"}))
+
+
+def shown(outcome: AnonymityOutcome, table: Table) -> list[str]:
+    assert outcome.rule is not None
+    return [TREE.labels[node] for node in apply(outcome.rule, table)[:, 0].tolist()]
+
+
+def test_records_that_share_a_value_keep_it_whatever_others_need():
+    table = table_of(("0", "flu"), ("0", "cold"), ("1", "flu"), ("4", "cold"), ("5", "flu"), ("5", "flu"))
+    problem = AnonymityProblem((KAnonymity(2),), scope="record_level", loss=LossChoice("arithmetic"))
+    found = solved(table, problem)
+    # Who has 1 shares a class only with somebody who could have kept 0, or has 4.
+    assert sorted(Counter(shown(found, table)).values()) in ([2, 2, 2], [3, 3], [2, 4])
+    assert found.table_level_loss == pytest.approx(1 / 7)
+    assert found.loss is not None
+    assert found.bounds is not None
+    # Alone 1 and 4 need two leaves each.
+    assert found.bounds.lower == pytest.approx(2 / 7 / 6, abs=1e-9)
+    assert found.loss <= 1 / 7
+
+
+def test_local_recoding_gives_the_withheld_a_rule_of_their_own():
+    rows = [("0", "flu")] * 4 + [("1", "cold")] * 4 + [("4", "flu"), ("6", "cold")]
+    table = table_of(*rows)
+    problem = AnonymityProblem((KAnonymity(2),), 0.2, local_recoding=True)
+    found = solved(table, problem)
+    assert isinstance(found.rule, RecordRule)
+    assert shown(found, table) == ["0"] * 4 + ["1"] * 4 + ["by four 1"] * 2
+    assert found.rounds == ((TableRule((2, 0)), 2),)
+    assert (found.suppressed_records, found.classes, found.smallest_class) == (0, 3, 2)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+@pytest.mark.parametrize("sensitive", [ILLNESS, Hierarchy.from_parents({"flu": [None], "cold": [None]})])
+def test_withheld_records_hide_their_sensitive_values_if_asked_to(hidden, sensitive):
+    table = table_of(("0", "flu"), ("0", "cold"), ("7", "cold"), sensitive=sensitive)
+    loss = loss_of(table, LossChoice())
+    assert isinstance(loss, CellLoss)
+    cells = Cells(table, loss)
+    steps = np.zeros_like(cells.most)
+    steps[table.reduced.inverse[-1]] = TREE.height
+    rule = cells.rule(steps, hides_sensitive=hidden)
+    assert isinstance(rule, RecordRule if sensitive.is_tree or not hidden else CellRule)
+    codes = apply(rule, table)
+    assert (codes[:, 0] == 0).tolist() == [False, False, True]
+    assert (codes[:, 1] == 0).tolist() == [False, False, hidden]
+    assert (codes[:2] == table.codes[:2]).all()
+
+
+def test_a_criterion_that_no_recoding_meets_is_refused_before_searching():
+    table = table_of(("0", "flu"), ("1", "flu"), ("2", "flu"))
+    found = solved(table, AnonymityProblem((DistinctLDiversity(l=2),), 0.5, scope="record_level"))
+    assert (found.status, found.rule, found.counters.visited_nodes) == ("infeasible", None, 0)
+    assert found.refusals[0].criterion == DistinctLDiversity(l=2)
+
+
+def test_nothing_is_recoded_where_every_record_may_stay():
+    table = table_of(("0", "flu"), ("0", "cold"))
+    found = solved(table, AnonymityProblem((KAnonymity(2),), scope="record_level"))
+    assert (found.status, found.rule, found.loss) == ("optimal", TableRule((0, 0)), 0.0)
+    assert (found.table_level_loss, found.relative_gap) == (0.0, 0.0)
+
+
+def test_a_search_that_is_halted_at_once_answers_with_a_rule_for_the_table():
+    table = table_of(*((str(i % 8), "flu") for i in range(40)))
+    plan = RecodingPlan(table, AnonymityProblem((KAnonymity(3),), scope="record_level"))
+    found = plan.combine({})
+    assert not found.complete
+    assert isinstance(found.rule, TableRule)
+    assert found.bounds is not None
+    assert 0 <= found.bounds.lower <= (found.loss or 0.0)
+
+
+@pytest.mark.parametrize("loss", ["height", "discernibility", "average_class_size", "kl_divergence"])
+def test_losses_of_rules_for_the_whole_table_are_refused(loss):
+    with pytest.raises(NotSupported):
+        RecodingPlan(table_of(("0", "flu")), AnonymityProblem((KAnonymity(1),), loss=LossChoice(loss)))
+
+
+def test_criteria_of_a_population_are_refused():
+    with pytest.raises(NotSupported):
+        RecodingPlan(table_of(("0", "flu")), AnonymityProblem((KMap(k=2),)))
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets")
+def test_adult_loses_less_than_an_eighth_of_what_a_rule_for_the_table_does():
+    adult = read("arx-adult", "adult.csv", "adult_hierarchy_")
+    problem = AnonymityProblem((KAnonymity(5),), scope="record_level")
+    found = solved(adult, problem, Budget(max_nodes=150))
+    assert found.table_level_loss == pytest.approx(0.5731509656, abs=1e-9)
+    assert found.loss is not None
+    assert found.loss < 0.075
+    sizes = Counter(map(tuple, apply(found.rule, adult).tolist()))
+    withheld = sizes.pop((0,) * 9, 0)
+    assert withheld == found.suppressed_records
+    assert min(sizes.values()) == found.smallest_class == 5
+    assert math.isclose(found.bounds.lower + found.bounds.gap, found.loss)
