@@ -129,7 +129,7 @@ def questions(draw, kinds=None, losses=LOSSES, **sizes):
     privacy = draw(st.lists(st.one_of(offered), min_size=1, max_size=3))
     return table, AnonymityProblem(
         tuple(privacy),
-        draw(st.sampled_from([0.0, 0.0, 0.1, 0.29, 0.5, 1.0])),
+        draw(st.sampled_from([0.0, 0.0, 0.2, 0.4, 0.6, 0.75, 1.0])),
         LossChoice(draw(st.sampled_from(losses))),
         draw(st.sampled_from(["own_category", "own_category", "excluded"])),
         draw(st.sampled_from(["excluded", "excluded", "own_block"])),
