@@ -120,6 +120,8 @@ def greatest_shift(divergence: float) -> float:
     Of all distributions that differ by v, two symmetric ones of two values are nearest (Gilardoni 2006):
     their divergence is 1 − H((1 − v) / 2), with the entropy H in bits.
     """
+    if divergence + SAFE >= 1:
+        return 1.0
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2

@@ -28,6 +28,7 @@ from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
 from app.domain.criteria.criterion import Criterion, Judged, Merging
 from app.domain.criteria.diversity import Attribute, at_least_values, require_within
 from app.domain.distinct import Longs
+from app.domain.numbers import highest_accepted
 
 GREATEST_T = 1000.0
 
@@ -106,7 +107,7 @@ class TCloseness(Criterion):
             "equal": self.t,
             "ordered": self.t * max(1, counts.n_values - 1),
             # Pinsker's inequality: a divergence is at least 2 v² nats.
-            "kl": math.sqrt(self.t * math.log(2) / 2),
+            "kl": math.sqrt(highest_accepted(self.t) * math.log(2) / 2),
             "js": greatest_shift(self.t),
         }[self.distance]
         return [(counts, shift)] if shift < 1 else []

@@ -134,6 +134,24 @@ def test_so_many_records_fail_however_a_class_is_split_hundreds_of_times(criteri
     check_splitting(criterion, 4, 300)
 
 
+@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical", "kl", "js"])
+@pytest.mark.parametrize("t", [1.0, 1.5, 1000.0])
+def test_what_no_distance_exceeds_forbids_nothing(distance, t):
+    criterion = TCloseness(t, distance)
+    judged = Classes([5, 5, 5, 5, 5], [[1, 1, 1, 1, 1], [4, 4, 4, 4, 4]])
+    assert criterion.unavoidable(judged).tolist() == [0, 0]
+    for implied in criterion.implied(judged.whole):
+        assert not implied.failing(judged).any()
+
+
+@pytest.mark.parametrize("distance", ["kl", "js"])
+def test_a_class_that_passes_within_the_tolerance_is_not_lost(distance):
+    criterion = TCloseness(0.0, distance)
+    judged = Classes([40_000] * 5, [[20_001, 19_999, 20_000, 20_000, 20_000]])
+    assert not criterion.failing(judged).any()
+    assert criterion.unavoidable(judged).tolist() == [0]
+
+
 def test_a_class_that_fits_into_no_mixture_is_lost_whole():
     judged = Classes([5, 5, 5, 5, 5], [[5, 0, 0, 0, 0], [0, 5, 5, 5, 5]])
     assert TCloseness(0.2).unavoidable(judged).tolist() == [5, 0]
