@@ -91,8 +91,11 @@ def service(folder, environment):
 
 
 def marked(page):
-    needs_data = "PRIVACY_RISK_DATA" in (ROOT / page).read_text() and "$adult" in (ROOT / page).read_text()
-    return pytest.param(page, marks=pytest.mark.real_data) if needs_data else page
+    text = (ROOT / page).read_text()
+    needs_data = "PRIVACY_RISK_DATA" in text and "$adult" in text
+    starts_another_service = "-m app profile " in "".join(own for kind, own in blocks(page) if kind == "sh")
+    marks = [pytest.mark.real_data] * needs_data + [pytest.mark.deep] * starts_another_service
+    return pytest.param(page, marks=marks)
 
 
 @pytest.mark.parametrize("page", [marked(page) for page in pages_with_commands()])
