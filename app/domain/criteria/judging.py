@@ -43,9 +43,13 @@ class JudgedRecords:
         (n,) number from 0 of each record's group: what no class of any rule that is judged divides.
     shown
         (n, m) disclosed nodes, of which the sensitive attributes count; None: those of the table.
+    amounts
+        (n,) how many records each row of the others stands for; None: one.
     """
 
-    def __init__(self, table: Table, groups: Ints, shown: Ints | None = None) -> None:
+    def __init__(
+        self, table: Table, groups: Ints, shown: Ints | None = None, amounts: Longs | None = None
+    ) -> None:
         codes = table.codes if shown is None else shown
         self._table = table
         self.sensitive = tuple(name for name in table.attributes if name in table.sensitive)
@@ -56,14 +60,14 @@ class JudgedRecords:
             [max(1, self.n_groups), *(table.sizes[j] for j in positions)],
             len(groups),
         )
+        counts = rows.counts
+        if amounts is not None:
+            counts = np.bincount(rows.inverse, amounts, rows.size).astype(np.int64)
         self.group: Longs = rows.codes[:, 0].astype(np.int64)
-        self.amounts: Longs = rows.counts
-        self.per_group: Longs = np.bincount(self.group, rows.counts, self.n_groups).astype(np.int64)
-        self.of_record = rows.inverse
+        self.amounts: Longs = counts
+        self.per_group: Longs = np.bincount(self.group, counts, self.n_groups).astype(np.int64)
         self._codes = rows.codes[:, 1:]
-        self._columns = [
-            _column(self._codes[:, i], rows.counts, table.sizes[j]) for i, j in enumerate(positions)
-        ]
+        self._columns = [_column(self._codes[:, i], counts, table.sizes[j]) for i, j in enumerate(positions)]
 
     def judged(
         self, class_of_group: Longs, n_classes: int, population: Population | None = None

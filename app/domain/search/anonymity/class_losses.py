@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.classes.grouping import Bools
+from app.domain.classes.quasi_part import group_of_row
 from app.domain.distinct import Longs
 from app.domain.losses.cells import DomainLoss
 from app.domain.losses.loss import ClassLoss, Indices
@@ -58,10 +59,8 @@ class ClassProgress(Progress):
         super().__init__(judge, budget, tick, halted)
         self.loss = loss
         self._counts = judge.table.reduced.counts
-        rows = table.reduced
         # What is of the quasi-identifiers' distinct records is wanted of those of all attributes.
-        self._group_of_row = np.empty(rows.size, dtype=np.intp)
-        self._group_of_row[rows.inverse] = judge.table.reduced.inverse
+        self._group_of_row = group_of_row(table, judge.table)
 
     def least(self, levels: Levels) -> float:
         """A lower bound for every rule at or above the levels."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
 from app.domain.classes.grouping import Bools
-from app.domain.classes.quasi_part import quasi_part, rule_for
+from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries import Dictionary
 from app.domain.errors import NotSupported
 from app.domain.losses.catalogue import loss_of
@@ -94,20 +94,19 @@ class AnonymityPlan:
         dictionary: Dictionary | None = None,
     ) -> None:
         self._table = table
-        self._quasi = quasi_part(table)
         self._problem = problem
         self._budget = budget
-        self._dictionary = dictionary
-        self.units = math.prod(height + 1 for height in self._quasi.heights)
-        for hierarchy in self._quasi.hierarchies:
+        for hierarchy in (table.hierarchies[j] for j in table.quasi_identifiers):
             if hierarchy.height > 1:
                 hierarchy.require_tree("A level of an attribute")
+        self._judge = Judge(table, problem, dictionary)
+        self._quasi = self._judge.table
+        self.units = math.prod(height + 1 for height in self._quasi.heights)
         if problem.minimal_rules and not self._holds_lattice:
             raise NotSupported(
                 f"Minimal rules are listed of up to {RULES_HELD:,} rules; here are {self.units:,}.",
                 "Leave minimal_rules out, or have fewer quasi-identifiers or levels.",
             )
-        self._judge = Judge(table, problem, dictionary)
         self._loss = loss_of(table, problem.loss)
 
     def withheld(self, levels: tuple[int, ...]) -> Bools:

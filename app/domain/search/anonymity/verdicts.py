@@ -14,7 +14,7 @@ import numpy as np
 
 from app.domain.classes.grouping import Bools, EquivalenceClasses
 from app.domain.classes.population import entities_of_classes, require_tuples
-from app.domain.classes.quasi_part import quasi_part, rule_for
+from app.domain.classes.quasi_part import group_of_row, quasi_part, rule_for
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
@@ -84,7 +84,9 @@ class Judge:
         self._gone: Bools = np.zeros(reduced.size, dtype=bool) if gone is None else gone
         self.left_out = int(reduced.counts[self._gone].sum())
         self.classes = ClassSizes(self.table, self._gone if self.left_out else None)
-        self.records = JudgedRecords(table, reduced.inverse)
+        rows = table.reduced
+        groups = group_of_row(table, self.table)
+        self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
         self._entities = None if dictionary is None else _Entities(table, self.table, dictionary)
         self._monotone, self._others = self._sorted(problem.privacy)
         self.k = max((own.k for own in self._monotone if isinstance(own, KAnonymity)), default=1)
