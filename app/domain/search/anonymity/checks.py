@@ -99,11 +99,15 @@ class Checks(Progress):
         super().__init__(judge, budget, tick, halted)
         self.loss = loss
         self.limit = float("inf")
+        self._added: tuple[Levels, list[Sums]] | None = None
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
-        values = self.judge.withheld_values(levels, verdict)
-        loss = self.loss.of(levels, self.loss.added(values))
+        added = self.loss.added(self.judge.withheld_values(levels, verdict))
+        if verdict.withheld is None:
+            # Whoever is suppressed is lost, too: the same is asked next.
+            self._added = levels, added
+        loss = self.loss.of(levels, added)
         if self.note(levels, loss, verdict.suppressed):
             self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
 
@@ -115,6 +119,8 @@ class Checks(Progress):
 
     def added_below(self, levels: Levels, verdict: Verdict) -> list[Sums]:
         """What suppression adds at least to the loss of this and every more specific rule."""
+        if verdict.lost is None and self._added is not None and self._added[0] == levels:
+            return self._added[1]
         return self.loss.added(self.judge.lost_values(levels, verdict))
 
     def goes_on(self, least_sum: float) -> bool:
