@@ -41,6 +41,12 @@ PARTS: Final = (
         needs="arx-adult",
     ),
     Part(
+        "recoding",
+        "app.experiments.benchmark_recoding",
+        "levels of their own for every record of Adult and the credit cards",
+        needs="arx-adult",
+    ),
+    Part(
         "models",
         "app.experiments.benchmark_models",
         "the privacy models of Adult and of a million records",

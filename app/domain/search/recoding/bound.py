@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -24,10 +24,10 @@ from app.domain.search.recoding.alone import GoesOn, cheapest_alone
 from app.domain.search.recoding.cells import Cells
 from app.domain.search.recoding.demands import Demands
 
-ROUNDS: Final = (40, 400, 20_000)
-"""Levels of a group of attributes at most, round by round: early rounds only narrow the ranges."""
+ROUNDS: Final = {"little": 40, "some": 400, "much": 20_000}
+"""Levels of a group of attributes at most."""
 MOST_WORK: Final = 4e8
-"""Levels times distinct records of the last round's groups at most."""
+"""Levels of a group times distinct records at most."""
 SLACK: Final = 1e-10
 """More than sums of costs in another order differ by, as a share: bounds are lowered by it."""
 HALVINGS: Final = 60
@@ -51,22 +51,17 @@ class LossBound:
         self._terms = [cells.term(i, total) for i, total in zip(q, self._from, strict=True)]
         self.least = cells.of_terms(self._terms)
 
-    def raise_first(self, best: float, goes_on: GoesOn) -> None:
-        """Bound the loss with little work; ``best`` is the loss of a known recoding, ∞ if none is."""
-        self._raise(ROUNDS[:1], best, goes_on)
+    def raise_by(self, work: Literal["little", "some", "much"], best: float, goes_on: GoesOn) -> None:
+        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is.
 
-    def raise_fully(self, best: float, goes_on: GoesOn) -> None:
-        """Bound the loss as well as can be."""
-        self._raise(ROUNDS[1:], best, goes_on)
-
-    def _raise(self, rounds: Sequence[int], best: float, goes_on: GoesOn) -> None:
+        Work that was done before makes what follows bound better.
+        """
+        most = ROUNDS[work]
         # Only where terms bend do ranges matter, and rounds that narrow them.
-        bends = self._cells.loss.kind == "geometric"
-        for most in rounds:
-            is_last = most == ROUNDS[-1]
-            if self._demands.necessary and goes_on() and (bends or is_last or most == ROUNDS[0]):
-                groups = _groups(self._cells, min(most, int(MOST_WORK / self._cells.size)))
-                self._narrow(groups, None if is_last or not bends else best, goes_on)
+        narrows = work != "much" and self._cells.loss.kind == "geometric"
+        if self._demands.necessary and goes_on():
+            groups = _groups(self._cells, min(most, int(MOST_WORK / self._cells.size)))
+            self._narrow(groups, best if narrows else None, goes_on)
         self.least = min(self.least, best)
 
     def _narrow(self, groups: Sequence[Sequence[int]], best: float | None, goes_on: GoesOn) -> None:

@@ -201,12 +201,14 @@ class _Search:
         """The best recoding, with a bound."""
         best, rounds = self._beginning()
         bound = LossBound(self._cells, self._demands)
-        bound.raise_first(_loss_of(best), self._steps.goes_on)
+        bound.raise_by("little", _loss_of(best), self._steps.goes_on)
         if self._problem.scope == "record_level":
             best, rounds = self._specialised(best), []
-        bound.raise_fully(_loss_of(best), self._steps.goes_on)
-        if best is not None and self._problem.scope == "record_level":
-            improve(best, lambda loss: budget.suffices(loss, bound.least), self._steps.goes_on)
+        bound.raise_by("some", _loss_of(best), self._steps.goes_on)
+        if self._problem.scope == "record_level":
+            bound.raise_by("much", _loss_of(best), self._steps.goes_on)
+            if best is not None:
+                improve(best, lambda loss: budget.suffices(loss, bound.least), self._steps.goes_on)
         least = min(bound.least, _loss_of(best))
         found = _Found(packed, bound=least, complete=not self._steps.halted, visited=self._steps.visited)
         return found if best is None else self._described(found, best, rounds)
