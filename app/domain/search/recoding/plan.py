@@ -149,7 +149,8 @@ class RecodingPlan:
         found = _Found(**json.loads(block))
         inner = zlib.decompress(base64.b64decode(found.for_table))
         start = replace(self._for_table.combine({0: inner}), problem=self._problem)
-        if found.bound is None or (self._problem.scope == "table_level" and found.steps is None):
+        if found.bound is None or (self._problem.scope == "table_level" and start.loss is None):
+            # Local recoding has nothing to begin with, or there is no recoding at all.
             return start
         counters = replace(start.counters, visited_nodes=found.visited)
         complete = start.complete and found.complete
@@ -262,12 +263,16 @@ class _Search:
 def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:
     """What the search for a rule of the whole table may use.
 
-    A search for single records needs a good beginning, and where proving the best takes long no proof.
+    A search for single records needs a good beginning, half of what it may visit at most, and where proving
+    the best takes long no proof.
     """
-    rules = math.prod(table.heights[j] + 1 for j in table.quasi_identifiers)
-    if problem.scope == "table_level" or rules <= FEW_RULES:
+    if problem.scope == "table_level":
         return budget
-    return replace(budget, max_nodes=min(MOST_BEFORE, budget.max_nodes or MOST_BEFORE))
+    rules = math.prod(table.heights[j] + 1 for j in table.quasi_identifiers)
+    half = None if budget.max_nodes is None else max(1, budget.max_nodes // 2)
+    if rules <= FEW_RULES:
+        return replace(budget, max_nodes=half)
+    return replace(budget, max_nodes=min(MOST_BEFORE, half or MOST_BEFORE))
 
 
 def _loss_of(recoding: Recoding | None) -> float:
