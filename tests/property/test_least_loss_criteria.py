@@ -265,7 +265,7 @@ def test_the_rule_of_least_loss_is_that_of_trying_them_all(question):
 @pytest.mark.parametrize("kind", sorted(set(criteria_of("s0", "apart")) - {"k_map", "delta_presence"}))
 def test_every_criterion_is_searched_right(kind):
     @given(questions((kind, "k_anonymity")))
-    @settings(deadline=None, max_examples=examples(60))
+    @settings(deadline=None, max_examples=examples(30))
     def compare(question):
         same_as_by_hand(*question)
 
@@ -307,7 +307,7 @@ def test_classes_are_compared_with_the_people_of_a_dictionary(question):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_finds_the_same(engine):
     @given(questions(losses=LOSSES, most_attributes=4))
-    @settings(deadline=None, max_examples=examples(40))
+    @settings(deadline=None, max_examples=examples(25))
     def compare(question):
         table, problem = question
         with searched_by(engine):
