@@ -72,6 +72,20 @@ def test_local_recoding_gives_the_withheld_a_rule_of_their_own():
     assert (found.suppressed_records, found.classes, found.smallest_class) == (0, 3, 2)
 
 
+def test_local_recoding_that_changes_nothing_is_not_called_optimal_where_recodings_lose_less():
+    table = table_of(("0", "flu"), ("1", "cold"), ("4", "flu"), ("4", "cold"))
+    whole = solved(table, AnonymityProblem((KAnonymity(2),), scope="record_level"))
+    found = solved(table, AnonymityProblem((KAnonymity(2),), local_recoding=True))
+    assert isinstance(found.rule, TableRule)
+    assert found.loss == found.table_level_loss
+    assert whole.loss is not None
+    assert found.loss is not None
+    assert whole.loss < found.loss
+    assert found.status == "heuristic"
+    assert found.bounds is not None
+    assert found.bounds.lower <= whole.loss
+
+
 @pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("sensitive", [ILLNESS, Hierarchy.from_parents({"flu": [None], "cold": [None]})])
 def test_withheld_records_hide_their_sensitive_values_if_asked_to(hidden, sensitive):
