@@ -1,1 +1,1 @@
-"""Least loss of information under k-anonymity with suppressed records."""
+"""Least loss of information under privacy criteria with suppressed records."""
