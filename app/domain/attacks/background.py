@@ -15,7 +15,6 @@ from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
 from app.domain.distinct import Ints, Longs, concatenated_ranges
-from app.domain.hierarchies import TOP
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +54,6 @@ class Attacked:
         return np.flatnonzero(self.is_target & (self.of_record == unit) & (self.numbers == value))
 
 
-def shown_values(release: Release, grouping: Grouping, attribute: str) -> Ints:
-    """(n,) node of the attribute that each record shows, −1 for a missing value that is left out."""
-    j = release.table.position(attribute)
-    shown = release.codes[:, j]
-    if grouping.missing_sensitive == "excluded":
-        return np.where(release.table.codes[:, j] == TOP, -1, shown).astype(np.int32)
-    return shown
-
-
 def attack(
     release: Release,
     grouping: Grouping,
@@ -79,7 +69,7 @@ def attack(
         (n,) records whose sensitive value the attacker knows: they are taken out of their classes.
     """
     table = release.table
-    classes, shown = release.classes(grouping), shown_values(release, grouping, attribute)
+    classes, (shown, _) = release.classes(grouping), release.values(grouping, attribute)
     n_nodes = table.sizes[table.position(attribute)]
     if is_known.any():
         counts = sensitive_counts(classes, np.where(is_known, -1, shown).astype(np.int32), shown, n_nodes)
@@ -133,7 +123,7 @@ class Pairs:
 def pairs_of(release: Release, grouping: Grouping, s: str, v: str, is_known: Bools) -> Pairs:
     """Pairs of values of the attributes s and v per class, the known records taken out."""
     classes = release.classes(grouping)
-    s_shown, v_shown = shown_values(release, grouping, s), shown_values(release, grouping, v)
+    (s_shown, _), (v_shown, _) = release.values(grouping, s), release.values(grouping, v)
     has_both = (s_shown >= 0) & (v_shown >= 0)
     s_nodes, s_numbers = np.unique(s_shown[has_both], return_inverse=True)
     v_nodes, v_numbers = np.unique(v_shown[has_both], return_inverse=True)

@@ -104,17 +104,24 @@ class Release:
             grouping.missing_sensitive,
         )
         if key not in self._counts:
-            shown = self.codes[:, j]
-            reference = self._reference(j)
-            if self.is_suppressed.any():
-                # What is withheld of a suppressed record is no value, though the record may be judged.
-                shown = np.where(self.is_suppressed & (shown != reference), -1, shown)
-            if grouping.missing_sensitive == "excluded":
-                # A column that the rule withholds as a whole is a value; one missing in the original is none.
-                missing = self.table.codes[:, j] == TOP
-                shown, reference = np.where(missing, -1, shown), np.where(missing, -1, reference)
+            shown, reference = self.values(grouping, name)
             self._counts[key] = sensitive_counts(classes, shown, reference, self.table.sizes[j])
         return self._counts[key]
+
+    def values(self, grouping: Grouping, attribute: str) -> tuple[Ints, Ints]:
+        """(n,) node of a sensitive attribute that each record shows, and the same for the whole table.
+
+        The first is −1 for records without a value: what is withheld of a suppressed record is none, though
+        its record may be judged. Both are −1 for a missing value that is left out.
+        """
+        j = self.table.position(attribute)
+        shown, reference = self.codes[:, j], self._reference(j)
+        shown = np.where(self.is_suppressed & (shown != reference), -1, shown)
+        if grouping.missing_sensitive == "excluded":
+            # A column that the rule withholds as a whole is a value; one missing in the original is none.
+            missing = self.table.codes[:, j] == TOP
+            shown, reference = np.where(missing, -1, shown), np.where(missing, -1, reference)
+        return shown, reference
 
     def _reference(self, j: int) -> Ints:
         """(n,) what each record shows of an attribute; for suppressed ones what it would as the others do."""
@@ -123,12 +130,23 @@ class Release:
         if not suppressed.any():
             return shown
         kept = ~suppressed
-        becomes = np.arange(self.table.sizes[j], dtype=np.int32)
+        hierarchy = self.table.hierarchies[j]
+        becomes = np.arange(hierarchy.n_nodes, dtype=np.int32)
+        # A value that only suppressed records have is raised to what the rule raises others below that to.
+        unseen = np.setdiff1d(original[suppressed], [TOP, *np.unique(original[kept]).tolist()])
+        raised = np.unique(shown[kept & (shown != original)])
+        is_raised = np.zeros(len(unseen), dtype=bool)
+        is_ambiguous = False
+        for node in raised.tolist():
+            below = hierarchy.are_above(np.full(len(unseen), node, dtype=np.int32), unseen)
+            is_ambiguous |= bool((below & is_raised).any())
+            is_raised |= below
+            becomes[unseen[below]] = node
         becomes[original[kept]] = shown[kept]
-        if (becomes[original[kept]] != shown[kept]).any():
+        if is_ambiguous or (becomes[original[kept]] != shown[kept]).any():
             raise NotSupported(
-                f"The rule shows the same value of {self.table.attributes[j]!r} differently for different "
-                "records, and withholds others: there is no distribution to compare the classes with.",
+                f"The rule does not show the values of {self.table.attributes[j]!r} alike for all "
+                "records, and withholds some: there is no distribution to compare the classes with.",
                 "Use a rule that treats the sensitive attribute alike for all records.",
             )
         return np.where(suppressed, becomes[original], shown)

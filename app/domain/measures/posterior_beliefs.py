@@ -8,7 +8,6 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Interval, Le, MaxLen, doc
 
-from app.domain.attacks.background import shown_values
 from app.domain.attacks.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, values_of
 from app.domain.attacks.informed import Units, units_of
 from app.domain.attacks.population import Population, unlinked_reason
@@ -170,7 +169,8 @@ def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tic
     classes, counts = release.classes(parameters), release.counts(parameters, name)
     population = Population(table, given(context.dictionary), classes.attributes, j, context.memory_ceiling)
     units = units_of(table, classes, population.linked)
-    numbers = value_numbers(counts, shown_values(release, parameters, name), table.sizes[j])
+    shown, _ = release.values(parameters, name)
+    numbers = value_numbers(counts, shown, table.sizes[j])
     nodes = values_of(counts, table.hierarchies[j], population)
     tally = _Tally(parameters)
     for block in beliefs(units, counts, numbers, nodes, population):

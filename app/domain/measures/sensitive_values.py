@@ -13,7 +13,7 @@ import numpy.typing as npt
 from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.criteria.criterion import Others
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies import Hierarchy
 from app.domain.measures.entry import CellValue, Cost, MeasureContext
 from app.domain.measures.judged import ClassRef, class_ref
 
@@ -30,7 +30,7 @@ class SensitiveValues:
     others
         The other sensitive attributes by which the classes are split, none if they are left aside.
     without_value
-        Records that are in a class and whose value is missing and does not count.
+        Records that are in a class and without a value that counts: it is missing, or withheld with them.
     """
 
     name: str
@@ -102,11 +102,9 @@ def sensitive_values(
         known = {*release.other_sensitive(name), *beside} - {name, *(grouping.quasi_identifiers or ())}
         split = tuple(own for own in table.attributes if own in known)
     counts, classes = release.counts(grouping, name, split), release.classes(grouping, split)
-    j = table.position(name)
-    missing = 0
-    if grouping.missing_sensitive == "excluded":
-        missing = int(np.count_nonzero((classes.of_record >= 0) & (table.codes[:, j] == TOP)))
-    return SensitiveValues(name, split, classes, counts, table.hierarchies[j], missing)
+    shown, _ = release.values(grouping, name)
+    without = int(np.count_nonzero((classes.of_record >= 0) & (shown < 0)))
+    return SensitiveValues(name, split, classes, counts, table.hierarchies[table.position(name)], without)
 
 
 def cost_of_counting(context: MeasureContext, n_attributes: int) -> Cost:

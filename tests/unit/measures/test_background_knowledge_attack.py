@@ -8,7 +8,7 @@ import pytest
 from app.domain.dictionaries import Dictionary, link_identity
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
-from app.domain.rules import TableRule
+from app.domain.rules import CellRule, TableRule
 from tests.unit.measures import diversity_tables as tables
 
 
@@ -228,3 +228,36 @@ def test_long_classes_need_no_more_statements_than_they_have_values():
     result = attacked(found, confidence=1.0, negations=50, top=200)
     assert result.steps[-1].records_exposed == 0
     assert np.isclose(result.steps[50].greatest_belief, 300 / (300 + sum(range(1, 250))))
+
+
+@pytest.mark.parametrize("known_records", [(), (3,)])
+def test_what_is_withheld_of_a_record_is_no_value_to_attack(known_records):
+    """Two records are withheld with their values and judged as a block: nothing of them can be believed."""
+    rows = [("a", "flu"), ("a", "flu"), ("b", "hiv"), ("b", None)]
+    found = tables.table(("q", "s"), (tables.flat("ab"), tables.flat(("flu", "hiv"))), rows, {"s"})
+    shown = found.codes.copy(order="F")
+    shown[2:] = 0
+    result = attacked(found, CellRule(shown), suppressed="own_block", known_records=known_records)
+    # A value missing in the original is a category of its own, and all that the block shows.
+    assert result.records_attacked == 3
+    assert [own.records.rows for own in result.exposed] == [(1, 2), (4,)]
+    result = attacked(
+        found,
+        CellRule(shown),
+        suppressed="own_block",
+        missing_sensitive="excluded",
+        known_records=known_records,
+    )
+    assert (result.records_attacked, steps(result)[0]) == (2, (0, 2, 1.0))
+    assert [own.value for own in result.exposed] == ["flu"]
+
+
+def test_statements_tell_nothing_of_what_is_withheld():
+    rows = [("a", "x", "flu"), ("a", "x", "hiv"), ("b", "x", "flu"), ("b", "y", "hiv")]
+    hierarchies = (tables.flat("ab"), tables.flat("xy"), tables.flat(("flu", "hiv")))
+    found = tables.table(("q", "s", "t"), hierarchies, rows, {"s", "t"})
+    shown = found.codes.copy(order="F")
+    shown[2:, [0, 2]] = 0
+    result = attacked(found, CellRule(shown), attribute="s", suppressed="own_block", confidence=0.9)
+    of_t = next(own for own in result.eliminations if own.learnt == "t")
+    assert (of_t.records_exposed, of_t.by_value.belief) == (0, 0.5)

@@ -8,7 +8,7 @@ import pytest
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.measures.t_closeness import T_CLOSENESS
-from app.domain.rules import TableRule, record_rule
+from app.domain.rules import CellRule, TableRule, record_rule
 from app.domain.tables import Table
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import flat, measured, release_1, release_2, table
@@ -149,3 +149,28 @@ def test_the_attribute_must_be_clear():
     plain = Table(("a", "b"), (Hierarchy.from_parents({"v": [None]}),) * 2, codes)
     with pytest.raises(InvalidInput):
         measured(T_CLOSENESS, plain)
+
+
+def test_values_that_only_withheld_records_have_are_raised_as_the_others():
+    """The rule shows a1 as the group a; of the withheld a2 the whole table is taken to show the same."""
+    found = of_classes([(1, 0, 0, 0, 1), (1, 0, 0, 0, 1), (0, 2, 0, 0, 0)], ("a1", "a2", "x", "y", "z"), TREE)
+    group = found.hierarchies[1].node_of("a")
+    shown = found.codes.copy(order="F")
+    shown[:, 1] = np.where(shown[:, 1] == found.hierarchies[1].node_of("a1"), group, shown[:, 1])
+    shown[4:] = 0
+    result = measured(T_CLOSENESS, found, CellRule(shown))
+    assert result.values == 2
+    assert by_distance(result)["equal"].t == pytest.approx(4 / 6 - 1 / 2)
+    ambiguous = shown.copy(order="F")
+    ambiguous[1, 1] = 0
+    ambiguous[3, 1] = 0
+    with pytest.raises(NotSupported, match="alike for all records"):
+        measured(T_CLOSENESS, found, CellRule(ambiguous))
+
+
+def test_withheld_values_in_a_block_of_their_own_are_counted_as_none():
+    found = of_classes([(1, 1), (2, 0)], ("a1", "x"), {"a1": [None], "x": [None]})
+    shown = found.codes.copy(order="F")
+    shown[2:] = 0
+    result = measured(T_CLOSENESS, found, CellRule(shown), suppressed="own_block")
+    assert (result.judged.records_judged, result.records_without_value) == (4, 2)
