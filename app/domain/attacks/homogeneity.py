@@ -10,7 +10,7 @@ from app.domain.classes.diversity import most_frequent
 from app.domain.classes.grouping import Bools
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Ints
+from app.domain.distinct import Ints, Longs
 from app.domain.numbers import exact_sum
 
 NO_VALUE = -1
@@ -33,15 +33,15 @@ def homogeneous(counts: SensitiveCounts, theta: float) -> Bools:
     return ~is_below(most_frequent(counts), as_written(theta), counts.sizes) & (counts.sizes > 0)
 
 
-def expected_if_independent(counts: SensitiveCounts) -> tuple[float, float]:
+def expected_if_independent(counts: SensitiveCounts, records: Longs) -> tuple[float, float]:
     """Classes with a single value, and their records, to expect if values had nothing to do with classes.
 
-    Every record draws its value from the whole table's distribution: Σ over classes of Σ_v p_v^size.
+    Every record draws its value from the whole table's distribution: Σ over classes of Σ_v p_v^size, where
+    the size counts whatever has a value and may be of the class, and ``records`` (G,) are the class's own.
     """
-    sizes, classes = np.unique(counts.sizes[counts.sizes > 0], return_counts=True)
+    judged = counts.sizes > 0
+    sizes, of_class, classes = np.unique(counts.sizes[judged], return_inverse=True, return_counts=True)
+    owned = np.bincount(of_class.reshape(-1), records[judged], len(sizes))
     shares = counts.totals / int(counts.totals.sum())
-    found = [
-        int(number) * math.fsum(np.power(shares, size).tolist())
-        for size, number in zip(sizes.tolist(), classes.tolist(), strict=True)
-    ]
-    return exact_sum(found), exact_sum(size * own for size, own in zip(sizes.tolist(), found, strict=True))
+    chances = [math.fsum(np.power(shares, size).tolist()) for size in sizes.tolist()]
+    return exact_sum(classes * chances), exact_sum(owned * chances)

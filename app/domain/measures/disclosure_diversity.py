@@ -204,7 +204,7 @@ def _compute(
         npd_records_failing=values.records_of(npd_failing),
         harmless_classes=int(np.count_nonzero(only_harmless)),
         smallest_harmless_class=(
-            int(values.classes.records[only_harmless].min()) if only_harmless.any() else None
+            int(values.classes.sizes[only_harmless].min()) if only_harmless.any() else None
         ),
     )
     tick(1)

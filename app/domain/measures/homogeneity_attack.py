@@ -145,7 +145,7 @@ def _compute(context: MeasureContext, parameters: HomogeneityParameters, tick: T
     hierarchy = table.hierarchies[table.position(name)]
     labels = [hierarchy.labels[node] for node in counts.nodes.tolist()]
     near, complete = homogeneous(counts, parameters.theta), homogeneous(counts, 1.0)
-    expected_classes, expected_records = expected_if_independent(counts)
+    expected_classes, expected_records = expected_if_independent(counts, classes.records)
     tick(1)
     return HomogeneityAttack(
         judged=judged_on(table, parameters, classes),

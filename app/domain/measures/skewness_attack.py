@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, doc
 
+from app.domain.attacks.tallies import records_per_entry, value_numbers
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.grouping import Bools, Grouping
@@ -76,13 +77,14 @@ class SkewnessAttack:
     ]
 
 
-def _by_value(values: SensitiveValues, raised: Bools, top: int) -> tuple[RaisedValue, ...]:
+def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> tuple[RaisedValue, ...]:
+    """What is suspected; ``own`` (E,) are the records of the classes themselves that have each value."""
     counts = values.counts
     of_value, of_class = counts.values[raised], counts.of_entry[raised]
     m = counts.n_values
     classes = np.bincount(of_value, minlength=m)
     records = np.bincount(of_value, values.classes.records[of_class], m).astype(np.int64)
-    with_value = np.bincount(of_value, counts.counts[raised], m).astype(np.int64)
+    with_value = np.bincount(of_value, own[raised], m).astype(np.int64)
     greatest = np.zeros(m)
     np.maximum.at(greatest, of_value, counts.counts[raised] / counts.sizes[of_class])
     order = np.argsort(-records, kind="stable")[: min(top, int(np.count_nonzero(classes)))]
@@ -123,8 +125,18 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
         worst_gain=max(0.0, float(listed.gains.relative.max())) if len(sizes) else None,
         success_rate=_mean_share(values, first, sizes),
         success_before=int(counts.totals.max()) / total,
-        by_value=_by_value(values, raised, parameters.top),
+        by_value=_by_value(values, _own_records(context, parameters, values), raised, parameters.top),
         worst=listed.greatest(highest[raised[highest]], parameters.top),
+    )
+
+
+def _own_records(context: MeasureContext, parameters: SkewnessParameters, values: SensitiveValues) -> Longs:
+    """(E,) records of each class with each value, without those that it may only be confused with."""
+    counts, of_record = values.counts, values.classes.of_record
+    shown, _ = context.release.values(parameters, values.name)
+    numbers = value_numbers(counts, shown, values.hierarchy.n_nodes)
+    return records_per_entry(
+        counts.starts, counts.values, counts.n_values, of_record, numbers, of_record >= 0
     )
 
 

@@ -150,3 +150,12 @@ def test_values_that_cannot_be_meant_are_refused():
     assert refusals(protected=("sick", "unwell")) == [("/measure/protected/1", "unknown-value")]
     assert refusals(harmless=("sick", "sick")) == [("/measure/harmless", "duplicate-value")]
     assert refusals(harmless=("sick", "healthy")) == [("/measure/harmless", "everything-harmless")]
+
+
+def test_the_smallest_harmless_class_counts_who_may_be_confused_with_it():
+    """k-anonymity counts a record with a missing place among all four, and so does this."""
+    rows = [("here", "healthy")] * 3 + [(None, "healthy")]
+    hierarchies = (tables.flat(["here", "there"]), tables.flat(["healthy", "sick"]))
+    found = tables.table(("place", "value"), hierarchies, rows, {"value"})
+    result = tables.measured(DISCLOSURE_DIVERSITY, found, harmless=("healthy",), missing="matches_everything")
+    assert (result.harmless_classes, result.smallest_harmless_class) == (2, 4)

@@ -121,3 +121,14 @@ def test_one_column_and_constant_columns_are_tables():
     assert (withheld.judged.records_suppressed, withheld.complete.classes) == (0, 1)
     with pytest.raises(InvalidInput, match="sensitive"):
         attacked(Table(found.attributes[:1], found.hierarchies[:1], found.codes[:, :1]))
+
+
+def test_records_to_expect_are_those_of_the_classes_themselves():
+    """A missing place matches all three: its class is of one record, expected with 3 values to agree."""
+    rows = [("here", "a"), ("here", "b"), (None, "a")]
+    hierarchies = (tables.flat(["here", "there"]), tables.flat("ab"))
+    found = tables.table(("place", "value"), hierarchies, rows, {"value"})
+    result = attacked(found, missing="matches_everything")
+    alike = (2 / 3) ** 3 + (1 / 3) ** 3
+    assert result.expected_classes == pytest.approx(2 * alike)
+    assert result.expected_records == pytest.approx(3 * alike)

@@ -4,7 +4,7 @@ import pytest
 
 from app.domain.measures.skewness_attack import SKEWNESS_ATTACK
 from tests.unit.measures.closeness_tables import of_classes
-from tests.unit.measures.diversity_tables import measured
+from tests.unit.measures.diversity_tables import flat, measured, table
 
 VALUES = ("hiv", "flu")
 
@@ -47,3 +47,13 @@ def test_lists_hold_the_worst_of_several():
 def test_one_value_raises_no_suspicion():
     found = measured(SKEWNESS_ATTACK, of_classes([(2,), (3,)], ("v",)), gain=0.001)
     assert (found.records_exposed, found.worst_gain, found.success_rate, found.worst) == (0, 0, 1, ())
+
+
+def test_who_may_be_confused_with_a_class_is_not_counted_as_suspected():
+    """A missing place matches all classes: its own class has one record, not the others' hiv."""
+    rows = [("c0", "hiv"), ("c1", "flu"), ("c1", "flu"), ("c1", "flu"), (None, "hiv")]
+    places = flat(["c0", "c1"])
+    found = table(("place", "condition"), (places, flat(VALUES)), rows, {"condition"})
+    result = measured(SKEWNESS_ATTACK, found, missing="matches_everything", gain=0.1)
+    hiv = next(own for own in result.by_value if own.value == "hiv")
+    assert (hiv.classes, hiv.records, hiv.with_value) == (1, 1, 1)
