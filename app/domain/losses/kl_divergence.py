@@ -39,7 +39,9 @@ class KLDivergenceLoss(ClassLoss):
     kind: LossKind = "kl_divergence"
 
     def __init__(self, table: Table, attributes: Sequence[int], domain: LeafDomain = "active") -> None:
-        reduced, sensitive = table.reduced, [table.position(name) for name in sorted(table.sensitive)]
+        reduced = table.reduced
+        # A sensitive attribute among the quasi-identifiers is one of these and no second time itself.
+        sensitive = sorted(set(map(table.position, table.sensitive)) - set(attributes))
         self._n = table.n_records
         self._amounts = reduced.counts
         self._value, self._n_values = _numbers_of(table, sensitive)

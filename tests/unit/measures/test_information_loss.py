@@ -289,3 +289,17 @@ def test_the_published_loss_of_adult_with_suppressed_records():
     assert withheld.sum() == found.judged.records_suppressed == 1178
     assert found.geometric == pytest.approx(0.26611081915757495, abs=1e-9)
     assert found.generalisation_height == sum(levels.levels)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_sensitive_attribute_that_is_known_is_a_quasi_identifier_only(level):
+    """Its values are spread over what they may stand for, in the baseline too, and not told besides."""
+    tree = Hierarchy.from_parents({"1": ["12"], "2": ["12"], "3": [None], "12": [None]})
+    letters = Hierarchy.from_parents({"x": [None], "y": [None]})
+    rows = [("x", "1"), ("x", "1"), ("y", "2"), ("y", "3")]
+    table = table_of(rows, (letters, tree), ("q", "s"), {"s"})
+    known = ("q", "s")
+    found = measured(table, TableRule((0, level)), quasi_identifiers=known)
+    plain = measured(table_of(rows, (letters, tree), known), TableRule((0, level)))
+    assert found.kl_divergence == plain.kl_divergence
+    assert found.kl_withheld == plain.kl_withheld == pytest.approx(0.5 * math.log(3) + 0.5 * math.log(1.5))
