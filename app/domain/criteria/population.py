@@ -110,6 +110,14 @@ class DeltaPresence(Criterion):
         return f"The records are a share of {share:g} of the population, {bound} by {by:g}."
 
 
+def _riskier_as_one_class(whole: Judged, threshold: float) -> str | None:
+    """Why not even all records together have so low a risk; None if they do."""
+    records = int(whole.sizes.sum())
+    if records and 1.0 / records <= highest_accepted(threshold):
+        return None
+    return f"There are {records} records: together as one class they still have a higher risk."
+
+
 @dataclass(frozen=True)
 class HighestRisk(Criterion):
     """No record that is not withheld is re-identified with a higher probability."""
@@ -144,21 +152,35 @@ class HighestRisk(Criterion):
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few records for so low a risk."""
-        records = int(whole.sizes.sum())
-        if records and 1.0 / records <= highest_accepted(self.threshold):
-            return None
-        return f"There are {records} records: together as one class they still have a higher risk."
+        return _riskier_as_one_class(whole, self.threshold)
 
 
 @dataclass(frozen=True)
-class AverageRisk(Criterion):
+class _AtMost(Criterion):
+    """A number of all remaining classes together that may be no greater than a threshold."""
+
+    merging: ClassVar[Merging] = "none"
+    table_wide: ClassVar[bool] = True
+
+    threshold: float
+
+    def failing(self, judged: Judged) -> Bools:
+        """No single class."""
+        return np.zeros(len(judged.sizes), dtype=bool)
+
+    def satisfied(self, judged: Judged) -> bool:
+        """Whether the number is low enough; without classes it is."""
+        attained = self.attained(judged)
+        return attained is None or attained <= highest_accepted(self.threshold)
+
+
+@dataclass(frozen=True)
+class AverageRisk(_AtMost):
     """The records that are not withheld are re-identified with no higher probability on average."""
 
     kind: ClassVar[str] = "average_risk"
     title: ClassVar[str] = "Average prosecutor risk of the released records"
     source: ClassVar[str] = "El Emam 2013"
-    merging: ClassVar[Merging] = "none"
-    table_wide: ClassVar[bool] = True
 
     threshold: Annotated[
         float, Gt(0), Le(1), doc("Greatest mean risk of a record: classes divided by records.")
@@ -168,50 +190,27 @@ class AverageRisk(Criterion):
         if not 0 < self.threshold <= 1:
             raise InvalidInput.of("/threshold", "out-of-range", "threshold must be above 0 and at most 1.")
 
-    def failing(self, judged: Judged) -> Bools:
-        """No single class."""
-        return np.zeros(len(judged.sizes), dtype=bool)
-
-    def satisfied(self, judged: Judged) -> bool:
-        """Whether the mean risk is low enough; without records it is."""
-        attained = self.attained(judged)
-        return attained is None or attained <= highest_accepted(self.threshold)
-
     def attained(self, judged: Judged) -> float | None:
         """The mean risk."""
         return len(judged.sizes) / int(judged.sizes.sum()) if len(judged.sizes) else None
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few records for so low a risk."""
-        records = int(whole.sizes.sum())
-        if records and 1.0 / records <= highest_accepted(self.threshold):
-            return None
-        return f"There are {records} records: together as one class they still have a higher risk."
+        return _riskier_as_one_class(whole, self.threshold)
 
 
 @dataclass(frozen=True)
-class SampleUniqueness(Criterion):
+class SampleUniqueness(_AtMost):
     """Of the records that are not withheld only so large a share is alone in its class."""
 
     kind: ClassVar[str] = "sample_uniqueness"
     title: ClassVar[str] = "Share of the released records that are unique"
     source: ClassVar[str] = "Dankar et al. 2012"
-    merging: ClassVar[Merging] = "none"
-    table_wide: ClassVar[bool] = True
 
     threshold: Annotated[float, Ge(0), Le(1), doc("Greatest share of records that are unique.")]
 
     def __post_init__(self) -> None:
         _require_within("threshold", self.threshold, 0, 1)
-
-    def failing(self, judged: Judged) -> Bools:
-        """No single class."""
-        return np.zeros(len(judged.sizes), dtype=bool)
-
-    def satisfied(self, judged: Judged) -> bool:
-        """Whether few enough are unique; without records they are."""
-        attained = self.attained(judged)
-        return attained is None or attained <= highest_accepted(self.threshold)
 
     def attained(self, judged: Judged) -> float | None:
         """The share of unique records."""
