@@ -183,12 +183,13 @@ def _in_several(link: LinkedAttribute, above: Ints) -> int:
 
 
 def _too_general(table: Table, j: int, above: Ints) -> int:
-    """Records whose value has leaves of several nodes of a level below it."""
-    hierarchy = table.hierarchies[j]
-    starts, leaves = hierarchy.leaves_below(table.used_nodes[j])
-    nodes = above[hierarchy.leaves[leaves]]
+    """Records that show another node than the people whose value a leaf below theirs is."""
+    hierarchy, used = table.hierarchies[j], table.used_nodes[j]
+    starts, leaves = hierarchy.leaves_below(used)
+    # A value above a single leaf has no second one to be mixed with and yet makes a tuple of its own.
+    differs = above[hierarchy.leaves[leaves]] != np.repeat(above[used], np.diff(starts))
     # Every node has a leaf, so that no range is empty.
-    mixed = np.maximum.reduceat(nodes, starts[:-1]) != np.minimum.reduceat(nodes, starts[:-1])
+    mixed = np.logical_or.reduceat(differs, starts[:-1])
     wide = np.zeros(hierarchy.n_nodes, dtype=bool)
-    wide[table.used_nodes[j]] = mixed
+    wide[used] = mixed
     return int(np.count_nonzero(wide[table.codes[:, j]]))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from app.domain.class_suppression import suppress_classes
-from app.domain.dictionaries import Dictionary, link_age
+from app.domain.dictionaries import Dictionary, link_age, link_identity
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies import Hierarchy
 from app.domain.hierarchy_builders import flat
 from app.domain.measures.delta_presence import DELTA_PRESENCE, DeltaPresenceParameters
 from app.domain.rules import record_rule, table_rule
@@ -100,3 +101,17 @@ def test_bounds_in_the_wrong_order_are_refused():
     context = context_of(TABLE, dictionary=population_of(PEOPLE))
     with pytest.raises(InvalidInput, match="above"):
         DELTA_PRESENCE.cost(context, DeltaPresenceParameters(lower=0.5, upper=0.2))
+
+
+@pytest.mark.parametrize("value", [None, "north"])
+def test_a_value_above_a_single_leaf_is_no_tuple_of_its_own(value):
+    """It stands for nobody but those of the leaf, who would be counted for both tuples."""
+    places = Hierarchy.from_parents({"oslo": ["north"], "north": [None]})
+    table = Table(("place",), (places,), places.encode(["oslo", "oslo", value])[0][:, None])
+    dictionary = Dictionary(3, (link_identity("place", places, ["oslo"] * 3),))
+    with pytest.raises(NotSupported, match="1 records"):
+        measured(DELTA_PRESENCE, context_of(table, dictionary=dictionary))
+    found = measured(
+        DELTA_PRESENCE, context_of(table, table_rule(table, {"place": 2}), dictionary), upper=1.0
+    )
+    assert (found.least, found.entities_without_records, found.is_delta_present) == (1, 0, True)
