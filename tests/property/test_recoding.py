@@ -112,9 +112,10 @@ def meets(problem, table, shown):
         classes.setdefault(shown[i], []).append(values[i])
     for criterion in problem.privacy:
         if isinstance(criterion, AverageRisk):
-            kept = [own for row, own in classes.items() if any(row)]
-            if kept and len(kept) / sum(map(len, kept)) > float(criterion.threshold) + 1e-9:
-                return False
+            disclosed = [own for row, own in classes.items() if any(row)]
+            for kept in (disclosed, list(classes.values())):
+                if kept and len(kept) / sum(map(len, kept)) > float(criterion.threshold) + 1e-9:
+                    return False
         elif not all(passes(criterion, own, whole) for own in classes.values()):
             return False
     return True
@@ -142,7 +143,9 @@ def is_sound(table, problem):
     assert found.classes == len(sizes)
     assert found.smallest_class == min(sizes.values(), default=None)
     if found.rounds:
-        assert sum(records for _, records in found.rounds) <= for_table.suppressed_records
+        # Records of which a rule for the table shows nothing are as if it withheld them.
+        nothing = sum(not any(row) for row in shown_by(for_table.rule, table))
+        assert sum(records for _, records in found.rounds) <= for_table.suppressed_records + nothing
     release = Release(table, found.rule)
     assert np.count_nonzero(release.is_suppressed) == withheld
     kept = ~release.is_suppressed

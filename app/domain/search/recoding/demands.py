@@ -76,11 +76,20 @@ class Demands:
         return np.append(gone, True)[numbers]
 
     def met_together(self, of: Longs, limit: int, withheld: int = NO_CLASS) -> bool:
-        """Whether the classes meet the criteria that are about all of them together."""
+        """Whether the classes meet the criteria that are about all of them together.
+
+        The disclosed ones have to by themselves, and with the block of the withheld ones if that is judged.
+        """
         if not self._table_wide:
             return True
-        judged = self.judged(of, limit, withheld)
-        return not judged.n_classes or all(own.satisfied(judged) for own in self._table_wide)
+        readings = [np.where(of == withheld, NO_CLASS, of)]
+        if withheld != NO_CLASS and not self.leaves_out(of, withheld):
+            readings.append(of)
+        for own in readings:
+            judged = self._records.judged(*dense(own, limit))
+            if judged.n_classes and not all(criterion.satisfied(judged) for criterion in self._table_wide):
+                return False
+        return True
 
     def leaves_out(self, of: Longs, withheld: int) -> bool:
         """Whether the class of the withheld records need not meet the criteria."""
