@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.class_suppression import ClassSuppression, suppress_failing
+from app.domain.classes.released import Release
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
@@ -27,9 +30,12 @@ from app.domain.criteria.population import (
 from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
+from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import LossChoice
+from app.domain.search.anonymity.class_losses import ClassProgress
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.tables import Table
 from tests.property.effort import examples
@@ -346,3 +352,47 @@ def test_a_search_that_is_stopped_never_claims_too_much(question, most_nodes, st
             assert found.suppressed_records <= found.suppression_allowed
         if found.status == "optimal":
             assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == expected[0]
+
+
+CLASS_LOSSES = ("discernibility", "average_class_size", "ambiguity", "kl_divergence")
+
+
+@given(
+    tables(),
+    st.sampled_from(CLASS_LOSSES),
+    st.sampled_from(["declared", "active"]),
+    st.integers(1, 3),
+    st.sampled_from(["excluded", "own_category"]),
+)
+@settings(deadline=None, max_examples=examples(80))
+def test_no_rule_above_loses_less_than_a_bound_of_classes(table, kind, domain, k, missing):
+    """Whoever is left out for a missing value may be shown like others, and is in no class of theirs."""
+    choice = LossChoice(kind, domain)
+    problem = AnonymityProblem((KAnonymity(k),), 1.0, choice, missing)
+    search = ClassProgress(Judge(table, problem), loss_of(table, choice), table, UNLIMITED, lambda _: None)
+    lattice = list(itertools.product(*(range(height + 1) for height in search.table.heights)))
+    least = {levels: search.least(levels) for levels in lattice}
+    for levels in lattice:
+        search.best = float("inf")
+        search.take(levels)
+        for below in lattice:
+            if all(a <= b for a, b in zip(below, levels, strict=True)):
+                assert least[below] <= search.best + 1e-9 * max(1.0, search.best), (below, levels)
+
+
+@given(
+    tables(most_sensitive=1, trees=st.sampled_from(FLAT)),
+    st.sampled_from(["declared", "active"]),
+    st.integers(1, 3),
+)
+@settings(deadline=None, max_examples=examples(60))
+def test_the_divergence_that_is_searched_is_that_of_the_release(table, domain, k):
+    sensitive = [table.position(name) for name in table.sensitive]
+    codes = table.codes.copy()
+    codes[:, sensitive] = np.maximum(1, codes[:, sensitive])
+    table = replace(table, codes=codes)
+    problem = AnonymityProblem((KAnonymity(k),), 1.0, LossChoice("kl_divergence", domain), "excluded")
+    found = solved(table, problem)
+    rule, _ = suppress_failing(table, found.rule, ClassSuppression(problem.privacy, "excluded", "own_block"))
+    release = ReleaseDivergence(Release(table, rule), table.quasi_identifiers, sensitive, domain)
+    assert found.loss == pytest.approx(release.divergences().spread, abs=1e-9)

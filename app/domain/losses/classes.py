@@ -63,9 +63,6 @@ class AmbiguityLoss(ClassLoss):
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
         return self._sum(levels, None if suppressed is None else suppressed[classes.of_row])
 
-    def least(self, levels: Sequence[int], classes: RuleClasses) -> float:
-        return self.without_suppression(levels)
-
     def without_suppression(self, levels: Sequence[int]) -> float:
         """Loss of a rule that suppresses nobody; needs no classes."""
         return self._sum(levels, None)

@@ -48,6 +48,8 @@ class KLDivergenceLoss(ClassLoss):
         raw, n_raw = _numbers_of(table, [*attributes, *sensitive])
         self._raw = np.bincount(raw, self._amounts, n_raw)[raw]
         self._columns = [reduced.codes[:, j] for j in attributes]
+        self._trees = [table.hierarchies[j] for j in attributes]
+        self._lacks_values = any(bool((column == TOP).any()) for column in self._columns)
         # Per attribute and level, ln of how many values that stands for which each node becomes.
         self._areas: list[Floats] = []
         for j, column in zip(attributes, self._columns, strict=True):
@@ -63,15 +65,37 @@ class KLDivergenceLoss(ClassLoss):
         self._withheld = math.fsum(float(areas[-1][TOP]) for areas in self._areas)
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
-        of_row = classes.of_row
-        terms = np.log(self._raw / self._counted(of_row, len(classes.sizes))) + self._area(levels)
-        if suppressed is not None and suppressed.any():
-            withheld = suppressed[of_row]
-            amounts = np.bincount(self._value[withheld], self._amounts[withheld], self._n_values)
-            with np.errstate(divide="ignore"):
-                spread = np.log(amounts[self._value] / self._raw) - self._withheld
-            terms = -np.logaddexp(np.where(withheld, -math.inf, -terms), spread)
+        of_row, n_classes = classes.of_row, len(classes.sizes)
+        if suppressed is None or not suppressed.any():
+            return self._divergence(np.log(self._counted(of_row, n_classes, self._amounts)), levels)
+        withheld = suppressed[of_row]
+        if self._lacks_values:
+            # Who is withheld for a missing value may be like records that are shown, and counts among these.
+            of_row, n_classes = self._shown_alike(levels)
+        kept = self._counted(of_row, n_classes, np.where(withheld, 0, self._amounts))
+        amounts = np.bincount(self._value[withheld], self._amounts[withheld], self._n_values)
+        with np.errstate(divide="ignore"):
+            spread = np.log(amounts[self._value]) - self._withheld + self._area(levels)
+            return self._divergence(np.logaddexp(np.log(kept), spread), levels)
+
+    def least(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        if suppressed is None or not suppressed.any():
+            return self.of(levels, classes)
+        counted = self._counted(*self._shown_alike(levels), self._amounts)
+        return self._divergence(np.log(counted), levels)
+
+    def _divergence(self, shown: Floats, levels: Sequence[int]) -> float:
+        """The divergence, from ln of the records (R,) that stand for as many values as each row's own."""
+        terms = np.log(self._raw) - shown + self._area(levels)
         return max(0.0, exact_sum(self._amounts * terms) / self._n)
+
+    def _shown_alike(self, levels: Sequence[int]) -> tuple[Longs, int]:
+        """(R,) number of what each row is shown as, suppressed or not, and how many numbers there are."""
+        pairs = zip(self._trees, self._columns, levels, strict=True)
+        shown = [tree.ancestors_at(level)[column] for tree, column, level in pairs]
+        keys, limit = row_keys(shown, [tree.n_nodes for tree in self._trees], len(self._amounts))
+        first, inverse = group(keys, limit)
+        return inverse.astype(np.int64), len(first)
 
     def _area(self, levels: Sequence[int]) -> Floats:
         """(R,) ln of how many combinations of values each row may stand for."""
@@ -80,14 +104,16 @@ class KLDivergenceLoss(ClassLoss):
             area += areas[level][column]
         return area
 
-    def _counted(self, of_row: npt.NDArray[np.integer], n_classes: int) -> Floats:
-        """(R,) records of the row's class with its sensitive values."""
+    def _counted(
+        self, of_row: npt.NDArray[np.integer], n_classes: int, amounts: npt.NDArray[np.integer]
+    ) -> Floats:
+        """(R,) the amounts of the rows of each row's class with its sensitive values."""
         limit = n_classes * self._n_values
         keys = of_row.astype(np.int64) * self._n_values + self._value
         if limit > 8 * len(keys) + 1024:
             first, inverse = group(keys, limit)
             keys, limit = inverse.astype(np.int64), len(first)
-        return np.asarray(np.bincount(keys, self._amounts, limit)[keys], dtype=np.float64)
+        return np.asarray(np.bincount(keys, amounts, limit)[keys], dtype=np.float64)
 
 
 def _numbers_of(table: Table, attributes: Sequence[int]) -> tuple[Longs, int]:

@@ -6,7 +6,8 @@ There are two kinds:
 * A :class:`SummedLoss` is a sum of one term per attribute, each of the attribute's own level and of which of
   its cells are suppressed. It needs no classes, and boxes of rules have bounds for nothing.
 * A :class:`ClassLoss` depends on which records a rule makes alike. What it is without suppression is a lower
-  bound for every rule at or above the levels, whatever that one suppresses.
+  bound for every rule at or above the levels, whatever classes that one suppresses; records that every rule
+  suppresses without the rest of their class have to be told (``ClassLoss.least``).
 
 Levels are one per quasi-identifier that the loss was made for, in that order. Suppressed records count with
 every quasi-identifier withheld. Records count alike: their weights are for means of risk and utility.
@@ -157,9 +158,12 @@ class ClassLoss(ABC):
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
         """Loss of a rule with its classes; ``suppressed`` (G,) are those that it suppresses, None: none."""
 
-    def least(self, levels: Sequence[int], classes: RuleClasses) -> float:
-        """A lower bound for every rule at or above the levels, from the classes that these make."""
-        return self.of(levels, classes)
+    def least(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """A lower bound for every rule at or above the levels, from the classes that these make.
+
+        ``suppressed`` (G,) are those that every rule suppresses; None: none.
+        """
+        return self.of(levels, classes, suppressed)
 
 
 Loss = SummedLoss | ClassLoss

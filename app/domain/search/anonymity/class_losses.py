@@ -64,21 +64,12 @@ class ClassProgress(Progress):
 
     def least(self, levels: Levels) -> float:
         """A lower bound for every rule at or above the levels."""
-        of_group = self.judge.classes.classes(levels)
-        return self.loss.least(levels, self._classes(of_group.of, of_group.size))
+        return self.loss.least(levels, *self._classes(levels, self.judge.rows_left_out))
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
-        groups = self.judge.classes.classes(levels)
         rows = self.judge.withheld_rows(levels, verdict)
-        of_group = np.where(rows, groups.size + groups.of, groups.of)
-        kept = np.zeros(2 * groups.size, dtype=bool)
-        kept[of_group] = True
-        number = np.cumsum(kept) - 1
-        classes = self._classes(number[of_group], int(np.count_nonzero(kept)))
-        suppressed: Bools = np.flatnonzero(kept) >= groups.size
-        loss = self.loss.of(levels, classes, suppressed if suppressed.any() else None)
-        self.note(levels, loss, verdict.suppressed)
+        self.note(levels, self.loss.of(levels, *self._classes(levels, rows)), verdict.suppressed)
 
     def take(self, levels: Levels) -> None:
         """Check a rule and take it as a candidate if it is allowed."""
@@ -86,7 +77,20 @@ class ClassProgress(Progress):
         if verdict.allowed:
             self.evaluate(levels, verdict)
 
-    def _classes(self, of_group: Indices, n_classes: int) -> _Classes:
+    def _classes(self, levels: Levels, rows: Bools) -> tuple[_Classes, Bools | None]:
+        """The classes of a rule that suppresses some distinct records, and which are of these, if any is."""
+        groups = self.judge.classes.classes(levels)
+        if not rows.any():
+            return self._numbered(groups.of, groups.size), None
+        # Who is suppressed for a missing value may be shown like others that are kept.
+        of_group = np.where(rows, groups.size + groups.of, groups.of)
+        occurs = np.zeros(2 * groups.size, dtype=bool)
+        occurs[of_group] = True
+        number = np.cumsum(occurs) - 1
+        suppressed: Bools = np.flatnonzero(occurs) >= groups.size
+        return self._numbered(number[of_group], len(suppressed)), suppressed
+
+    def _numbered(self, of_group: Indices, n_classes: int) -> _Classes:
         sizes = np.bincount(of_group, self._counts, n_classes).astype(np.int64)
         return _Classes(sizes, of_group[self._group_of_row])
 

@@ -66,8 +66,8 @@ class Judge:
         Every class needs so many records: what can be told fastest.
     allowed
         Records that may be suppressed.
-    left_out
-        Records that are suppressed by every rule, for a missing value.
+    left_out, rows_left_out
+        Records that are suppressed by every rule, for a missing value, and which distinct ones (d,) they are.
     is_plain
         Nothing but the sizes of classes counts.
     """
@@ -80,10 +80,11 @@ class Judge:
             levels = (0,) * table.n_attributes
             require_tuples(table, dictionary, table.quasi_identifiers, levels, "/objective")
         reduced = self.table.reduced
-        gone = (reduced.codes == TOP).any(axis=1) if problem.missing == "excluded" else None
-        self._gone: Bools = np.zeros(reduced.size, dtype=bool) if gone is None else gone
-        self.left_out = int(reduced.counts[self._gone].sum())
-        self.classes = ClassSizes(self.table, self._gone if self.left_out else None)
+        self.rows_left_out: Bools = np.zeros(reduced.size, dtype=bool)
+        if problem.missing == "excluded":
+            self.rows_left_out = (reduced.codes == TOP).any(axis=1)
+        self.left_out = int(reduced.counts[self.rows_left_out].sum())
+        self.classes = ClassSizes(self.table, self.rows_left_out if self.left_out else None)
         rows = table.reduced
         groups = group_of_row(table, self.table)
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
@@ -141,7 +142,7 @@ class Judge:
             if allowed and self._problem.suppressed == "own_block":
                 nothing = np.zeros(self.records.n_groups, dtype=np.int64)
                 allowed = self._meets_all(levels, nothing)
-            return Verdict(self.left_out, self.left_out, allowed, self._gone, self._gone)
+            return Verdict(self.left_out, self.left_out, allowed, self.rows_left_out, self.rows_left_out)
         small = self.left_out + self.classes.below(levels, self.k)
         if small > self.allowed or self.is_plain:
             return Verdict(small, small, small <= self.allowed)
@@ -198,7 +199,7 @@ class Judge:
         population = None if self._entities is None else self._entities.of(levels, of_group, groups.size)
         if not self.left_out:
             return self.records.judged(of_group, groups.size, population)
-        judged = self.records.judged(np.where(self._gone, -1, of_group), groups.size, population)
+        judged = self.records.judged(np.where(self.rows_left_out, -1, of_group), groups.size, population)
         return judged.only(judged.sizes > 0)
 
     @staticmethod
