@@ -11,7 +11,10 @@ entropy is compared with whole numbers ℓ in whole numbers. With other ℓ it c
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
@@ -165,11 +168,49 @@ def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
 
 @lru_cache(maxsize=4096)
 def _entropy_reaches(counts: tuple[int, ...], ell: int) -> bool:
-    """N^N ≥ ℓ^N · Π r^r in whole numbers."""
-    size = sum(counts)
-    reached: int = size**size
-    asked: int = ell**size * math.prod(count**count for count in counts)
-    return reached >= asked
+    """Whether N^N ≥ ℓ^N · Π r^r, of counts that are not all equal.
+
+    Such numbers have millions of digits in large classes. Their logarithms are told apart with as many digits
+    as that takes, which ends because equal numbers are known by their prime factors.
+    """
+    if len(counts) <= ell:
+        # Only equal counts are as diverse as there are values.
+        return False
+    size, amounts = sum(counts), Counter(counts)
+    digits = 40 + 2 * len(str(size))
+    while True:
+        with localcontext(prec=digits):
+            ahead = size * (Decimal(size).ln() - Decimal(ell).ln())
+            ahead -= sum(n * count * Decimal(count).ln() for count, n in amounts.items())
+        # Each of at most N terms is below N · 100 and right to all digits.
+        if abs(ahead) > Decimal(10) ** (2 * len(str(size)) + 4 - digits):
+            return ahead > 0
+        if _is_equal(size, ell, amounts):
+            return True
+        digits *= 2
+
+
+def _is_equal(size: int, ell: int, amounts: Mapping[int, int]) -> bool:
+    """Whether N^N = ℓ^N · Π r^r, ``amounts`` being how often there is each r."""
+    exponents: Counter[int] = Counter()
+    for number, power in ((size, size), (ell, -size), *((r, -r * n) for r, n in amounts.items())):
+        for prime, times in _prime_factors(number).items():
+            exponents[prime] += times * power
+    return not any(exponents.values())
+
+
+def _prime_factors(number: int) -> Counter[int]:
+    """How often each prime divides a number."""
+    found: Counter[int] = Counter()
+    divisor = 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            found[divisor] += 1
+            number //= divisor
+        divisor += 1
+    if number > 1:
+        found[number] += 1
+    return found
 
 
 def least_c(ranks: RankedCounts, ell: int) -> Floats:

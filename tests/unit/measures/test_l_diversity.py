@@ -7,6 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.domain.classes.diversity import has_entropy
+from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.measures.l_diversity import L_DIVERSITY
 from app.domain.rules import TableRule, cell_rule
@@ -298,3 +300,23 @@ def test_attributes_are_those_of_the_role_or_those_named():
     assert [(fault.pointer, fault.code) for fault in caught.value.faults] == [
         ("/measure/attributes", "unknown-attribute")
     ]
+
+
+@pytest.mark.spec("LD-S15")
+@pytest.mark.parametrize(
+    ("counts", "ell", "passes"),
+    [
+        ((10**9, 10**9 + 1), 2, False),
+        ((10**9,) * 2, 2, True),
+        ((4 * 10**8, *(10**8,) * 3, 10**8 + 1), 4, True),
+        ((4 * 10**8 + 1, *(10**8,) * 4), 4, False),
+        # Exactly two bits, without a divisor that would make the counts small.
+        ((*(2**k for k in range(2, 21)), 1, 1, 1, 1), 4, True),
+        ((2**20 + 1, *(2**k for k in range(2, 20)), 1, 1, 1, 1), 4, False),
+    ],
+)
+def test_entropy_of_large_classes_is_compared_exactly_and_at_once(counts, ell, passes):
+    own = np.array(counts, dtype=np.int64)
+    numbers = np.arange(len(own), dtype=np.int32)
+    class_ = SensitiveCounts(np.array([0, len(own)]), numbers, own, own, numbers)
+    assert has_entropy(class_, ell).tolist() == [passes]
