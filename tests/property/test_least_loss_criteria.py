@@ -153,16 +153,16 @@ def classes_by_hand(table, levels, trees):
     ]
 
 
-def judged(table, rows, dictionary, levels):
-    """The classes of rows that are equal; None leaves a record out."""
+def judged(table, rows, dictionary, levels, known=()):
+    """The classes of rows that are equal; None leaves a record out, ``known`` are rows of the table, too."""
     numbers = {row: i for i, row in enumerate(dict.fromkeys(row for row in rows if row is not None))}
     of = np.array([-1 if row is None else numbers[row] for row in rows], dtype=np.int64)
     records = JudgedRecords(table, np.arange(len(rows), dtype=np.int32))
-    found = records.judged(of, len(numbers), people_by_hand(table, list(numbers), dictionary, levels))
+    found = records.judged(of, len(numbers), people_by_hand(table, list(numbers), dictionary, levels, known))
     return numbers, found
 
 
-def people_by_hand(table, rows, dictionary, levels):
+def people_by_hand(table, rows, dictionary, levels, known):
     if dictionary is None:
         return None
     trees = [ByHand(table.hierarchies[j]) for j in table.quasi_identifiers]
@@ -172,7 +172,8 @@ def people_by_hand(table, rows, dictionary, levels):
     )
     found = [len(dictionary) if not any(row) else shown[row] for row in rows]
     return SimpleNamespace(
-        entities=np.array(found, dtype=np.int64), outside=len(dictionary) - sum(shown[row] for row in rows)
+        entities=np.array(found, dtype=np.int64),
+        outside=len(dictionary) - sum(shown[row] for row in {*rows, *known}),
     )
 
 
@@ -201,7 +202,7 @@ def suppressed_by_hand(table, problem, rows, allowed, dictionary, levels):
         return None
     if problem.suppressed == "own_block" and None in left:
         nothing = tuple(0 for _ in table.quasi_identifiers)
-        block = judged(table, [nothing if row is None else row for row in left], dictionary, levels)[1]
+        block = judged(table, [nothing if row is None else row for row in left], dictionary, levels, rows)[1]
         if not all(c.satisfied(block) for c in problem.privacy):
             return None
     return [row is None for row in left]
@@ -396,3 +397,14 @@ def test_the_divergence_that_is_searched_is_that_of_the_release(table, domain, k
     rule, _ = suppress_failing(table, found.rule, ClassSuppression(problem.privacy, "excluded", "own_block"))
     release = ReleaseDivergence(Release(table, rule), table.quasi_identifiers, sensitive, domain)
     assert found.loss == pytest.approx(release.divergences().spread, abs=1e-9)
+
+
+def test_people_like_withheld_records_are_not_outside_the_table():
+    """However many classes the block of withheld records is made of."""
+    tree = Hierarchy.from_parents({"a": [None], "b": [None], "c": [None]})
+    table = Table(("q",), (tree,), np.array([[1], [1], [2], [3]], dtype=np.int32))
+    people = np.array([1, 1, 1, 1, 2, 3], dtype=np.int32)
+    dictionary = Dictionary(len(people), (link_nodes("q", tree, people),))
+    problem = AnonymityProblem((DeltaPresence(0.25, 0.5),), 0.5, suppressed="own_block")
+    found = solved(table, problem, dictionary=dictionary)
+    assert (found.status, found.rule.levels, found.suppressed_records) == ("optimal", (0,), 2)

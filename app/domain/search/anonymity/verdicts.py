@@ -243,9 +243,12 @@ class Judge:
         """The population with one block of everybody that is withheld: nothing is known of its members."""
         if self._entities is None:
             return None
-        found = self._entities.of(levels, of_group, int(of_group.max()) + 1)
-        found.entities[0] = self._entities.total
-        return found
+        entities = self._entities.of(levels, of_group, int(of_group.max()) + 1).entities
+        entities[0] = self._entities.total
+        # Who is disclosed like a withheld record was is not outside the table.
+        groups = self.classes.classes(levels)
+        outside = self._entities.of(levels, groups.of.astype(np.int64, copy=False), groups.size).outside
+        return Population(entities, outside)
 
     def _shown_as_nothing(self, levels: Levels) -> Bools:
         """(d,) distinct records all of whose quasi-identifiers the levels disclose as ⊥."""
