@@ -208,7 +208,9 @@ class GuidedSearch:
         self.least_open = self.progress.least(tuple(0 for _ in self.progress.table.heights))
         self._guide.least = self.least_open
         self._boxes.run()
-        if self.progress.best <= self.least_open + tie_margin(self.least_open) and self._is_lowest():
+        no_rule = self.progress.found() is None and math.isinf(self._boxes.least_open)
+        reached = self.progress.best <= self.least_open + tie_margin(self.least_open)
+        if no_rule or (reached and self._is_lowest()):
             self.least_open = math.inf
 
     def _is_lowest(self) -> bool:
