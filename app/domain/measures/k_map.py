@@ -53,7 +53,11 @@ class SampleThreshold:
 
     records: Annotated[int, doc("Least number of records of a class: as many speak for k people.")]
     probability: Annotated[
-        float, doc("Greatest probability that a class of k people leads to so many records or more.")
+        float,
+        doc(
+            "Greatest probability that a class of fewer than k people leads to so many records or more; 0 if "
+            "that many records are k people themselves."
+        ),
     ]
 
 

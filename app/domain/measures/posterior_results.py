@@ -40,7 +40,11 @@ class NegativeDisclosure:
     records: Annotated[int, doc("Records of whom another value is believed below epsilon.")]
     share: Annotated[float, doc("Their share of the records with a number.")]
     records_ruled_out: Annotated[
-        int, doc("Of these, records of whom another value is ruled out: nobody of the class has it.")
+        int,
+        doc(
+            "Of these, records of whom another value is ruled out: nobody of the class has it, or nobody "
+            "like them in the population."
+        ),
     ]
 
 
