@@ -109,7 +109,8 @@ def _rule_of_least_loss(
         return rule_document(rule, outcome.attributes)
     if any(own.needs_population for own in problem.privacy):
         # Who is withheld follows from the population, which a rule does not know.
-        return rule_document(withholding(table, rule, search.withheld(rule.levels)), outcome.attributes)
+        records, shows_sensitive = search.withheld(rule.levels), problem.suppressed == "own_block"
+        return rule_document(withholding(table, rule, records, shows_sensitive), outcome.attributes)
     below = suppression_below(table, problem)
     if below is None:
         failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -290,3 +291,14 @@ def test_a_number_of_steps_ends_a_search_at_the_same_place(table, problem, steps
     once, again = (solved(RecodingPlan, table, problem, Budget(max_nodes=steps)) for _ in range(2))
     assert once.to_document() == again.to_document()
     assert once.complete
+
+
+@given(small_tables(), small_problems(), st.integers(1, 6))
+@settings(deadline=None, max_examples=examples(40))
+def test_local_recoding_claims_no_bound_that_a_recoding_is_below(table, problem, steps):
+    least = least_by_hand(table, problem)
+    problem = replace(problem, scope="table_level", local_recoding=True)
+    for budget in (UNLIMITED, Budget(max_nodes=steps)):
+        found = solved(RecodingPlan, table, problem, budget)
+        if found.bounds is not None and least is not None:
+            assert found.bounds.lower <= least + 1e-12

@@ -149,7 +149,7 @@ class RecodingPlan:
         found = _Found(**json.loads(block))
         inner = zlib.decompress(base64.b64decode(found.for_table))
         start = replace(self._for_table.combine({0: inner}), problem=self._problem)
-        if found.bound is None or (self._problem.scope == "table_level" and start.loss is None):
+        if found.bound is None or (self._problem.scope == "table_level" and start.status == "infeasible"):
             # Local recoding has nothing to begin with, or there is no recoding at all.
             return start
         counters = replace(start.counters, visited_nodes=found.visited)

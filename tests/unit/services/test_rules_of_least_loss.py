@@ -1,0 +1,34 @@
+"""What a search for the least loss found, as the rule that is stored."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from app.domain.criteria.population import KMap
+from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.hierarchies import Hierarchy
+from app.domain.rules import apply
+from app.domain.search.anonymity.plans import least_loss_plan
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.tables import Table
+from app.services.optimisation_work import result_of_anonymity
+from app.services.rule_documents import rule_of
+
+TREE = Hierarchy.from_parents({"a": [None], "b": [None]})
+ILLNESS = Hierarchy.from_parents({"flu": [None], "cold": [None]})
+
+
+@pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
+def test_withheld_records_show_their_sensitive_values_only_as_a_block_of_their_own(suppressed):
+    codes = np.array([[1, 1], [1, 2], [1, 1], [2, 2]], dtype=np.int32)
+    table = Table(("x", "illness"), (TREE, ILLNESS), codes, sensitive=frozenset({"illness"}))
+    dictionary = Dictionary(4, (link_nodes("x", TREE, np.array([1, 1, 1, 2], dtype=np.int32)),))
+    problem = AnonymityProblem((KMap(2),), 0.25, suppressed=suppressed)
+    plan = least_loss_plan(table, problem, dictionary=dictionary)
+    found = plan.combine({0: plan.run_block(0, lambda _: None)})
+    document = json.loads(json.dumps(result_of_anonymity(found, table, plan)))
+    shown = apply(rule_of(document["rule"], table), table).tolist()
+    assert shown == [[1, 1], [1, 2], [1, 1], [0, 0 if suppressed == "excluded" else 2]]
