@@ -94,6 +94,13 @@ def _people(context: MeasureContext, parameters: PopulationUniquenessParameters)
                 "The size of the population is given twice, by number and by sampling fraction.",
                 "Give one of them.",
             )
+        if n > parameters.sampling_fraction * MOST_PEOPLE:
+            raise InvalidInput.of(
+                "/measure/sampling_fraction",
+                "out-of-range",
+                f"The dataset of {n} records would be a sample of more than {MOST_PEOPLE} people.",
+                "Give a greater sampling fraction.",
+            )
         return max(n, round(n / parameters.sampling_fraction))
     if parameters.population is not None:
         people = parameters.population

@@ -177,7 +177,16 @@ def test_the_measure_says_how_large_the_population_is():
     assert measured(POPULATION_UNIQUENESS, counted).population == 12
 
 
-@pytest.mark.parametrize("parameters", [{}, {"population": 4}, {"population": 9, "sampling_fraction": 0.5}])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"population": 4},
+        {"population": 9, "sampling_fraction": 0.5},
+        {"sampling_fraction": 1e-300},
+        {"sampling_fraction": 5e-324},
+    ],
+)
 def test_a_population_that_cannot_be_is_refused(parameters):
     with pytest.raises(InvalidInput):
         POPULATION_UNIQUENESS.cost(context_of(TABLE), PopulationUniquenessParameters(**parameters))
