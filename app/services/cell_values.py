@@ -1,7 +1,8 @@
 """Who may not read the data sees no values of cells in what was measured.
 
 Types of the domain mark such values as :data:`~app.domain.measures.entry.CellValue`. What was computed keeps
-them; they are left out where it is shown to a key without the scope ``data:read``.
+them; they are left out where it is shown to a key without the scope ``data:read``. Nor may such a key name
+values in a question: rows and numbers of the answer say who has them, even if it shows no value.
 """
 
 from __future__ import annotations
@@ -14,10 +15,22 @@ from typing import Any, Final, Union, get_args, get_type_hints
 
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import CellValue, Measure
-from app.services.measurement_documents import bare_type
+from app.services.access import require
+from app.services.measurement_documents import bare_type, document_of_parameters
 from app.services.resources import Actor, JsonObject, Scope
 
 _BY_NAME: Final = {measure.name: measure for measure in MEASURES}
+
+
+def require_to_name_values(actor: Actor, *questions: object) -> None:
+    """Require data:read of whoever names values of cells in any of these dataclasses."""
+    if any(_values_named(question) for question in questions):
+        require(actor, Scope.DATA_READ)
+
+
+def _values_named(question: object) -> bool:
+    document = document_of_parameters(question)
+    return without_cell_values(type(question), document) != document
 
 
 def shown_parameters(actor: Actor, asked: JsonObject) -> JsonObject:

@@ -12,7 +12,7 @@ from app.domain.errors import DirectBudgetExceeded, Fault, InvalidInput
 from app.domain.measures.entry import RELEASED_RULES, Cost
 from app.services.access import require
 from app.services.assessments import RunStarted, start_run
-from app.services.cell_values import shown_parameters, shown_result
+from app.services.cell_values import require_to_name_values, shown_parameters, shown_result
 from app.services.fingerprints import resource_sha256
 from app.services.measurement_documents import (
     document_of_parameters,
@@ -125,7 +125,7 @@ class MeasurementService(NamedResources):
 
     async def plan(self, actor: Actor, request: CreateMeasurement) -> Plan:
         """Cost and route, or what is missing or not supported; computes and stores nothing."""
-        require(actor, Scope.ASSESS)
+        _require_for(actor, request)
 
         async def estimate() -> Plan:
             missing = await self._missing(actor, request)
@@ -139,7 +139,7 @@ class MeasurementService(NamedResources):
 
     async def create(self, actor: Actor, request: CreateMeasurement) -> MeasurementCreated:
         """Compute now; DirectBudgetExceeded names the run route if the estimate is above the budget."""
-        require(actor, Scope.ASSESS)
+        _require_for(actor, request)
         posed = await self._pose(actor, request)
         result = posed.known
         if result is None:
@@ -158,7 +158,7 @@ class MeasurementService(NamedResources):
 
     async def create_run(self, actor: Actor, request: CreateMeasurement) -> RunStarted:
         """Store the measurement and queue its run."""
-        require(actor, Scope.ASSESS)
+        _require_for(actor, request)
         posed = await self._pose(actor, request)
         estimate = {} if posed.known is not None else asdict(await self._cost(actor, posed))
         async with self._store.work(actor.tenant) as work:
@@ -224,6 +224,11 @@ class MeasurementService(NamedResources):
 
     def _allows(self, cost: Cost) -> bool:
         return cost.seconds <= self._budget.seconds and cost.bytes <= self._budget.bytes
+
+
+def _require_for(actor: Actor, request: CreateMeasurement) -> None:
+    require(actor, Scope.ASSESS)
+    require_to_name_values(actor, request.parameters)
 
 
 def _view(

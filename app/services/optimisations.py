@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
 from app.domain.search.problem import Aggregate, Constraint
 from app.domain.search.solvers import AUTO, Solver
+from app.services.cell_values import require_to_name_values
 from app.services.fingerprints import resource_sha256
 from app.services.measurement_documents import references_in, with_references
 from app.services.objectives import AggregateObjective as AggregateObjective
@@ -100,6 +101,12 @@ class OptimisationService(SearchService[CreateOptimisation]):
 
     def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
         super().__init__(store, OptimisationPreparation(store, loader), run_bytes)
+
+    def _require_for(self, actor: Actor, request: CreateOptimisation) -> None:
+        """Criteria that name values ask who has them."""
+        super()._require_for(actor, request)
+        if isinstance(request.objective, MinLoss):
+            require_to_name_values(actor, *request.objective.privacy)
 
     async def _posed(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
         if isinstance(request.objective, MinLoss):

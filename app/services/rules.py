@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from app.domain.class_suppression import ClassSuppression
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import check_statements, columns_read
 from app.domain.rules import CellRule
 from app.domain.tables import Table
 from app.services.access import require
+from app.services.cell_values import require_to_name_values
 from app.services.condition_columns import column_types, condition_columns
 from app.services.named import NamedResources
 from app.services.naming import check_name
@@ -96,9 +98,12 @@ async def defined_rule(
 ) -> JsonObject:
     """The document of the rule for the dataset; InvalidInput with every offender, pointers into /rule.
 
-    A condition asks the data a question, even of columns that are never disclosed, and a value that is named
-    for a record is refused unless it lies above the cell: both need data:read.
+    A condition asks the data a question, even of columns that are never disclosed, a value that is named for
+    a record is refused unless it lies above the cell, and a criterion that names values withholds by who has
+    them: all need data:read.
     """
+    if isinstance(definition, TableLevelDefinition) and isinstance(definition.suppression, ClassSuppression):
+        require_to_name_values(actor, *definition.suppression.failing)
     if isinstance(definition, RecordLevelDefinition) and any(record.values for record in definition.records):
         require(actor, Scope.DATA_READ)
     if not isinstance(definition, ConditionalDefinition):

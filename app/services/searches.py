@@ -71,9 +71,13 @@ class SearchService(NamedResources, Generic[Q]):
         self._preparation = preparation
         self._run_bytes = run_bytes
 
+    def _require_for(self, actor: Actor, request: Q) -> None:
+        """Raise unless the actor may ask this."""
+        require(actor, Scope.ASSESS)
+
     async def plan(self, actor: Actor, request: Q) -> Plan:
         """Cost and missing inputs; computes and stores nothing."""
-        require(actor, Scope.ASSESS)
+        self._require_for(actor, request)
 
         async def planned() -> Plan:
             async with self._store.work(actor.tenant) as work:
@@ -98,7 +102,7 @@ class SearchService(NamedResources, Generic[Q]):
 
         If the answer is known from an equal question, the run has succeeded at once.
         """
-        require(actor, Scope.ASSESS)
+        self._require_for(actor, request)
         check_name(request.name)
         async with self._store.work(actor.tenant) as work:
             sources = await find_sources(work, request.refs)

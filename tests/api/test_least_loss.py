@@ -7,6 +7,7 @@ from collections import defaultdict
 import httpx
 import pytest
 
+from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
 from tests.api.test_searches import EXAMPLES, found, pointers, result_of
 
@@ -81,6 +82,26 @@ async def test_what_is_wrong_with_a_criterion_or_loss_is_named(
 ):
     response = await journey.post("/v1/optimisations", json=asking("wrong", privacy, **more))
     assert pointers(problem_of(response, 422, "invalid-input")) == [pointer]
+
+
+async def test_criteria_that_name_values_are_for_those_who_may_read_the_data(api, journey: httpx.AsyncClient):
+    """Whom such a rule withholds is who has the values."""
+    token = journey.headers["authorization"].removeprefix("Bearer ")
+    actor = await api.services.tenants.authenticate(token)
+    harmless = [{"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0, 100000["]}]
+    rule = {"kind": "table_level", "levels": {}, "suppress_classes_failing": harmless}
+    scopes = (Scope.ASSESS, Scope.DATA_WRITE)
+    async with api.client(await api.key_with(actor, *scopes)) as blind:
+        for path, body in (
+            ("rules", {"name": "blind", "dataset": "members", "rule": rule}),
+            ("optimisations", asking("blind", harmless)),
+            ("optimisations?dry_run=true", asking("blind", harmless)),
+        ):
+            refused = problem_of(await blind.post(f"/v1/{path}", json=body), 403, "forbidden")
+            assert refused["scope"] == "data:read"
+        unnamed = asking("unnamed", [{"kind": "pd_recursive_l_diversity", "c": 1, "l": 2}])
+        asked = await blind.post("/v1/optimisations", params={"dry_run": True}, json=unnamed)
+        assert asked.status_code == 200, asked.text
 
 
 async def test_a_rule_of_ones_own_withholds_classes_that_fail_criteria(journey: httpx.AsyncClient):

@@ -317,6 +317,37 @@ async def test_values_of_cells_are_shown_to_nobody_without_data_read(api, journe
     assert len(shown) > 1, "the measures of sensitive values name some"
 
 
+HIGHEST = {"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0, 100000["]}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"measure": {"kind": "disclosure_diversity", "harmless": ["[0, 100000["]}},
+        {"measure": {"kind": "disclosure_diversity", "protected": ["[0, 100000["]}},
+        {"measure": {"kind": "alpha_k_anonymity", "values": ["[0, 100000["]}},
+        {"measure": {"kind": "similarity_attack", "groups": ["[0, 100000["]}},
+        {"measure": {"kind": "beta_likeness", "reference": {"39000": 1, "41000": 10}}},
+        {"measure": {"kind": "background_knowledge_attack", "target": 1, "not_values": ["39000"]}},
+        {
+            "measure": {"kind": "equivalence_classes"},
+            "rule": {"kind": "table_level", "levels": {}, "suppress_classes_failing": [HIGHEST]},
+        },
+    ],
+)
+async def test_who_names_values_learns_who_has_them_and_must_be_allowed_to(
+    api, journey: httpx.AsyncClient, asked
+):
+    """Whose rows an answer lists says as much as the value would, if the question has just the one."""
+    token = journey.headers["authorization"].removeprefix("Bearer ")
+    actor = await api.services.tenants.authenticate(token)
+    body = {"dataset": "members", **asked}
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as assessor:
+        for path in ("measurements", "measurements?dry_run=true", "measurements/runs"):
+            refused = problem_of(await assessor.post(f"/v1/{path}", json=body), 403, "forbidden")
+            assert refused["scope"] == "data:read"
+
+
 def texts_in(value: object) -> set[str]:
     """All texts of a JSON value that are no keys."""
     if isinstance(value, dict | list):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies import Hierarchy
 
 
-def values_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> list[Bools]:
-    """Per label, which values are meant: a group stands for the values in it.
+def values_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Iterator[Bools]:
+    """Per label, (m,) which values are meant: a group stands for the values in it.
+
+    One label after the other, because all of many labels together would be a table of labels by values.
 
     Parameters
     ----------
@@ -22,16 +24,20 @@ def values_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], poin
     pointer
         Where the labels are, for errors.
 
-    Raises InvalidInput for labels that the hierarchy does not have and repeated ones.
+    Raises InvalidInput for labels that the hierarchy does not have and repeated ones, before the first one.
     """
-    return [below[nodes] for below in _nodes_called(hierarchy, labels, pointer)]
+    called = _nodes_called(hierarchy, labels, pointer)
+    return (_among(hierarchy, [own])[nodes] for own in called)
+
+
+def any_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Bools:
+    """(m,) which values are meant by some label; as :func:`values_called`."""
+    return np.asarray(_among(hierarchy, _nodes_called(hierarchy, labels, pointer))[nodes])
 
 
 def harmless_values(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Bools:
-    """(m,) which values may be disclosed; as :func:`values_called`, and not all there can be may be named."""
-    harmless = np.zeros(hierarchy.n_nodes, dtype=bool)
-    for below in _nodes_called(hierarchy, labels, pointer):
-        harmless |= below
+    """(m,) which values may be disclosed; as :func:`any_called`, and not all there can be may be named."""
+    harmless = _among(hierarchy, _nodes_called(hierarchy, labels, pointer))
     if harmless[hierarchy.leaves].all():
         raise InvalidInput.of(
             pointer,
@@ -42,24 +48,35 @@ def harmless_values(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], po
     return np.asarray(harmless[nodes])
 
 
-def _nodes_called(hierarchy: Hierarchy, labels: Sequence[str], pointer: str) -> list[Bools]:
+def _among(hierarchy: Hierarchy, called: Sequence[Ints]) -> Bools:
+    """(n_nodes,) which nodes are in any of the sets."""
+    among = np.zeros(hierarchy.n_nodes, dtype=bool)
+    for own in called:
+        among[own] = True
+    return among
+
+
+def _nodes_called(hierarchy: Hierarchy, labels: Sequence[str], pointer: str) -> list[Ints]:
     """Per label the nodes at or below one of that label."""
     if not labels:
         return []
     if len(set(labels)) != len(labels):
         raise InvalidInput.of(pointer, "duplicate-value", "A value is named twice.", "Name it once.")
+    wanted: dict[str, list[int]] = {label: [] for label in labels}
+    for node, label in enumerate(hierarchy.labels):
+        if label in wanted:
+            wanted[label].append(node)
     below, above = hierarchy.ancestors(np.arange(hierarchy.n_nodes, dtype=np.int32))
+    below = below[np.argsort(above, kind="stable")]
+    ends = np.cumsum(np.bincount(above, minlength=hierarchy.n_nodes))
     found = []
-    for place, label in enumerate(labels):
-        is_called = np.array([own == label for own in hierarchy.labels])
-        if not is_called.any():
+    for place, (label, own) in enumerate(wanted.items()):
+        if not own:
             raise InvalidInput.of(
                 f"{pointer}/{place}",
                 "unknown-value",
                 f"The attribute's hierarchy has no value {label!r}.",
                 "Name values or groups of the hierarchy.",
             )
-        meant = np.zeros(hierarchy.n_nodes, dtype=bool)
-        meant[below[is_called[above]]] = True
-        found.append(meant)
+        found.append(np.concatenate([below[ends[node - 1] if node else 0 : ends[node]] for node in own]))
     return found

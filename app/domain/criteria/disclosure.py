@@ -15,7 +15,7 @@ from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.grouping import Bools
-from app.domain.classes.named_values import harmless_values, values_called
+from app.domain.classes.named_values import any_called, harmless_values, values_called
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
@@ -34,8 +34,9 @@ from app.domain.criteria.diversity import (
     require_within,
 )
 from app.domain.distinct import Longs
+from app.domain.measures.entry import CellValue
 
-Labels = tuple[Annotated[str, Len(1, 1000)], ...]
+Labels = tuple[Annotated[CellValue, Len(1, 1000)], ...]
 Harmless = Annotated[
     Labels,
     MaxLen(10_000),
@@ -181,8 +182,7 @@ class AlphaKAnonymity(DiversityCriterion):
     def _limited(self, judged: Judged, counts: SensitiveCounts) -> Bools | None:
         if self.values is None:
             return None
-        meant = values_called(judged.hierarchy(self.attribute), counts.nodes, self.values, "/values")
-        return np.asarray(np.logical_or.reduce(meant))
+        return any_called(judged.hierarchy(self.attribute), counts.nodes, self.values, "/values")
 
     def _within(self, judged: Judged, counts: SensitiveCounts) -> Bools:
         return diversity.is_within_share(counts, self._limited(judged, counts), as_written(self.alpha))

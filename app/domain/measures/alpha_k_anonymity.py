@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Len, doc
 
 from app.domain.classes import diversity
 from app.domain.classes.grouping import Bools, Grouping
-from app.domain.classes.named_values import values_called
+from app.domain.classes.named_values import any_called
 from app.domain.classes.ratios import as_written
 from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
@@ -29,7 +29,7 @@ class AlphaKParameters(Grouping):
         str | None, Len(1, 200), doc("The sensitive attribute; null: the only one of that role.")
     ] = None
     values: Annotated[
-        tuple[Annotated[str, Len(1, 1000)], ...] | None,
+        tuple[Annotated[CellValue, Len(1, 1000)], ...] | None,
         Len(1, 10_000),
         doc(
             "Values whose share is limited, a group for all values in it; null: each value of the attribute."
@@ -68,8 +68,7 @@ def _limited(values: SensitiveValues, labels: tuple[str, ...] | None) -> Bools:
     """(m,) which values have a limited share."""
     if labels is None:
         return np.ones(values.counts.n_values, dtype=bool)
-    named = values_called(values.hierarchy, values.counts.nodes, labels, "/measure/values")
-    return np.asarray(np.logical_or.reduce(named))
+    return any_called(values.hierarchy, values.counts.nodes, labels, "/measure/values")
 
 
 def _compute(context: MeasureContext, parameters: AlphaKParameters, tick: Tick) -> AlphaKAnonymity:

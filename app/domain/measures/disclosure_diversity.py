@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Final
 
@@ -15,7 +15,6 @@ from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.named_values import harmless_values, values_called
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.criterion import Others
-from app.domain.distinct import Longs
 from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import (
@@ -24,7 +23,9 @@ from app.domain.measures.sensitive_values import (
     sensitive_values,
 )
 
-Label = Annotated[str, Len(1, 1000)]
+SECONDS_PER_LOOK: Final = 1e-8
+
+Label = Annotated[CellValue, Len(1, 1000)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +90,7 @@ class DisclosureBound:
 class ProtectedShare:
     """How frequent one protected value is."""
 
-    value: Annotated[str, doc("The value or group as it was named.")]
+    value: Annotated[CellValue, doc("The value or group as it was named.")]
     percent: Annotated[
         float | None, doc("Its percentage of the class where it is rarest; 0 where it is absent.")
     ]
@@ -149,24 +150,26 @@ def _bound(values: SensitiveValues, ranks: RankedCounts, harmless: Bools, ell: i
     )
 
 
-def _shown(values: SensitiveValues, labels: tuple[str, ...]) -> tuple[list[Longs], list[ProtectedShare]]:
-    """(G,) records with each protected value or group, and where it is rarest."""
+def _shown(
+    values: SensitiveValues, labels: tuple[str, ...], percent: Fraction
+) -> tuple[Bools, list[ProtectedShare]]:
+    """(G,) which classes have too little of some protected value or group, and where each is rarest."""
     sizes, n = values.counts.sizes, int(values.counts.totals.sum())
-    amounts, shares = [], []
+    too_rare, shares = np.zeros(len(sizes), dtype=bool), []
     named = values_called(values.hierarchy, values.counts.nodes, labels, "/measure/protected")
     for label, is_it in zip(labels, named, strict=True):
         amount = diversity.records_with(values.counts, is_it)
         worst = values.worst(-amount / np.maximum(sizes, 1))
-        amounts.append(amount)
+        too_rare |= values.judged & ~diversity.has_percentage(amount, percent, sizes)
         shares.append(
             ProtectedShare(
-                value=label,
+                value=CellValue(label),
                 percent=None if worst is None else 100 * int(amount[worst]) / int(sizes[worst]),
                 attainable=100 * int(values.counts.totals[is_it].sum()) / max(1, n),
                 worst=values.ref(worst),
             )
         )
-    return amounts, shares
+    return too_rare, shares
 
 
 def _compute(
@@ -176,14 +179,11 @@ def _compute(
     counts = values.counts
     ranks = ranked(counts)
     harmless = harmless_values(values.hierarchy, counts.nodes, parameters.harmless, "/measure/harmless")
-    amounts, protected = _shown(values, parameters.protected)
+    too_rare, protected = _shown(values, parameters.protected, as_written(parameters.least_percent))
     pd_failing = values.judged & ~diversity.is_disclosure_recursive(
         counts, harmless, as_written(parameters.c), parameters.l
     )
-    npd_failing = pd_failing.copy()
-    percent: Fraction = as_written(parameters.least_percent)
-    for amount in amounts:
-        npd_failing |= values.judged & ~diversity.has_percentage(amount, percent, counts.sizes)
+    npd_failing = pd_failing | too_rare
     only_harmless = values.judged & (diversity.records_with(counts, harmless) == counts.sizes)
     result = DisclosureDiversity(
         judged=judged_on(context.table, parameters, context.release.classes(parameters)),
@@ -212,7 +212,9 @@ def _compute(
 
 
 def _cost(context: MeasureContext, parameters: DisclosureDiversityParameters) -> Cost:
-    return cost_of_counting(context, 1)
+    cost = cost_of_counting(context, 1)
+    looks = context.table.n_records * len(parameters.protected)
+    return replace(cost, seconds=cost.seconds + looks * SECONDS_PER_LOOK)
 
 
 DISCLOSURE_DIVERSITY: Final = Measure(

@@ -46,7 +46,7 @@ class SimilarityParameters(Grouping):
         ),
     ] = "hierarchy"
     groups: Annotated[
-        tuple[Annotated[str, MaxLen(500)], ...] | None,
+        tuple[Annotated[CellValue, MaxLen(500)], ...] | None,
         Len(1, 1000),
         doc(
             "Groups of the hierarchy that must not be told, by their labels; null: all that put at least two "

@@ -1,11 +1,12 @@
 """pd- and npd-recursive diversity as a measure: test vectors S4 and S5, errata, edge cases."""
 
 import math
+import tracemalloc
 
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
+from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY, DisclosureDiversityParameters
 from tests.unit.measures import diversity_tables as tables
 
 INF = math.inf
@@ -159,3 +160,34 @@ def test_the_smallest_harmless_class_counts_who_may_be_confused_with_it():
     found = tables.table(("place", "value"), hierarchies, rows, {"value"})
     result = tables.measured(DISCLOSURE_DIVERSITY, found, harmless=("healthy",), missing="matches_everything")
     assert (result.harmless_classes, result.smallest_harmless_class) == (2, 4)
+
+
+def test_a_thousand_values_named_of_ten_thousand_are_not_laid_out_as_a_table():
+    """Every label by every value or class would be gigabytes where both are many."""
+    values, named = [f"v{i}" for i in range(10_000)], 1000
+    found = tables.table(
+        ("place", "value"),
+        (tables.flat([str(i) for i in range(5000)]), tables.flat(values)),
+        [(str(i // 2), value) for i, value in enumerate(values)],
+        {"value"},
+    )
+    labels = tuple(values[:named])
+    tables.measured(DISCLOSURE_DIVERSITY, found)
+    tracemalloc.start()
+    result = tables.measured(
+        DISCLOSURE_DIVERSITY, found, harmless=labels, protected=labels, least_percent=10.0
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.harmless_classes == named // 2
+    assert len(result.protected) == named
+    assert peak < 16 * 2**20
+
+
+def test_the_estimate_grows_with_the_values_that_each_class_is_searched_for():
+    context = tables.context_of(tables.table(("value",), (tables.flat("ab"),), [("a",)] * 1000, {"value"}))
+    costs = [
+        DISCLOSURE_DIVERSITY.cost(context, DisclosureDiversityParameters(protected=labels))
+        for labels in ((), tuple(map(str, range(10_000))))
+    ]
+    assert costs[1].seconds > costs[0].seconds + 0.05
