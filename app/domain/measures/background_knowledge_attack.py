@@ -30,9 +30,11 @@ from app.domain.measures.background_results import (
 from app.domain.measures.entry import CellValue, Cost, DictionaryRef, Measure, MeasureContext, Tick
 from app.domain.measures.judged import ROWS_NAMED, ClassRef, class_ref, judged_on
 from app.domain.numbers import lowest_accepted
+from app.domain.tables import Table
 
 SECONDS_PER_CELL: Final = 5e-8
 SECONDS_PER_PAIR: Final = 2e-7
+SECONDS_PER_STATEMENTS: Final = 3e-4
 SECONDS_PER_LISTED_RECORD: Final = 4e-9
 
 
@@ -280,17 +282,23 @@ def _supports(context: MeasureContext, parameters: BackgroundParameters) -> str 
     return unlinked_reason(table, attributes, sensitive, context.dictionaries[parameters.knowledge])
 
 
+def seconds_of_eliminations(table: Table) -> float:
+    """What it takes to hold one sensitive attribute against each of the others, both ways."""
+    ways = 2 * max(0, len(table.sensitive) - 1)
+    return ways * (table.n_records * SECONDS_PER_PAIR + SECONDS_PER_STATEMENTS)
+
+
 def _cost(context: MeasureContext, parameters: BackgroundParameters) -> Cost:
     table = context.table
     n, m = table.n_records, table.n_attributes
     pairs = 2 * n * max(0, len(table.sensitive) - 1)
+    seconds = n * (m + 10 + parameters.negations) * SECONDS_PER_CELL + seconds_of_eliminations(table)
+    weighed = 0
     if parameters.knowledge is not None:
         values = len(table.used_nodes[table.position(context.release.sensitive(parameters.attribute))])
-        pairs += n * values + context.dictionaries[parameters.knowledge].n_entities
-    seconds = n * (m + 10 + parameters.negations) * SECONDS_PER_CELL + pairs * SECONDS_PER_PAIR
-    return Cost(
-        seconds + n * parameters.top * SECONDS_PER_LISTED_RECORD, 8 * n * (m + 20) + 40 * pairs, 1, "classes"
-    )
+        weighed = n * values + context.dictionaries[parameters.knowledge].n_entities
+    seconds += weighed * SECONDS_PER_PAIR + n * parameters.top * SECONDS_PER_LISTED_RECORD
+    return Cost(seconds, 8 * n * (m + 20) + 40 * (pairs + weighed), 1, "classes")
 
 
 BACKGROUND_KNOWLEDGE_ATTACK: Final = Measure(

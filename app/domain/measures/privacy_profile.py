@@ -17,7 +17,10 @@ from app.domain.classes.grouping import Grouping, seconds_of_grouping
 from app.domain.errors import NotSupported
 from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymity
 from app.domain.measures.attacker_models import ATTACKER_MODELS, AttackerModels
-from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
+from app.domain.measures.background_knowledge_attack import (
+    BACKGROUND_KNOWLEDGE_ATTACK,
+    seconds_of_eliminations,
+)
 from app.domain.measures.background_results import BackgroundKnowledgeAttack
 from app.domain.measures.beta_likeness import BETA_LIKENESS, BetaLikeness
 from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE, DeltaDisclosure
@@ -241,7 +244,7 @@ def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost
     seconds = sum(cost.seconds for cost, (_, _, attribute) in zip(costs, asked, strict=True) if not attribute)
     for name in _sensitive(context, parameters):
         values = len(table.used_nodes[table.position(name)])
-        seconds += seconds_of_grouping(table, parameters)
+        seconds += seconds_of_grouping(table, parameters) + seconds_of_eliminations(table)
         seconds += table.n_records * SECONDS_PER_RECORD + values * SECONDS_PER_VALUE
     return Cost(seconds, max(own.bytes for own in costs), len(costs), "classes")
 

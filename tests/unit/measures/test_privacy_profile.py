@@ -140,3 +140,17 @@ def test_a_release_that_withholds_everybody_has_a_profile_without_numbers():
     assert figures[None, "k"].value is None
     assert figures["disease", "distinct_l"].value is None
     assert all(own.worst is None for own in found.figures)
+
+
+def test_the_estimate_grows_with_the_pairs_of_sensitive_attributes():
+    """Each is held against every other one, so that a hundred of them are no work for a direct answer."""
+    flat = Hierarchy.from_parents({"a": [None]})
+
+    def seconds(n: int) -> float:
+        names = ("zip", *(f"s{i}" for i in range(n)))
+        cells = np.ones((50, n + 1), dtype=np.int32)
+        context = context_of(Table(names, (flat,) * (n + 1), cells, sensitive=frozenset(names[1:])))
+        return PRIVACY_PROFILE.cost(context, PrivacyProfileParameters()).seconds
+
+    assert seconds(100) > 3
+    assert seconds(2) < 0.05
