@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -245,6 +245,16 @@ def _of_role(declared: Sequence[Json], role: str) -> tuple[str, ...]:
     return tuple(column["name"] for column in declared if column["role"] == role)
 
 
+def _format_by_suffix(table: TableFile) -> str:
+    """The format that the suffix says; the error names the option beside the suffixes."""
+    try:
+        return table.format
+    except InvalidInput as error:
+        raise InvalidInput(
+            [replace(fault, remedy=f"{fault.remedy.rstrip('.')}, or say --format.") for fault in error.faults]
+        ) from None
+
+
 def _question(arguments: argparse.Namespace) -> Question:
     """The question; InvalidInput for what cannot be read or does not fit together."""
     path: Path = arguments.table
@@ -256,7 +266,7 @@ def _question(arguments: argparse.Namespace) -> Question:
     if arguments.missing_marker is not None:
         dialect["missing"] = arguments.missing_marker
     table = TableFile(_resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
-    format_ = arguments.format or table.format
+    format_ = arguments.format or _format_by_suffix(table)
     both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))
     if both:
         raise InvalidInput.of(
