@@ -146,9 +146,8 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
 
 
 def suppression_in_short(document: JsonObject) -> JsonObject:
-    """What a rule withholds beside its levels, as summaries show it; criteria only where there are some."""
-    failing = {key: document[key] for key in _SUPPRESSION_KEYS if document.get(key) is not None}
-    return {SUPPRESSION: document.get(SUPPRESSION), **failing}
+    """What a rule withholds beside its levels, as summaries show it: null where it does not."""
+    return {key: document.get(key) for key in _SUPPRESSION_KEYS}
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:

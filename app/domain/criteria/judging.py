@@ -86,11 +86,13 @@ class JudgedRecords:
             return 0
         if attribute in self.sensitive:
             return self.sensitive.index(attribute)
-        named = "The attribute has to be named" if attribute is None else f"{attribute!r} is not one of them"
+        named = (
+            "and the criterion names none" if attribute is None else f"and {attribute!r} is not among them"
+        )
         raise InvalidInput.of(
             "/attribute",
             "sensitive-attribute-unclear",
-            f"The dataset has {len(self.sensitive)} attributes of the role sensitive. {named}.",
+            f"Attributes of the role sensitive are: {', '.join(self.sensitive) or 'none'}, {named}.",
             f"Name one of: {', '.join(self.sensitive)}."
             if self.sensitive
             else "Give an attribute the role sensitive in the dataset's schema.",

@@ -57,6 +57,9 @@ async def test_a_table_rule_shows_levels_by_attribute(rules: RuleService, actor:
         "levels": {"city": 1, "race": 0},
         "records": None,
         "suppress_classes_below": None,
+        "suppress_classes_failing": None,
+        "missing": None,
+        "suppressed": None,
     }
     stored = await rules.get(actor, "proposal")
     assert rule_of(stored.document, members()) == TableRule((1, 0))
@@ -128,6 +131,9 @@ async def test_record_levels_by_entity_and_by_row_survive_storage(rules: RuleSer
         "levels": None,
         "records": 2,
         "suppress_classes_below": None,
+        "suppress_classes_failing": None,
+        "missing": None,
+        "suppressed": None,
     }
     rule = rule_of(json.loads(json.dumps(made.resource.document)), members())
     assert isinstance(rule, RecordRule)
@@ -164,6 +170,9 @@ async def test_values_by_record_make_a_rule_of_cells(rules: RuleService, actor: 
         "levels": None,
         "records": 2,
         "suppress_classes_below": None,
+        "suppress_classes_failing": None,
+        "missing": None,
+        "suppressed": None,
     }
     rule = rule_of(json.loads(json.dumps(made.resource.document)), members())
     labels = [[CITY.labels[city], RACE.labels[race]] for city, race in rule.codes.tolist()]
