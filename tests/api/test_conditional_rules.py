@@ -178,6 +178,9 @@ async def test_stored_and_inline_conditional_rules_score_the_same(patients):
     assert stored.json()["rule"] == {
         "name": "but-two", "kind": "conditional", "levels": None, "records": 3,
         "suppress_classes_below": None,
+        "suppress_classes_failing": None,
+        "missing": None,
+        "suppressed": None,
     }  # fmt: skip
     # Places alone: three of four are withheld, and one of four days of birth is missing.
     assert stored.json()["result"]["utility_average"] == (2 + 3 * 1) / 4

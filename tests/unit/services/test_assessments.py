@@ -88,6 +88,9 @@ async def test_a_stored_rule_and_the_same_one_inline_are_one_assessment(world: W
         "levels": {"city": 1, "race": 0},
         "records": None,
         "suppress_classes_below": None,
+        "suppress_classes_failing": None,
+        "missing": None,
+        "suppressed": None,
     }
 
 
