@@ -109,8 +109,7 @@ def _seen_once(sample: Sample) -> Floats:
     others = np.maximum(population - n - j, 0.0)
     with np.errstate(divide="ignore"):
         logs = np.concatenate([[0.0], np.cumsum(np.log(others) - np.log(population - 1 - j))])
-    chances: Floats = sample.sizes * sample.fraction * np.exp(logs[sample.sizes - 1])
-    return chances
+    return np.asarray(sample.sizes * sample.fraction * np.exp(logs[sample.sizes - 1]), dtype=np.float64)
 
 
 def pitman(sample: Sample) -> Estimate:
