@@ -70,7 +70,7 @@ def test_the_credit_cards_have_their_published_risks():
 
 
 @pytest.mark.spec("BL-T9")
-def test_the_table_of_the_t_closeness_paper_has_the_closeness_that_the_paper_prints():
+def test_the_table_of_the_t_closeness_paper_is_as_close_as_its_definitions_say():
     header, *rows = rows_of("arx-small/test2.csv")
     trees = {
         name: Hierarchy.from_rows(rows_of(f"arx-small/test2_hierarchy_{name}.csv"))
@@ -86,7 +86,9 @@ def test_the_table_of_the_t_closeness_paper_has_the_closeness_that_the_paper_pri
     disease = measured(T_CLOSENESS, context, attribute="Disease")
     assert salary.judged.classes == 3
     assert {d.distance: d.t for d in salary.distances}["ordered"] == pytest.approx(0.167, abs=5e-4)
-    assert {d.distance: d.t for d in disease.distances}["hierarchical"] == pytest.approx(0.278, abs=5e-4)
+    # The paper prints 0.278. By its own distances the class of gastritis, flu and bronchitis moves 1/9 inside
+    # each of two groups (a third of the height) and 2/9 from one to the other (all of it).
+    assert {d.distance: d.t for d in disease.distances}["hierarchical"] == pytest.approx(8 / 27, abs=1e-12)
 
 
 @pytest.fixture(scope="module")
