@@ -16,7 +16,7 @@ from typing import Any, Final
 from app.cli.embedded import temporary_folder
 from app.cli.journey import FORMATS, Json, TableFile
 from app.cli.operations import Operations
-from app.cli.profile_text import profile_text
+from app.cli.profile_text import Profiled, profile_text
 from app.client import Client, ProblemError
 from app.domain.errors import InvalidInput
 
@@ -39,22 +39,6 @@ class Question:
     hierarchy_pattern: str | None
     levels: Mapping[str, int]
     measure: Json
-
-
-@dataclass(frozen=True)
-class Profiled:
-    """The profile, and how the columns were taken.
-
-    ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
-    roles are the service's proposal.
-    """
-
-    quasi_identifiers: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    left_aside: Mapping[str, str]
-    proposed: bool
-    result: Json
-    seconds: Mapping[str, float]
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,15 +1,29 @@
-"""A risk profile as text for people."""
+"""A risk profile, and as text for people."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from app.cli.profile import Profiled
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 _ROWS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """The profile, and how the columns were taken.
+
+    ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
+    roles are the service's proposal.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    left_aside: Mapping[str, str]
+    proposed: bool
+    result: dict[str, Any]
+    seconds: Mapping[str, float]
 
 
 def profile_text(name: str, profiled: Profiled) -> str:
