@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping
@@ -68,7 +69,7 @@ class _Derivation:
         fields: dict[str, Any] = dict(first)
         for field in dataclasses.fields(source):
             fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
-        said = "\n\n".join(filter(None, [about, source.__doc__]))
+        said = "\n\n".join(filter(None, [about, inspect.getdoc(source)]))
         return create_model(name, __base__=self._base, __doc__=said, **fields)
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401
