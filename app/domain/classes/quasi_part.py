@@ -45,6 +45,8 @@ def _reduced(table: Table, part: Table) -> DistinctRows:
 
 def group_of_row(table: Table, part: Table) -> Ints:
     """(R,) which distinct record of the part each distinct record of the table is."""
+    if part is table:
+        return np.arange(table.reduced.size, dtype=np.int32)
     found = np.empty(table.reduced.size, dtype=np.int32)
     found[table.reduced.inverse] = part.reduced.inverse
     return found

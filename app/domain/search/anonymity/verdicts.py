@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class Judge:
 
     def _sorted(self, privacy: Sequence[Criterion]) -> tuple[list[Criterion], list[Criterion]]:
         """Criteria that generalising never breaks for a record, implied ones included, and the others."""
-        whole = self._judged(self.table.heights)
+        whole = self._whole
         given = [own for own in privacy if own.merging == "fewer_fail" and not own.table_wide]
         others = [own for own in privacy if own not in given]
         implied: list[Criterion] = []
@@ -114,7 +115,7 @@ class Judge:
 
     def refusals(self) -> tuple[Refusal, ...]:
         """The criteria that no rule can meet, known without looking at any."""
-        whole = self._judged(self.table.heights)
+        whole = self._whole
         found = []
         for criterion in () if self._nobody_left else self._problem.privacy:
             own = int(criterion.unavoidable(whole).sum())
@@ -126,6 +127,11 @@ class Judge:
             reason = f"{self.left_out} records have a missing quasi-identifier and would be suppressed."
             found.append(Refusal(None, f"{reason} {self._of_the_limit(self.left_out)}"))
         return tuple(found)
+
+    @cached_property
+    def _whole(self) -> JudgedClasses:
+        """The records that are not left out as the classes of the most general rule."""
+        return self._judged(self.table.heights)
 
     def _of_the_limit(self, least: int) -> str:
         return f"At least {least} records would have to be suppressed, and {self.allowed} may be."
