@@ -19,6 +19,7 @@ class Scope(StrEnum):
     DATA_READ = "data:read"
     DATA_WRITE = "data:write"
     ASSESS = "assess"
+    GOVERN = "govern"
     ADMIN = "admin"
     OPERATOR = "operator"
 
@@ -49,6 +50,10 @@ class Kind(StrEnum):
     RELEASE = "release"
     SEQUENTIAL_DISCLOSURE = "sequential_disclosure"
     DISCLOSURE_STEP = "disclosure_step"
+    POLICY = "policy"
+    EVALUATION = "evaluation"
+    WAIVER = "waiver"
+    WEBHOOK = "webhook"
 
 
 @dataclass(frozen=True)

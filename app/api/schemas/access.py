@@ -24,7 +24,7 @@ class NewApiKey(Request):
         frozenset[Scope],
         Field(
             min_length=1,
-            max_length=5,
+            max_length=6,
             description="What it may do; none that the issuing key lacks.",
             examples=[["assess"]],
         ),
@@ -45,7 +45,7 @@ class ApiKey(Answer):
     id: Identifier
     name: Annotated[str, Field(max_length=100, description="Its name.", examples=["reader"])]
     prefix: Annotated[str, Field(max_length=100, description="Public first part of the key.")]
-    scopes: Annotated[list[Scope], Field(max_length=5, description="What it may do.", examples=[["assess"]])]
+    scopes: Annotated[list[Scope], Field(max_length=6, description="What it may do.", examples=[["assess"]])]
     created_at: Instant
     expires_at: Annotated[datetime | None, Field(description="When it ends by itself.")]
     last_used_at: Annotated[datetime | None, Field(description="When it was last used, to the minute or so.")]

@@ -1,0 +1,1 @@
+"""Signed evidence: statements, envelopes, keys, and how anybody verifies them."""

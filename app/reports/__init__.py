@@ -1,0 +1,1 @@
+"""Readable reports, made of evidence documents alone."""

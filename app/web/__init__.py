@@ -1,0 +1,1 @@
+"""The pages: what the service knows, for people who look rather than call."""
