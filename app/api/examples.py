@@ -278,6 +278,21 @@ RULES: Final = _bodies(
     careful="withhold and generalise where conditions are not true",
 )
 
+RULE_PREVIEWS: Final[Examples] = {
+    "proposal": {
+        "summary": "a stored rule",
+        "value": {"dataset": "members", "rule": "proposal", "limit": 5},
+    },
+    "tried": {
+        "summary": "a rule that is only tried",
+        "value": {
+            "dataset": "members",
+            "rule": {"kind": "table_level", "levels": {"city": 2, "race": 1}},
+            "limit": 5,
+        },
+    },
+}
+
 _QUESTION: Final = {"dataset": "members", "dictionary": "census", "sensitivity": "members-harm"}
 
 ASSESSMENTS: Final = _bodies(

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies import Hierarchy
 from app.domain.tables import Table
 from app.services.access import require
+from app.services.attribute_trees import AttributeTree, Shown, attribute_tree
 from app.services.dataset_encoding import EncodedAttribute, encode, table_of
 from app.services.dataset_profile import AttributeProfile as AttributeProfile
 from app.services.dataset_profile import Profile, profile_of
@@ -111,6 +112,33 @@ class DatasetService(NamedResources):
         source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
         shown = limit if Scope.DATA_READ in actor.scopes else None
         return await asyncio.to_thread(profile_of, declarations, source.columns, source.hierarchies, shown)
+
+    async def tree(
+        self, actor: Actor, ref: str, attribute: str, shown: Shown, sensitivity: str | None = None
+    ) -> AttributeTree:
+        """Part of a disclosed attribute's hierarchy with its records and, under a profile, its weights.
+
+        Without data:read neither records nor weights are told.
+        """
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(self.kind, ref)
+            profile = (
+                None
+                if sensitivity is None
+                else await work.resources.get(Kind.SENSITIVITY_PROFILE, sensitivity)
+            )
+        table = await self._loader.table(actor.tenant, dataset)
+        if attribute not in table.attributes:
+            raise NotFound("attribute", attribute)
+        column, weights = table.attributes.index(attribute), None
+        may_read = Scope.DATA_READ in actor.scopes
+        if profile is not None:
+            found = await self._loader.sensitivity(actor.tenant, profile, dataset)
+            weights = found.shapes[column][0] if may_read and found.family != "constant" else None
+        codes = table.codes[:, column] if may_read else None
+        return await asyncio.to_thread(
+            attribute_tree, attribute, table.hierarchies[column], codes, weights, table.n_records, shown
+        )
 
     async def _source(
         self, actor: Actor, upload_ref: str, declarations: Sequence[AttributeDeclaration]

@@ -35,7 +35,8 @@ from app.services.rule_definitions import RuleDefinition as RuleDefinition
 from app.services.rule_definitions import SuppressionDefinition as SuppressionDefinition
 from app.services.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rule_definitions import kind_of as kind_of
-from app.services.rule_documents import new_rule, suppression_of
+from app.services.rule_documents import new_rule, require_rule_of, rule_of, suppression_of
+from app.services.rule_previews import PreviewRule, RulePreview, preview_of
 from app.services.tables import TableLoader
 
 
@@ -84,6 +85,22 @@ class RuleService(NamedResources):
         document = await defined_rule(self._store, actor, request.rule, dataset, table)
         new = new_rule(request.name, document, dataset, kind_of(request.rule))
         return await self._add(actor, new)
+
+    async def preview(self, actor: Actor, request: PreviewRule) -> RulePreview:
+        """Some records before and after a stored rule or a definition; needs data:read, stores nothing."""
+        require(actor, Scope.DATA_READ)
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, request.dataset)
+            asked = request.rule
+            found = await work.resources.get(Kind.RULE, asked) if isinstance(asked, str) else asked
+        table = await self._loader.table(actor.tenant, dataset)
+        if isinstance(found, Stored):
+            document = require_rule_of(found, dataset)
+        else:
+            document = await defined_rule(self._store, actor, found, dataset, table)
+        return await asyncio.to_thread(
+            lambda: preview_of(table, rule_of(document, table), request.first, request.limit)
+        )
 
     def definition(self, actor: Actor, rule: Stored) -> JsonObject | None:
         """The definition of a rule that is kept with one, conditions in both forms.

@@ -130,6 +130,11 @@ class TenantService:
         async with self._store.work(actor.tenant) as work:
             return await work.api_keys.list()
 
+    async def own_key(self, actor: Actor) -> ApiKey:
+        """The key that the actor asks with."""
+        async with self._store.work(actor.tenant) as work:
+            return next(key for key in await work.api_keys.list() if key.id == actor.key_id)
+
     async def revoke_key(self, actor: Actor, key_id: str) -> ApiKey:
         """End a key of the actor's tenant for good; needs admin."""
         require(actor, Scope.ADMIN)

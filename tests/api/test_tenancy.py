@@ -25,6 +25,7 @@ REFERRING = {
     "compare_dictionaries",
     "create_sensitivity_profile",
     "create_rule",
+    "preview_rule",
     "create_assessment",
     "create_assessment_run",
     "create_measurement",

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Path, Request, Response
 
 from app.api import examples
-from app.api.authentication import Administrator, Operator
+from app.api.authentication import Administrator, AnyKey, Operator
 from app.api.routers.answers import COMMON, MADE, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.access import (
@@ -50,6 +50,15 @@ async def list_api_keys(actor: Administrator, services: UseCases) -> ApiKeyListi
     The keys of the tenant, never their secrets. Needs the scope `admin`.
     """
     return ApiKeyListing(items=[ApiKey.of(key) for key in await services.tenants.list_keys(actor)])
+
+
+@router.get("/api-keys/current")
+async def get_current_api_key(actor: AnyKey, services: UseCases) -> ApiKey:
+    """Get the key that asks.
+
+    Its name, what it may do and when it ends, never its secret.
+    """
+    return ApiKey.of(await services.tenants.own_key(actor))
 
 
 @router.delete("/api-keys/{key_id}", responses=problems("not-found"))

@@ -10,9 +10,11 @@ from app.api import examples
 from app.api.authentication import AnyKey, DataReader, DataWriter
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
+from app.api.schemas.attribute_trees import AttributeTree
 from app.api.schemas.common import Ref
 from app.api.schemas.datasets import Dataset, DatasetPreview, DatasetProfile, NewDataset
 from app.api.services import UseCases
+from app.services.attribute_trees import Shown
 
 COLLECTION = Collection(
     path="/datasets",
@@ -77,3 +79,34 @@ async def profile_dataset(
     values themselves.
     """
     return DatasetProfile.model_validate(await services.datasets.profile(actor, ref, limit))
+
+
+@router.get("/{ref}/attributes/{attribute}/tree", responses=problems("not-found"))
+async def get_attribute_tree(
+    actor: AnyKey,
+    services: UseCases,
+    ref: DatasetRef,
+    attribute: Annotated[
+        str,
+        Path(
+            max_length=1000,
+            pattern=r"^[^\x00]*$",
+            description="A disclosed attribute.",
+            openapi_examples=examples.names("city"),
+        ),
+    ],
+    sensitivity: Annotated[
+        Ref | None, Query(description="Profile whose weights are shown; default: none.")
+    ] = None,
+    node: Annotated[int, Query(ge=0, le=2**31 - 1, description="Code of a node; 0 is the top.")] = 0,
+    depth: Annotated[int, Query(ge=0, le=10, description="Generations below the node.")] = 2,
+    limit: Annotated[int, Query(ge=1, le=200, description="Most children shown of each node.")] = 50,
+) -> AttributeTree:
+    """Count an attribute's values on its hierarchy.
+
+    A node and the generations below it, with the dataset's records at or below each and its weight in a
+    sensitivity profile. Without the scope `data:read` neither is told.
+    """
+    shown = Shown(node, depth, limit)
+    tree = await services.datasets.tree(actor, ref, attribute, shown, sensitivity)
+    return AttributeTree.model_validate(tree)

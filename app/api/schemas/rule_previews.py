@@ -1,0 +1,62 @@
+"""Some records before and after a rule."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Ref, Request
+from app.api.schemas.rules import Definition
+from app.services.rule_previews import PreviewRule
+
+Cells = Annotated[
+    list[str | None],
+    Field(max_length=10_000, description="Cells, column by column; null is missing or withheld."),
+]
+
+
+class NewRulePreview(Request):
+    """A rule whose effect is to be seen."""
+
+    dataset: Annotated[Ref, Field(description="Dataset that it discloses.", examples=["members"])]
+    rule: Annotated[
+        Ref | Definition, Field(description="A rule's id or name, or a rule.", examples=["proposal"])
+    ]
+    first: Annotated[int, Field(ge=1, le=2**31, description="First row, from 1.", examples=[1])] = 1
+    limit: Annotated[int, Field(ge=1, le=200, description="Most rows.", examples=[20])] = 20
+
+    def request(self) -> PreviewRule:
+        """The value that the use case takes."""
+        rule = self.rule if isinstance(self.rule, str) else self.rule.definition()
+        return PreviewRule(self.dataset, rule, self.first, self.limit)
+
+
+class PreviewedRecord(Answer):
+    """One record before and after."""
+
+    row: Annotated[int, Field(ge=1, description="Row number, from 1.", examples=[1])]
+    before: Annotated[Cells, Field(examples=[["Lafayette"]])]
+    after: Annotated[Cells, Field(examples=[["Tippecanoe"]])]
+    steps: Annotated[
+        list[Count],
+        Field(
+            max_length=10_000,
+            description="Per column how many levels above the original the shown value is; 0 is as it is.",
+            examples=[[1]],
+        ),
+    ]
+
+
+class RulePreview(Answer):
+    """Some records before and after."""
+
+    columns: Annotated[
+        list[str],
+        Field(max_length=10_000, description="The disclosed attributes.", examples=[["city"]]),
+    ]
+    heights: Annotated[
+        list[Count], Field(max_length=10_000, description="Their hierarchies' heights.", examples=[[4]])
+    ]
+    total_rows: Annotated[Count, Field(description="Rows of the dataset.", examples=[12])]
+    records: Annotated[list[PreviewedRecord], Field(max_length=200, description="The records.")]
