@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from annotated_types import Ge, Le, Len, MaxLen
 
 from app.domain.policies.comparison import Comparison, Value
 
@@ -20,7 +22,15 @@ Role = Literal["identifier", "quasi_identifier", "sensitive", "weight", "other"]
 """What a column is to the release, as in a dataset's schema."""
 
 OptimumScope = Literal["table_level", "record_level"]
-Threshold = Value
+
+MOST_CRITERIA: Final = 100
+MOST_SLOTS: Final = 20
+
+Word = Annotated[str, Len(1, 100)]
+Column = Annotated[str, Len(1, 1000)]
+Title = Annotated[str, Len(1, 200)]
+Prose = Annotated[str, Len(1, 2000)]
+Share = Annotated[float, Ge(0), Le(1)]
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class Assumptions:
     ``options`` are those of an assessment, by their names there: risk_model, absent_policy, utility …
     """
 
-    attacker: str
+    attacker: Prose
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -38,8 +48,8 @@ class Assumptions:
 class Slot:
     """A dictionary that an evaluation has to name (or may, if it is not required)."""
 
-    name: str
-    description: str = ""
+    name: Word
+    description: Annotated[str, MaxLen(2000)] = ""
     required: bool = True
 
 
@@ -51,8 +61,8 @@ class Scope:
     original values divide the records into groups, each of which must keep the criterion.
     """
 
-    attributes: tuple[str, ...] | None = None
-    groups: str | None = None
+    attributes: Annotated[tuple[Column, ...] | None, Len(1, 100)] = None
+    groups: Column | None = None
 
 
 @dataclass(frozen=True)
@@ -65,11 +75,11 @@ class MeasureDemand:
 
     measure: str
     parameters: Mapping[str, Any]
-    version: int | None
-    value: str
+    value: Title
     comparison: Comparison
-    threshold: Threshold
-    dictionary: str | None = None
+    threshold: Value
+    version: Annotated[int | None, Ge(1)] = None
+    dictionary: Word | None = None
 
 
 @dataclass(frozen=True)
@@ -79,10 +89,10 @@ class ScoreDemand:
     Without ``dictionary`` it is judged under every slot that is filled, and the worst counts.
     """
 
-    value: str
+    value: Title
     comparison: Comparison
-    threshold: Threshold
-    dictionary: str | None = None
+    threshold: Value
+    dictionary: Word | None = None
 
 
 @dataclass(frozen=True)
@@ -94,15 +104,15 @@ class PrivacyModelDemand:
 
     model: str
     parameters: Mapping[str, Any]
-    failing_share: float = 0.0
-    dictionary: str | None = None
+    failing_share: Share = 0.0
+    dictionary: Word | None = None
 
 
 @dataclass(frozen=True)
 class BoundDemand:
     """The risk under the dictionary is proven to be an upper bound of that under the attacker's own."""
 
-    dictionary: str
+    dictionary: Word
     may_rest_on_assumptions: bool = False
 
 
@@ -112,8 +122,8 @@ class OptimumDemand:
 
     objective: Mapping[str, Any]
     scope: OptimumScope = "table_level"
-    gap: float = 0.0
-    dictionary: str | None = None
+    gap: Share = 0.0
+    dictionary: Word | None = None
 
 
 Demand = MeasureDemand | ScoreDemand | PrivacyModelDemand | BoundDemand | OptimumDemand
@@ -123,9 +133,9 @@ Demand = MeasureDemand | ScoreDemand | PrivacyModelDemand | BoundDemand | Optimu
 class PolicyCriterion:
     """One thing that must hold; ``reason`` says why this number."""
 
-    id: str
-    title: str
-    reason: str
+    id: Word
+    title: Title
+    reason: Prose
     demand: Demand
     severity: Severity = "block"
     scope: Scope = field(default_factory=Scope)
@@ -139,15 +149,15 @@ class Policy:
     ``suppression_limit`` is the share of records that a suggested change may withhold.
     """
 
-    name: str
-    version: int
-    title: str
+    name: Annotated[str, Len(1, 90)]
+    version: Annotated[int, Ge(1), Le(1_000_000)]
+    title: Title
     assumes: Assumptions
-    criteria: tuple[PolicyCriterion, ...]
-    description: str = ""
-    dictionaries: tuple[Slot, ...] = ()
-    schema: Mapping[str, Role] | None = None
-    suppression_limit: float = 0.0
+    criteria: Annotated[tuple[PolicyCriterion, ...], Len(1, MOST_CRITERIA)]
+    description: Annotated[str, MaxLen(5000)] = ""
+    dictionaries: Annotated[tuple[Slot, ...], MaxLen(MOST_SLOTS)] = ()
+    schema: Annotated[Mapping[str, Role] | None, Len(1, 1000)] = None
+    suppression_limit: Share = 0.0
 
     def slot(self, name: str) -> Slot | None:
         """The dictionary slot of this name."""
