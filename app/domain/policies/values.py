@@ -1,0 +1,99 @@
+"""The numbers of a result that a policy may set a threshold for, named by dotted paths.
+
+A path leads through nested parts by the names of their fields; the key of a mapping may hold dots itself
+(``loss_quantiles_linked.0.95``). Lists are no numbers: which of their entries is meant nobody could say before
+the result is there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import DocInfo
+
+from app.domain.policies.comparison import Value
+
+Kind = Literal["whole number", "number", "boolean"]
+
+_KINDS: Final[Mapping[Any, Kind]] = {int: "whole number", float: "number", bool: "boolean"}
+_KEY: Final = "<key>"
+
+
+@dataclass(frozen=True)
+class ResultValue:
+    """One number or boolean of a result: where it is, what it is, and what it says.
+
+    ``path`` has ``<key>`` where a mapping's key is to be put; ``optional`` says that it may be null.
+    """
+
+    path: str
+    kind: Kind
+    meaning: str
+    optional: bool = False
+
+
+def values_of(result: type) -> tuple[ResultValue, ...]:
+    """All numbers and booleans of a result's dataclass that a path leads to, in the order of the fields."""
+    return tuple(_values(result, "", "", False))
+
+
+def found_in(values: tuple[ResultValue, ...], path: str) -> ResultValue | None:
+    """The value that a path names, or None."""
+    for value in values:
+        prefix, key, suffix = value.path.partition(_KEY)
+        if path == value.path and not key:
+            return value
+        long_enough = len(path) > len(prefix) + len(suffix)
+        if key and long_enough and path.startswith(prefix) and path.endswith(suffix):
+            return value
+    return None
+
+
+def value_at(document: Mapping[str, Any], path: str) -> Value | None:
+    """What a result's document holds at a path; None where that is null or not there.
+
+    Infinities, which documents write as texts, are numbers again.
+    """
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        key, rest = ".".join(parts[:length]), ".".join(parts[length:])
+        if key not in document:
+            continue
+        found = document[key]
+        if not rest:
+            return _number(found)
+        return value_at(found, rest) if isinstance(found, Mapping) else None
+    return None
+
+
+def _number(found: object) -> Value | None:
+    if found in ("inf", "-inf"):
+        return float(found)  # type: ignore[arg-type]
+    if isinstance(found, bool | int) or (isinstance(found, float) and not math.isnan(found)):
+        return found
+    return None
+
+
+def _values(hint: Any, path: str, meaning: str, optional: bool) -> Iterator[ResultValue]:  # noqa: ANN401
+    while get_origin(hint) is Annotated:
+        hint, *said = get_args(hint)
+        meaning = next((own.documentation for own in said if isinstance(own, DocInfo)), meaning)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        for own in arguments:
+            yield from _values(own, path, meaning, True)
+    elif hint in _KINDS:
+        yield ResultValue(path, _KINDS[hint], meaning, optional)
+    elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        for name, inner in get_type_hints(hint, include_extras=True).items():
+            if name in {own.name for own in dataclasses.fields(hint)}:
+                yield from _values(inner, f"{path}.{name}" if path else name, meaning, optional)
+    elif origin is not None and origin is not tuple and issubclass(origin, Mapping):
+        # Keys that are values of cells would tell who has them.
+        if not isinstance(arguments[0], NewType):
+            yield from _values(arguments[1], f"{path}.{_KEY}", meaning, True)
