@@ -135,7 +135,7 @@ def _of_type(hint: Any, value: object, pointer: str, faults: list[Fault]) -> Any
         return _choice(arguments, value, pointer, faults)
     if origin is tuple:
         return _items(arguments[0], value, pointer, faults)
-    if origin is not None and issubclass(origin, Mapping):
+    if origin is Mapping:
         return _members(arguments, value, pointer, faults)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return _dataclass(hint, value, pointer, faults, {})

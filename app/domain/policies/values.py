@@ -1,8 +1,8 @@
 """The numbers of a result that a policy may set a threshold for, named by dotted paths.
 
 A path leads through nested parts by the names of their fields; the key of a mapping may hold dots itself
-(``loss_quantiles_linked.0.95``). Lists are no numbers: which of their entries is meant nobody could say before
-the result is there.
+(``loss_quantiles_linked.0.95``). Lists are no numbers: which of their entries is meant nobody could say
+before the result is there.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def value_at(document: Mapping[str, Any], path: str) -> Value | None:
 
 def _number(found: object) -> Value | None:
     if found in ("inf", "-inf"):
-        return float(found)  # type: ignore[arg-type]
+        return float(found)
     if isinstance(found, bool | int) or (isinstance(found, float) and not math.isnan(found)):
         return found
     return None
@@ -93,7 +93,6 @@ def _values(hint: Any, path: str, meaning: str, optional: bool) -> Iterator[Resu
         for name, inner in get_type_hints(hint, include_extras=True).items():
             if name in {own.name for own in dataclasses.fields(hint)}:
                 yield from _values(inner, f"{path}.{name}" if path else name, meaning, optional)
-    elif origin is not None and origin is not tuple and issubclass(origin, Mapping):
+    elif origin is Mapping and not isinstance(arguments[0], NewType):
         # Keys that are values of cells would tell who has them.
-        if not isinstance(arguments[0], NewType):
-            yield from _values(arguments[1], f"{path}.{_KEY}", meaning, True)
+        yield from _values(arguments[1], f"{path}.{_KEY}", meaning, True)
