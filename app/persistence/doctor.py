@@ -6,13 +6,15 @@ import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.domain.errors import Unavailable
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
+from app.persistence.evidence import first_unusable_key
 from app.persistence.migration import head_revision
 from app.persistence.records import first_broken_event
 from app.persistence.transactions import database_errors, tenant_transaction
@@ -50,7 +52,7 @@ async def readiness(engine: AsyncEngine) -> dict[str, bool]:
 
 
 async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -> Sequence[Finding]:
-    """Everything that start-up demands, the audit chains, and the disk of an embedded database's folder.
+    """Everything that start-up demands, audit chains, signing keys, and the disk of an embedded database.
 
     ``url`` is the runtime role's address.
     """
@@ -59,6 +61,8 @@ async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -
         findings = await _safety(engine, master_key)
         if findings[0].passed:
             findings.append(await _audit(engine))
+        if all(finding.passed for finding in findings[:4]):
+            findings.append(await _signing_keys(engine, master_key))
     finally:
         await engine.dispose()
     if folder is not None:
@@ -130,18 +134,37 @@ async def _keys(connection: AsyncConnection, master_key: MasterKey) -> Finding:
     rows = await connection.execute(text("SELECT master_key_id FROM lookup_master_keys()"))
     others = sorted({row.master_key_id for row in rows} - {master_key.id})
     if not others:
-        return Finding("keys", True, f"All data keys are wrapped by this master key ({master_key.id}).")
+        return Finding(
+            "keys", True, f"All data and signing keys are wrapped by this master key ({master_key.id})."
+        )
     return Finding(
         "keys", False,
-        f"Data keys are wrapped by the master key {', '.join(others)}, not by this one ({master_key.id}): "
-        "without it their data cannot be read.",
+        f"Data or signing keys are wrapped by the master key {', '.join(others)}, not by this one "
+        f"({master_key.id}): without it their data cannot be read and nothing can be signed.",
         "Give that master key. If it is lost, so are these data.",
     )  # fmt: skip
 
 
-async def _audit(engine: AsyncEngine) -> Finding:
+async def _signing_keys(engine: AsyncEngine, master_key: MasterKey) -> Finding:
+    for tenant in await _tenants(engine):
+        async with tenant_transaction(engine, TenantId(str(tenant.id))) as transaction:
+            unusable = await first_unusable_key(transaction, master_key)
+        if unusable is not None:
+            return Finding(
+                "signing keys", False,
+                f"The signing key {unusable} of tenant {tenant.name!r} is not the one that its id names.",
+                "Restore it from a backup, or rotate: POST /v1/signing-keys.",
+            )  # fmt: skip
+    return Finding("signing keys", True, "Every signing key is the one that its id names.")
+
+
+async def _tenants(engine: AsyncEngine) -> Sequence[Row[Any]]:
     async with database_errors(), engine.connect() as connection:
-        tenants = (await connection.execute(text("SELECT id, name FROM lookup_tenants()"))).all()
+        return (await connection.execute(text("SELECT id, name FROM lookup_tenants()"))).all()
+
+
+async def _audit(engine: AsyncEngine) -> Finding:
+    tenants = await _tenants(engine)
     for tenant in tenants:
         async with tenant_transaction(engine, TenantId(str(tenant.id))) as transaction:
             broken = await first_broken_event(transaction)

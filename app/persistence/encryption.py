@@ -1,4 +1,4 @@
-"""Encryption at rest: AES-256-GCM under data keys, which are wrapped by one master key.
+"""Encryption at rest: AES-256-GCM under data keys; these and signing keys are wrapped by one master key.
 
 Every ciphertext is bound to its place (tenant, kind, id, number) as additional authenticated data, so
 that a row copied to another place does not decrypt. Layout: 12 bytes of nonce, then ciphertext and tag.
@@ -13,6 +13,7 @@ import json
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -23,6 +24,9 @@ from app.domain.errors import Unavailable
 
 _NONCE_BYTES = 12
 _KEY_BYTES = 32
+
+KeyKind = Literal["data_key", "signing_key"]
+"""What the master key wraps."""
 
 
 def place(*parts: str | int) -> bytes:
@@ -45,13 +49,6 @@ def unseal(key: bytes, sealed: bytes, where: bytes) -> bytes:
             "Stored data could not be decrypted: they were altered, or the master key is another one.",
             "Restore the master key or the data from a backup.",
         ) from None
-
-
-def canonical_json(value: object) -> bytes:
-    """One serialisation per value: sorted keys, no spaces, UTF-8, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    ).encode()
 
 
 @dataclass(frozen=True)
@@ -92,13 +89,13 @@ class MasterKey:
             self.secret
         )
 
-    def wrap(self, data_key: bytes, tenant: str, key_id: str) -> bytes:
-        """The data key, encrypted for its row."""
-        return seal(self.secret, data_key, place(tenant, "data_key", key_id))
+    def wrap(self, key: bytes, tenant: str, key_id: str, kind: KeyKind = "data_key") -> bytes:
+        """A data key, or the private part of a signing key, encrypted for its row."""
+        return seal(self.secret, key, place(tenant, kind, key_id))
 
-    def unwrap(self, wrapped: bytes, tenant: str, key_id: str) -> bytes:
-        """The data key of a row."""
-        return unseal(self.secret, wrapped, place(tenant, "data_key", key_id))
+    def unwrap(self, wrapped: bytes, tenant: str, key_id: str, kind: KeyKind = "data_key") -> bytes:
+        """The key of a row."""
+        return unseal(self.secret, wrapped, place(tenant, kind, key_id))
 
 
 def new_data_key() -> bytes:

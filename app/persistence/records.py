@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
@@ -143,10 +143,7 @@ class PostgresAudit:
 
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
         """Append an event; writers of one tenant take turns until they commit."""
-        await self._transaction.execute(
-            text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 1))"),
-            {"tenant": self._transaction.tenant},
-        )
+        await self._transaction.take_turn()
         query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
         last = (await self._transaction.execute(query.limit(1))).one_or_none()
         number, previous = (last.number + 1, last.sha256) if last else (1, _CHAIN_START)

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.persistence.cursors import Cursors
 from app.persistence.encryption import KeyCache, MasterKey
+from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
 from app.persistence.pieces import PostgresPieces
 from app.persistence.records import PostgresApiKeys, PostgresAudit, PostgresIdempotencyKeys
 from app.persistence.resources import PostgresResources
@@ -23,11 +24,13 @@ from app.services.ports import (
     ApiKeys,
     Audit,
     Clock,
+    Evidence,
     IdempotencyKeys,
     Pieces,
     Resources,
     Results,
     Runs,
+    SigningKeys,
     UnitOfWork,
 )
 from app.services.resources import TenantId
@@ -51,6 +54,8 @@ class PostgresUnitOfWork:
         self.pieces: Pieces = PostgresPieces(transaction, vault, master_key, named)
         self.results: Results = kept
         self.runs: Runs = self.claims
+        self.signing_keys: SigningKeys = PostgresSigningKeys(transaction, master_key, clock)
+        self.evidence: Evidence = PostgresEvidence(transaction, vault, cursors)
         self.idempotency: IdempotencyKeys = PostgresIdempotencyKeys(transaction, vault, clock)
         self.api_keys: ApiKeys = PostgresApiKeys(transaction, clock)
         self.audit: Audit = PostgresAudit(transaction, clock)

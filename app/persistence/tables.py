@@ -248,3 +248,44 @@ audit_events = Table(
     Column("sha256", LargeBinary, nullable=False),
     PrimaryKeyConstraint("tenant_id", "number"),
 )
+
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False, comment="sha256 of the public key"),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("wrapped_key", LargeBinary, nullable=False),
+    Column("master_key_id", String(32), nullable=False),
+    _time("valid_from"),
+    _time("valid_until", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    # A tenant signs with one key at a time.
+    Index(
+        "uq_signing_keys_tenant_id", "tenant_id", unique=True, postgresql_where=text("valid_until IS NULL")
+    ),
+)
+
+# What it is about may be gone: the ids of resources are kept without pointing to them.
+evidence = Table(
+    "evidence",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("report", String(32), nullable=False),
+    Column("resource_id", String(64), nullable=False),
+    Column("resource_name", Text, nullable=False),
+    Column("resource_sha256", String(64), nullable=False),
+    Column("key_id", String(64), nullable=False),
+    Column("sha256", String(64), nullable=False, comment="of the envelope's bytes"),
+    Column("envelope", LargeBinary, nullable=False),
+    _time("issued_at"),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "resource_id"),
+    ForeignKeyConstraint(["tenant_id", "key_id"], ["signing_keys.tenant_id", "signing_keys.id"]),
+    CheckConstraint("report IN ('verdict', 'assessment')", name="report"),
+    Index("ix_evidence_tenant_id_serial", "tenant_id", "serial"),
+    Index("ix_evidence_tenant_id_key_id_issued_at", "tenant_id", "key_id", "issued_at"),
+)

@@ -63,6 +63,12 @@ class TenantTransaction:
         """Run one statement."""
         return await (await self.connection()).execute(statement, parameters)
 
+    async def take_turn(self) -> None:
+        """Wait until no other writer of this tenant has the turn; kept until the transaction ends."""
+        await self.execute(
+            text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 1))"), {"tenant": self.tenant}
+        )
+
     async def commit(self) -> None:
         """Make everything durable and give the connection back; a later statement begins anew."""
         if self._connection is not None:

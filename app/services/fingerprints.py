@@ -8,11 +8,11 @@ equal content hashes equally in every tenant and every year.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from app.evidence import canonical
 from app.services.resources import JsonObject, Kind
 
 MEANING_VERSION: Final = 1
@@ -20,11 +20,8 @@ MEANING_VERSION: Final = 1
 
 
 def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
-    """UTF-8 JSON with sorted keys, no white space, infinities as the string "inf"; NaN is refused."""
-    text = json.dumps(
-        plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return text.encode("utf-8")
+    """The canonical JSON of the value in plain types, infinities as the string "inf"; NaN is refused."""
+    return canonical.canonical_json(plain(value))
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value

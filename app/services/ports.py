@@ -10,6 +10,9 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Final, Protocol
 
+from app.evidence.envelope import Signer
+from app.evidence.keys import PublicKey
+from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ApiKey,
     Claim,
@@ -199,6 +202,44 @@ class Audit(Protocol):
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None: ...
 
 
+class SigningKeys(Protocol):
+    """The keys that sign the tenant's evidence; private parts never leave the store."""
+
+    async def signer(self) -> Signer:
+        """The signer of the key in use, made if there is none; the key stays in use until this work ends."""
+        ...
+
+    async def rotate(self) -> PublicKey:
+        """End the key in use, if there is one, and begin another."""
+        ...
+
+    async def list(self) -> Sequence[PublicKey]:
+        """All keys, newest first."""
+        ...
+
+
+class Evidence(Protocol):
+    """The tenant's signed reports. They are never changed, and outlive what they are about."""
+
+    async def add(self, new: NewEvidence) -> StoredEvidence:
+        """Keep it; the one that there is already if the resource has some."""
+        ...
+
+    async def get(self, evidence_id: str) -> StoredEvidence:
+        """The evidence of this id; NotFound otherwise."""
+        ...
+
+    async def of_resource(self, resource_id: str) -> StoredEvidence | None:
+        """The evidence about a resource."""
+        ...
+
+    async def list(
+        self, *, name: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[StoredEvidence], str | None]:
+        """Newest first, without envelopes; ``name`` filters by substring of what it is about."""
+        ...
+
+
 class UnitOfWork(Protocol):
     """One transaction of one tenant; rolled back unless ``commit`` was called."""
 
@@ -209,6 +250,8 @@ class UnitOfWork(Protocol):
     idempotency: IdempotencyKeys
     api_keys: ApiKeys
     audit: Audit
+    signing_keys: SigningKeys
+    evidence: Evidence
 
     async def enqueue(self, run_id: str) -> None:
         """Put the run on the queue, inside this transaction."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.evidence.canonical import sha256_of_bytes
+from app.evidence.envelope import PAYLOAD_TYPE, Envelope, envelope_bytes, pre_authentication_encoding
+from app.services.evidence_values import NewEvidence
 from app.services.resources import Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
 
 
@@ -15,6 +18,7 @@ class Population:
     finished_run: str
     running: Claim
     api_key: str
+    evidence: str
 
 
 def resource(kind, name=None, sha256=None, uses=(), document=None):
@@ -35,6 +39,7 @@ async def populate(store, registry, tenant) -> Population:
         await work.idempotency.begin("POST /v1/rules", "key", "fingerprint")
         await work.idempotency.complete("POST /v1/rules", "key", IdempotentReply(201, b"{}"))
         await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
+        evidence_id = await add_evidence(work, made[Kind.EVALUATION])
         finished = await work.runs.create(made[Kind.OPTIMISATION], "1" * 64, {"seconds": 3.0})
         running = await work.runs.create(made[Kind.ASSESSMENT], "2" * 64, {})
         await work.enqueue(running.id)
@@ -47,4 +52,17 @@ async def populate(store, registry, tenant) -> Population:
         await work.runs.save_block(second, 0, b"block zero")
         await work.commit()
     ids = {kind: stored.id for kind, stored in made.items()}
-    return Population(ids, finished.id, second, key.id)
+    return Population(ids, finished.id, second, key.id, evidence_id)
+
+
+async def add_evidence(work, about, report="verdict"):
+    """A signed envelope of some content about a stored resource."""
+    signer = await work.signing_keys.signer()
+    content = b"about " + about.name.encode()
+    signature = signer.sign(pre_authentication_encoding(PAYLOAD_TYPE, content))
+    envelope = envelope_bytes(Envelope(content, signer.key_id, signature))
+    new = NewEvidence(
+        report, about.id, about.name, about.sha256, signer.key_id, sha256_of_bytes(envelope),
+        about.created_at, envelope,
+    )  # fmt: skip
+    return (await work.evidence.add(new)).id

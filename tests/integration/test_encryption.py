@@ -7,6 +7,7 @@ import secrets
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.domain.errors import Unavailable
@@ -97,7 +98,7 @@ async def test_rotating_the_master_key_rewraps_everything_and_changes_no_data(
     made = await populate(store, registry, tenant)
     new = MasterKey.generate()
     try:
-        assert rotate_master_key(database_urls.owner, master_key, new) >= 3
+        assert rotate_master_key(database_urls.owner, master_key, new) >= 4
         assert rotate_master_key(database_urls.owner, master_key, new) == 0
         await refuse_unsafe(engine, new)
         with pytest.raises(Unavailable, match=master_key.id):
@@ -106,10 +107,15 @@ async def test_rotating_the_master_key_rewraps_everything_and_changes_no_data(
             rotate_master_key(database_urls.owner, MasterKey.generate(), MasterKey.generate())
         async with PostgresStore(engine, new, clock).work(tenant) as work:
             assert await work.runs.result(made.finished_run) == {"risk": 0.5}
+            (public,) = await work.signing_keys.list()
+            signer = await work.signing_keys.signer()
+            Ed25519PublicKey.from_public_bytes(public.raw).verify(signer.sign(b"message"), b"message")
             pieces = [piece async for piece in work.pieces.read(made.resources[Kind.UPLOAD])]
         assert pieces == [b"piece zero"]
         async with PostgresStore(engine, master_key, clock).work(tenant) as work:
             with pytest.raises(Unavailable):
                 await work.runs.result(made.finished_run)
+            with pytest.raises(Unavailable):
+                await work.signing_keys.signer()
     finally:
         rotate_master_key(database_urls.owner, new, master_key)

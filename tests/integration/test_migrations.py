@@ -74,9 +74,10 @@ def test_ciphertext_is_stored_as_it_is(database_urls):
     query = """
         SELECT attrelid::regclass::text || '.' || attname, attstorage::text FROM pg_attribute
         WHERE attrelid IN ('resources'::regclass, 'upload_pieces'::regclass, 'results'::regclass,
-                           'run_blocks'::regclass) AND attname IN ('document', 'payload')
+                           'run_blocks'::regclass, 'evidence'::regclass)
+          AND attname IN ('document', 'payload', 'envelope')
     """
     with psycopg.connect(database_urls.admin) as connection:
         storage = dict(connection.execute(query).fetchall())
-    assert len(storage) == 4
+    assert len(storage) == 5
     assert set(storage.values()) == {"e"}

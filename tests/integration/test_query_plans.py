@@ -28,6 +28,11 @@ HOT = {
     "an idempotency key": "SELECT * FROM idempotency_keys WHERE route = 'x' AND key = 'y'",
     "the last audit event": "SELECT * FROM audit_events ORDER BY number DESC LIMIT 1",
     "a data key": "SELECT * FROM data_keys WHERE id = 'x'",
+    "the signing key in use": "SELECT * FROM signing_keys WHERE valid_until IS NULL",
+    "evidence by its id": "SELECT * FROM evidence WHERE id = 'x'",
+    "the evidence about a resource": "SELECT * FROM evidence WHERE resource_id = 'x'",
+    "a page of evidence": "SELECT * FROM evidence WHERE serial < 900 ORDER BY serial DESC LIMIT 51",
+    "the last evidence of a key": "SELECT max(issued_at) FROM evidence WHERE key_id = 'k1'",
     "an API key by its prefix": "SELECT * FROM api_keys WHERE prefix = 'x'",
 }
 
@@ -64,6 +69,11 @@ def _crowd(superuser):
         f"INSERT INTO run_events SELECT tenant, t || 'u' || n, 1, 'state', '{{}}', now() {rows}",
         f"INSERT INTO idempotency_keys SELECT tenant, 'route', 'k' || n, 'f', '', now() {rows}",
         f"INSERT INTO audit_events SELECT tenant, n, 'k', 'a', 's', '{{}}', now(), '', '' {rows}",
+        "INSERT INTO signing_keys (tenant_id, id, public_key, wrapped_key, master_key_id, valid_from,"
+        f" valid_until) SELECT tenant, 'k' || n, '', '', '', now(), CASE WHEN n > 1 THEN now() END {rows}",
+        "INSERT INTO evidence (tenant_id, id, report, resource_id, resource_name, resource_sha256, key_id,"
+        " sha256, envelope, issued_at)"
+        f" SELECT tenant, 'e' || n, 'verdict', 'r' || n, 'n', 'h', 'k' || n, 'h', '', now() {rows}",
         "ANALYZE",
     ):
         superuser.execute(statement)

@@ -100,6 +100,7 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
             work.runs.request_stop(claim.run_id),
             work.runs.result(populated.finished_run),
             work.api_keys.revoke(populated.api_key),
+            work.evidence.get(populated.evidence),
             anext(work.pieces.read(populated.resources[Kind.UPLOAD])),
         ):
             with pytest.raises(NotFound):
@@ -114,6 +115,7 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
                 await refused
         assert await work.runs.events_after(claim.run_id, 0, 10) == []
         assert await work.runs.blocks(claim.run_id) == {}
+        assert await work.evidence.of_resource(populated.resources[Kind.EVALUATION]) is None
 
 
 async def test_using_another_tenants_resource_is_not_found(store, populated, second_tenant):
@@ -139,6 +141,10 @@ async def test_the_runtime_role_has_no_rights_beyond_its_tables(database_urls):
             "UPDATE resources SET name = 'other'",
             "UPDATE audit_events SET action = 'other'",
             "DELETE FROM audit_events",
+            "UPDATE evidence SET sha256 = 'other'",
+            "DELETE FROM evidence",
+            "UPDATE signing_keys SET wrapped_key = ''",
+            "DELETE FROM signing_keys",
             "SET ROLE app_owner",
             "COPY resources TO PROGRAM 'true'",
         ):

@@ -1,0 +1,100 @@
+"""The DSSE envelope: content, its type, and one Ed25519 signature over both.
+
+The signature is over the pre-authentication encoding
+``"DSSEv1" SP len(type) SP type SP len(content) SP content``. DSSE lets readers accept either alphabet of
+base64, any layout of the JSON and further members; an envelope of evidence has exactly one form (canonical
+JSON, the standard alphabet, one signature), so that no byte of a report can change unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from app.evidence.canonical import canonical_json, parse_strictly
+from app.evidence.faults import MalformedReport, WrongPayloadType
+from app.evidence.keys import base64_bytes, base64_text
+from app.evidence.statement import Statement, is_sha256
+
+PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
+MEDIA_TYPE: Final = "application/vnd.dsse.envelope+json"
+SIGNATURE_BYTES: Final = 64
+_REMEDY: Final = "Get the report again from the service that issued it, and keep its bytes as they are."
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """An envelope taken apart; nothing of it is believed yet."""
+
+    content: bytes
+    key_id: str
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Signs with one key: its id, and the function from what is to be signed to the 64 bytes of signature."""
+
+    key_id: str
+    sign: Callable[[bytes], bytes]
+
+    @classmethod
+    def of(cls, private: Ed25519PrivateKey, key_id: str) -> Signer:
+        """The signer of a private key."""
+        return cls(key_id, private.sign)
+
+
+def pre_authentication_encoding(payload_type: str, content: bytes) -> bytes:
+    """What a signature is computed over."""
+    kind = payload_type.encode("utf-8")
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(content), content)
+
+
+def sealed(statement: Statement, signer: Signer) -> bytes:
+    """The bytes of the signed envelope of a statement."""
+    content = statement.to_bytes()
+    signature = signer.sign(pre_authentication_encoding(PAYLOAD_TYPE, content))
+    return envelope_bytes(Envelope(content, signer.key_id, signature))
+
+
+def envelope_bytes(envelope: Envelope) -> bytes:
+    """Its one serialisation."""
+    return canonical_json(
+        {
+            "payload": base64_text(envelope.content),
+            "payloadType": PAYLOAD_TYPE,
+            "signatures": [{"keyid": envelope.key_id, "sig": base64_text(envelope.signature)}],
+        }
+    )
+
+
+def opened(report: bytes) -> Envelope:
+    """The envelope of a report's bytes, not yet verified.
+
+    MalformedReport unless they are its one serialisation, WrongPayloadType if it holds something else.
+    """
+    try:
+        document = parse_strictly(report)
+        payload_type, (signature,) = document["payloadType"], document["signatures"]
+        envelope = Envelope(
+            base64_bytes(document["payload"]), signature["keyid"], base64_bytes(signature["sig"])
+        )
+        is_whole = is_sha256(envelope.key_id) and len(envelope.signature) == SIGNATURE_BYTES
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise MalformedReport(
+            "The report is not a DSSE envelope of payload, payloadType and one signature.", _REMEDY
+        ) from None
+    if not is_whole:
+        raise MalformedReport("The report names no key by its sha256, or has no whole signature.", _REMEDY)
+    if payload_type != PAYLOAD_TYPE:
+        raise WrongPayloadType(
+            f"The envelope does not say that it holds {PAYLOAD_TYPE}.", "Name a file that holds a report."
+        )
+    if envelope_bytes(envelope) != report:
+        raise MalformedReport(
+            "The report was changed or laid out anew: its bytes are not the canonical ones.", _REMEDY
+        )
+    return envelope

@@ -1,0 +1,122 @@
+"""What is signed: an in-toto Statement v1 about a verdict or an assessment.
+
+Subjects are what the statement is about, by hash (the dataset, the rule or the release, the dictionaries);
+the predicate is the report itself. Hashes of subjects are those of the product's resources: of their meaning,
+not of a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from app.evidence.canonical import canonical_json, parse_strictly
+from app.evidence.faults import MalformedStatement
+from app.evidence.instants import instant_of
+
+STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
+Report = Literal["verdict", "assessment"]
+PREDICATE_TYPES: Final[dict[Report, str]] = {
+    "verdict": "https://privacy-risk.dev/evidence/verdict/v1",
+    "assessment": "https://privacy-risk.dev/evidence/assessment/v1",
+}
+PREDICATE_MEMBERS: Final = frozenset(
+    {
+        "report", "version", "issued_at", "service", "resource", "inputs", "parameters", "policy", "measures",
+        "seeds", "hypotheses", "result", "tolerance",
+    }
+)  # fmt: skip
+_MEMBERS: Final = frozenset({"_type", "subject", "predicateType", "predicate"})
+_HEX: Final = frozenset("0123456789abcdef")
+_REMEDY: Final = "Use a newer release of this program, or get the report again from the service."
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One thing that the statement is about; ``name`` is unique within the statement."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement; ``predicate`` is plain JSON with the members ``PREDICATE_MEMBERS``."""
+
+    report: Report
+    subjects: tuple[Subject, ...]
+    predicate: dict[str, Any]
+
+    @property
+    def issued_at(self) -> datetime:
+        """When it was signed, by the service's clock."""
+        return instant_of(self.predicate["issued_at"])
+
+    def to_bytes(self) -> bytes:
+        """Its one serialisation, which is what is signed."""
+        return canonical_json(
+            {
+                "_type": STATEMENT_TYPE,
+                "subject": [{"name": own.name, "digest": {"sha256": own.sha256}} for own in self.subjects],
+                "predicateType": PREDICATE_TYPES[self.report],
+                "predicate": self.predicate,
+            }
+        )
+
+
+def statement_of(content: bytes) -> Statement:
+    """The statement of its serialisation; MalformedStatement for anything else."""
+    try:
+        document = parse_strictly(content)
+        is_canonical = canonical_json(document) == content
+    except (ValueError, RecursionError):
+        is_canonical = False
+    if not is_canonical:
+        raise MalformedStatement("What is signed is not canonical JSON.", _REMEDY)
+    if not isinstance(document, dict) or document.keys() != _MEMBERS or document["_type"] != STATEMENT_TYPE:
+        raise MalformedStatement("What is signed is not an in-toto Statement v1.", _REMEDY)
+    report = next((name for name, uri in PREDICATE_TYPES.items() if uri == document["predicateType"]), None)
+    if report is None:
+        known = " and ".join(PREDICATE_TYPES.values())
+        raise MalformedStatement(f"The statement is of no kind known here: {known}.", _REMEDY)
+    return Statement(report, _subjects_of(document["subject"]), _predicate_of(document["predicate"], report))
+
+
+def _subjects_of(entries: object) -> tuple[Subject, ...]:
+    well_formed = (
+        isinstance(entries, list)
+        and entries
+        and all(
+            isinstance(entry, dict)
+            and entry.keys() == {"name", "digest"}
+            and isinstance(entry["name"], str)
+            and isinstance(entry["digest"], dict)
+            and entry["digest"].keys() == {"sha256"}
+            and is_sha256(entry["digest"]["sha256"])
+            for entry in entries
+        )
+    )
+    if not well_formed or not isinstance(entries, list):
+        raise MalformedStatement("The statement does not name its subjects by their sha256.", _REMEDY)
+    subjects = tuple(Subject(entry["name"], entry["digest"]["sha256"]) for entry in entries)
+    if len({own.name for own in subjects}) < len(subjects):
+        raise MalformedStatement("The statement names two subjects alike.", _REMEDY)
+    return subjects
+
+
+def _predicate_of(predicate: object, report: Report) -> dict[str, Any]:
+    if not isinstance(predicate, dict) or predicate.keys() != PREDICATE_MEMBERS:
+        raise MalformedStatement("The report lacks members, or has some that are unknown here.", _REMEDY)
+    if predicate["report"] != report or predicate["version"] != 1:
+        raise MalformedStatement("The report is of another kind or version than the statement says.", _REMEDY)
+    try:
+        instant_of(predicate["issued_at"])
+    except ValueError:
+        raise MalformedStatement("The report does not say when it was issued.", _REMEDY) from None
+    return predicate
+
+
+def is_sha256(value: object) -> bool:
+    """Whether it is 64 hexadecimal digits in lower case."""
+    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEX

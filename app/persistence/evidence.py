@@ -1,0 +1,163 @@
+"""Signing keys and signed evidence of a tenant.
+
+The private part of a signing key is wrapped by the master key, as data keys are, and is unwrapped only to
+sign. Evidence is append-only: the runtime role may neither change nor delete it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy.dialects import postgresql
+
+from app.domain.errors import NotFound, Unavailable
+from app.evidence.envelope import Signer
+from app.evidence.keys import PublicKey, key_id_of
+from app.persistence.cursors import Cursors
+from app.persistence.encryption import MasterKey
+from app.persistence.resources import new_id
+from app.persistence.tables import evidence, signing_keys
+from app.persistence.transactions import TenantTransaction, Vault
+from app.services.evidence_values import NewEvidence, StoredEvidence
+from app.services.ports import Clock
+
+_SHOWN: Final = tuple(column for column in evidence.c if column.name not in ("tenant_id", "envelope"))
+_FIELDS: Final = tuple(column.name for column in _SHOWN if column.name != "serial")
+
+
+class PostgresSigningKeys:
+    """Implements the port ``SigningKeys``."""
+
+    def __init__(self, transaction: TenantTransaction, master_key: MasterKey, clock: Clock) -> None:
+        self._transaction = transaction
+        self._master_key = master_key
+        self._clock = clock
+
+    async def signer(self) -> Signer:
+        """The signer of the key in use; see the port."""
+        await self._transaction.take_turn()
+        row = await self._in_use()
+        if row is None:
+            await self._make(self._clock())
+            row = await self._in_use()
+        private = self._master_key.unwrap(row.wrapped_key, self._transaction.tenant, row.id, "signing_key")
+        return Signer.of(Ed25519PrivateKey.from_private_bytes(private), row.id)
+
+    async def rotate(self) -> PublicKey:
+        """End the key in use and begin another at the same moment.
+
+        That is no earlier than the last evidence which was signed, whatever clock its process had.
+        """
+        await self._transaction.take_turn()
+        at, row = self._clock(), await self._in_use()
+        if row is not None:
+            query = select(func.max(evidence.c.issued_at)).where(evidence.c.key_id == row.id)
+            last: datetime | None = (await self._transaction.execute(query)).scalar()
+            at = max(at, row.valid_from, last or at)
+            statement = update(signing_keys).where(signing_keys.c.id == row.id).values(valid_until=at)
+            await self._transaction.execute(statement)
+        return await self._make(at)
+
+    async def list(self) -> Sequence[PublicKey]:
+        """All keys, newest first."""
+        query = select(
+            signing_keys.c.public_key, signing_keys.c.valid_from, signing_keys.c.valid_until
+        ).order_by(signing_keys.c.serial.desc())
+        rows = await self._transaction.execute(query)
+        return [PublicKey(row.public_key, row.valid_from, row.valid_until) for row in rows]
+
+    async def _in_use(self) -> Any:  # noqa: ANN401 - a row
+        query = select(signing_keys).where(signing_keys.c.valid_until.is_(None))
+        return (await self._transaction.execute(query)).one_or_none()
+
+    async def _make(self, at: datetime) -> PublicKey:
+        private = Ed25519PrivateKey.generate()
+        raw = private.public_key().public_bytes_raw()
+        key_id, tenant = key_id_of(raw), self._transaction.tenant
+        wrapped = self._master_key.wrap(private.private_bytes_raw(), tenant, key_id, "signing_key")
+        await self._transaction.execute(
+            insert(signing_keys).values(
+                tenant_id=tenant, id=key_id, public_key=raw, wrapped_key=wrapped,
+                master_key_id=self._master_key.id, valid_from=at,
+            )
+        )  # fmt: skip
+        return PublicKey(raw, at)
+
+
+class PostgresEvidence:
+    """Implements the port ``Evidence``."""
+
+    def __init__(self, transaction: TenantTransaction, vault: Vault, cursors: Cursors) -> None:
+        self._transaction = transaction
+        self._vault = vault
+        self._cursors = cursors
+
+    async def add(self, new: NewEvidence) -> StoredEvidence:
+        """Keep it, or answer the evidence that the resource has; see the port."""
+        evidence_id = new_id()
+        values = {name: getattr(new, name) for name in _FIELDS if name != "id"}
+        sealed = await self._vault.seal_bytes(zlib.compress(new.envelope, 6), "evidence", evidence_id)
+        statement = postgresql.insert(evidence).values(
+            tenant_id=self._transaction.tenant, id=evidence_id, envelope=sealed, **values
+        ).on_conflict_do_nothing().returning(evidence.c.id)  # fmt: skip
+        if (await self._transaction.execute(statement)).first() is not None:
+            return StoredEvidence(id=evidence_id, envelope=new.envelope, **values)
+        found = await self.of_resource(new.resource_id)
+        if found is None:
+            raise NotFound("evidence", new.resource_id)
+        return found
+
+    async def get(self, evidence_id: str) -> StoredEvidence:
+        """The evidence of this id."""
+        found = await self._one(select(evidence).where(evidence.c.id == evidence_id))
+        if found is None:
+            raise NotFound("evidence", evidence_id)
+        return found
+
+    async def of_resource(self, resource_id: str) -> StoredEvidence | None:
+        """The evidence about a resource."""
+        return await self._one(select(evidence).where(evidence.c.resource_id == resource_id))
+
+    async def list(
+        self, *, name: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[StoredEvidence], str | None]:
+        """One page, newest first; see the port."""
+        listing = (self._transaction.tenant, "evidence", name or "")
+        query = select(*_SHOWN)
+        if name:
+            query = query.where(func.strpos(func.lower(evidence.c.resource_name), name.lower()) > 0)
+        if cursor:
+            query = query.where(evidence.c.serial < self._cursors.read(cursor, *listing))
+        query = query.order_by(evidence.c.serial.desc()).limit(limit + 1)
+        rows = (await self._transaction.execute(query)).all()
+        following = self._cursors.make(rows[limit - 1].serial, *listing) if len(rows) > limit else None
+        return [_stored(row, None) for row in rows[:limit]], following
+
+    async def _one(self, query: Select[Any]) -> StoredEvidence | None:
+        row = (await self._transaction.execute(query)).one_or_none()
+        if row is None:
+            return None
+        packed = await self._vault.unseal_bytes(row.envelope, "evidence", row.id)
+        return _stored(row, zlib.decompress(packed))
+
+
+def _stored(row: Any, envelope: bytes | None) -> StoredEvidence:  # noqa: ANN401 - a row
+    return StoredEvidence(**{name: getattr(row, name) for name in _FIELDS}, envelope=envelope)
+
+
+async def first_unusable_key(transaction: TenantTransaction, master_key: MasterKey) -> str | None:
+    """The id of a signing key whose private part is not that of its public key; None if all are whole."""
+    for row in await transaction.execute(select(signing_keys)):
+        try:
+            private = master_key.unwrap(row.wrapped_key, transaction.tenant, row.id, "signing_key")
+        except Unavailable:
+            return str(row.id)
+        raw = Ed25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
+        if raw != row.public_key or key_id_of(raw) != row.id:
+            return str(row.id)
+    return None
