@@ -24,6 +24,13 @@ def _bodies(*bodies: dict[str, Any], **summaries: str) -> Examples:
     }
 
 
+EXAMPLE_DATA: Final[Examples] = {
+    "small": {
+        "summary": "500 members, 1,250 people of a census",
+        "value": {"prefix": "example", "members": 500},
+    },
+}
+
 HIERARCHIES: Final = _bodies(
     {
         "name": "city",

@@ -23,7 +23,7 @@ COLLECTION = Collection(
     answer=Dataset,
     service=lambda services: services.datasets,
     example="members",
-    delete_examples=("members",),
+    delete_examples=("members", "example-members"),
 )
 
 router = COLLECTION.router()

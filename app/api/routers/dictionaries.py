@@ -24,6 +24,7 @@ COLLECTION = Collection(
         "census",
         "members-themselves",
         "register",
+        "example-census",
     ),
 )
 

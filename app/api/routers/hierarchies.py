@@ -22,7 +22,17 @@ COLLECTION = Collection(
     answer=Hierarchy,
     service=lambda services: services.hierarchies,
     example="city",
-    delete_examples=("city", "city-by-csv", "race", "birth-date", "income"),
+    delete_examples=(
+        "city",
+        "city-by-csv",
+        "race",
+        "birth-date",
+        "income",
+        "example-city",
+        "example-race",
+        "example-birth-date",
+        "example-income",
+    ),
 )
 
 HierarchyRef = Annotated[Ref, Path(openapi_examples=examples.names("city"))]

@@ -28,6 +28,7 @@ COLLECTION = Collection(
         "fewer-places",
         "careful",
         *examples.OPTIMISATIONS,
+        "example-proposal",
     ),
 )
 

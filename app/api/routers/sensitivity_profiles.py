@@ -20,7 +20,13 @@ COLLECTION = Collection(
     answer=SensitivityProfile,
     service=lambda services: services.sensitivity_profiles,
     example="members-harm",
-    delete_examples=("members-harm", "members-harm-together", "members-harm-added", "members-suspicion"),
+    delete_examples=(
+        "members-harm",
+        "members-harm-together",
+        "members-harm-added",
+        "members-suspicion",
+        "example-harm",
+    ),
 )
 
 router = COLLECTION.router()

@@ -37,7 +37,15 @@ COLLECTION = Collection(
     answer=Upload,
     service=lambda services: services.uploads,
     example="members",
-    delete_examples=("members", "members-by-form", "census", "register"),
+    delete_examples=(
+        "members",
+        "members-by-form",
+        "census",
+        "register",
+        "example-members",
+        "example-census",
+        "example-zip-city",
+    ),
 )
 
 UploadRef = Annotated[Ref, Path(openapi_examples=examples.names("members"))]

@@ -1,0 +1,37 @@
+"""Example data over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Response
+
+from app.api import examples
+from app.api.authentication import DataWriter
+from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routes import Route
+from app.api.schemas.example_data import ExampleDataAnswer, NewExampleData
+from app.api.services import UseCases
+
+TAG = "example data"
+
+router = APIRouter(prefix=f"{PREFIX}/example-data", tags=[TAG], route_class=Route, responses=COMMON)
+
+
+@router.post("", status_code=201, responses=problems("conflict", "too-large", "unsupported-media-type"))
+async def create_example_data(
+    actor: DataWriter,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewExampleData, Body(openapi_examples=examples.EXAMPLE_DATA)],
+) -> ExampleDataAnswer:
+    """Create the example data set.
+
+    The demonstration's members and census by one call: hierarchies, uploads, dataset, dictionary, sensitivity
+    profile and a proposed rule, all generated. `next` holds the bodies of the requests that score the rule
+    and look for the best one. Asked again it answers 200 with what is there; a name that something else has
+    is a conflict, and what was created before it stays. Needs the scope `data:write`.
+    """
+    found = await services.example_data.create(actor, body.request())
+    response.status_code = 201 if found.created else 200
+    return ExampleDataAnswer.of(found)
