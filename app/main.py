@@ -22,6 +22,7 @@ from app.api.services import Services
 from app.cli.operations import Bootstrapped, Check, Operations
 from app.cli.program import run as run_program
 from app.domain.errors import Conflict, Unavailable
+from app.example_source import example_data_service
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine, libpq_url
@@ -159,6 +160,7 @@ async def application(
                 runs=RunService(store, signals),
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),
+                example_data=example_data_service(store, loader, limits),
             )
             yield create_app(
                 services,

@@ -36,6 +36,7 @@ name 409.
 """
 
 TAGS: Final = [
+    {"name": "example data", "description": "The demonstration's tables by one call, to look around with."},
     {"name": "hierarchies", "description": "How the values of an attribute generalise."},
     {"name": "uploads", "description": "Tables as they came: immutable columns of text."},
     {"name": "datasets", "description": "An upload with its schema and hierarchies."},

@@ -12,6 +12,7 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.example_data import ExampleDataService
 from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
 from app.services.measurements import MeasurementService
@@ -45,6 +46,7 @@ class Services:
     runs: RunService
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
+    example_data: ExampleDataService
 
 
 def _services(request: Request) -> Services:

@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from app.api.app import create_app
 from app.api.services import Services
 from app.domain.search.budget import Halted, never
+from app.example_source import example_data_service
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation
@@ -127,6 +128,7 @@ def build_api(
         runs=RunService(store, InstantSignals()),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
+        example_data=example_data_service(store, loader, limits),
     )
     metrics, log = CollectorRegistry(), io.StringIO()
     app = create_app(

@@ -12,6 +12,7 @@ from app.api.routers import (
     dictionaries,
     dictionary_orders,
     dictionary_sets,
+    example_data,
     frontiers,
     hierarchies,
     measurements,
@@ -42,6 +43,7 @@ _COLLECTIONS: Final = (
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    example_data.router,
     hierarchies.router,
     uploads.proposals,
     uploads.streams,
