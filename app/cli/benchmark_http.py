@@ -20,7 +20,7 @@ from app.cli.measurement import Measurement
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
-from app.client import Client
+from app.client import Client, Retries
 from app.samples import members
 from app.samples.files import JOURNEY, write_sample
 
@@ -39,7 +39,9 @@ def measure_http(operations: Operations) -> list[Measurement]:
         folder.chmod(0o711)
         service = operations.start_service(folder / "home")
         try:
-            with Client(service.base_url, service.api_key) as client:
+            # Without retries no reply is kept for them, so that what is measured is the request alone.
+            once = Retries(attempts=1)
+            with Client(service.base_url, service.api_key, retries=once) as client:
                 return [_measure_assessments(client, folder), *_measure_upload(client, service, folder)]
         finally:
             service.stop()

@@ -21,7 +21,6 @@ from app.client import Client, ProblemError
 from app.domain.errors import InvalidInput
 
 _SAMPLE_BYTES: Final = 1 << 20
-_PIECE: Final = 1 << 20
 _TEXT_FORMATS: Final = ("csv", "csv.gz")
 _MOST_IN_NAME: Final = 80
 
@@ -178,9 +177,7 @@ class Profiling:
 
     def _upload(self, dialect: Json) -> str:
         table = self.question.table
-        with table.path.open("rb") as file:
-            pieces = iter(lambda: file.read(_PIECE), b"")
-            return self.client.uploads.create_from(table.name, pieces, self.question.format, **dialect).name
+        return self.client.uploads.create_from(table.name, table.path, self.question.format, **dialect).name
 
     def _create_hierarchies(self, declared: Sequence[Json]) -> None:
         """Create the hierarchies that there are files for, and name them in the declarations."""

@@ -16,7 +16,6 @@ from app.cli.progress import Listener
 from app.client import Client, ProblemError, Resource, Run
 
 SHOWN_RECORDS = 3
-_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -126,9 +125,7 @@ class Walk:
 
     def _upload(self, table: TableFile) -> Resource:
         self.sizes[f"{table.name}_bytes"] = table.path.stat().st_size
-        with table.path.open("rb") as file:
-            pieces = iter(lambda: file.read(_PIECE), b"")
-            return self.client.uploads.create_from(table.name, pieces, table.format, **table.dialect)
+        return self.client.uploads.create_from(table.name, table.path, table.format, **table.dialect)
 
     def _create_dataset(self) -> Resource:
         table = self.journey.dataset

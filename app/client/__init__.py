@@ -1,7 +1,23 @@
 """The service for Python programs: knows its published interface and nothing of its code."""
 
-from app.client.client import Client
+from app.client.asynchronous.client import AsyncClient
 from app.client.problems import ClientError, ProblemError, RunFailed
-from app.client.values import Progress, Resource, Run, RunEvent
+from app.client.retries import Retries
+from app.client.synchronous.client import Client
+from app.client.values import Json, Progress, Resource, ResourcePage, Run, RunEvent, RunPage
 
-__all__ = ["Client", "ClientError", "ProblemError", "Progress", "Resource", "Run", "RunEvent", "RunFailed"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "ClientError",
+    "Json",
+    "ProblemError",
+    "Progress",
+    "Resource",
+    "ResourcePage",
+    "Retries",
+    "Run",
+    "RunEvent",
+    "RunFailed",
+    "RunPage",
+]

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from app.client.values import Run
+from app.client.values import Json, Run
 
 
 class ClientError(Exception):
@@ -52,7 +52,6 @@ class ProblemError(ClientError):
     @classmethod
     def from_response(cls, response: httpx.Response) -> ProblemError:
         """Read the problem, or make one of an answer that does not come from the service itself."""
-        response.read()
         document: dict[str, Any] = {
             "title": response.reason_phrase,
             "detail": "",
@@ -78,7 +77,18 @@ class RunFailed(ClientError):
 
 
 def checked(response: httpx.Response) -> httpx.Response:
-    """The response if it is one of success; ProblemError otherwise."""
+    """The response, which has been read, if it is one of success; ProblemError otherwise."""
     if response.is_error:
         raise ProblemError.from_response(response)
     return response
+
+
+def json_object(response: httpx.Response) -> Json:
+    """The JSON object of an answer; ProblemError if it is another thing."""
+    try:
+        document = checked(response).json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise ProblemError({"status": response.status_code, "title": "The answer is not a JSON object"})
+    return document

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+Json = Mapping[str, Any]
+"""A JSON object."""
+
 FINAL_STATES = frozenset({"succeeded", "failed", "cancelled", "expired"})
 
 
@@ -22,6 +25,14 @@ class Resource:
     def from_document(cls, document: Mapping[str, Any]) -> Resource:
         """Read the service's JSON."""
         return cls(document["id"], document["name"], document["sha256"], document)
+
+
+@dataclass(frozen=True)
+class ResourcePage:
+    """Part of a list; ``next_cursor`` asks for the next part, None after the last one."""
+
+    items: tuple[Resource, ...]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,14 @@ class Run:
             error=document.get("error"),
             document=document,
         )
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Part of the list of runs; ``next_cursor`` asks for the next part, None after the last one."""
+
+    items: tuple[Run, ...]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True)

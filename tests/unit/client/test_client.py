@@ -3,8 +3,8 @@ import json
 import httpx
 import pytest
 
-from app.client import Client, ProblemError, Progress, RunFailed
-from app.client.resources import _parse_events
+from app.client import Client, ProblemError, Progress, Retries, RunFailed
+from app.client.events import EventParser
 
 
 def resource(name):
@@ -16,7 +16,9 @@ def run(state, progress=None):
 
 
 def client_of(handler):
-    return Client("http://service/", "abc.secret", transport=httpx.MockTransport(handler))
+    return Client(
+        "http://service/", "abc.secret", transport=httpx.MockTransport(handler), retries=Retries(attempts=1)
+    )
 
 
 def test_every_call_carries_the_key_and_stays_below_the_version():
@@ -169,7 +171,8 @@ def test_a_run_that_ends_without_a_result_is_an_error_that_says_why(state):
 
 def test_comments_and_several_data_lines_of_an_event_stream_are_understood():
     lines = [": ping", "", "id: 4", "event: state", 'data: {"state":', 'data: "running"}', "", "id: 5"]
-    events = list(_parse_events(lines))
+    parser = EventParser()
+    events = [event for line in lines if (event := parser.take(line)) is not None]
     assert [(e.number, e.type, e.data) for e in events] == [("4", "state", {"state": "running"})]
 
 

@@ -1,0 +1,86 @@
+"""Policies, what they said of releases, and the evidence of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from app.client.asynchronous.collection import AsyncCollection, AsyncDeletable
+from app.client.asynchronous.connection import VERSION, AsyncConnection
+from app.client.values import Json, Resource, Run
+
+
+class AsyncPolicies(AsyncCollection):
+    """Policies; a ``ref`` is ``NAME`` for the newest version or ``NAME@VERSION``."""
+
+
+class AsyncEvaluations(AsyncDeletable):
+    """Verdicts of policies on releases."""
+
+    async def create(self, policy: str, body: Json) -> Resource:
+        """Judge directly; refused above the direct budget."""
+        return Resource.from_document(await self._connection.post(_gate(policy), body))
+
+    async def start_run(self, policy: str, body: Json) -> Run:
+        """Judge in the background; the run's result is the verdict."""
+        return Run.from_document(await self._connection.post(f"{_gate(policy)}/runs", body))
+
+    async def plan(self, policy: str, body: Json) -> Json:
+        """What would be computed for each criterion, its cost and route, and what is missing."""
+        return await self._connection.post(_gate(policy), body, {"dry_run": True})
+
+    async def evidence(self, ref: str) -> bytes:
+        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
+        return await self._content(f"{self._path}/{ref}/evidence", {})
+
+    async def report(self, ref: str) -> str:
+        """The evidence as an HTML page to read or print."""
+        return (await self._connection.get(f"{self._path}/{ref}/report")).text
+
+
+class AsyncEvidence:
+    """Signed evidence, which outlives what it is about."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, evidence_id: str) -> bytes:
+        """The envelope, byte by byte as it was signed."""
+        return (await self._connection.get(f"{VERSION}/evidence/{evidence_id}")).content
+
+
+class AsyncSigningKeys:
+    """The keys that evidence is signed with."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/signing-keys"
+
+    async def document(self) -> Json:
+        """The public keys with their validity: what is needed to verify evidence, without the service too."""
+        return await self._connection.get_json(self._path)
+
+    async def rotate(self) -> Json:
+        """Sign with a new key from now on; the old one goes on verifying what it signed."""
+        return await self._connection.post(self._path)
+
+
+class AsyncAuditEvents:
+    """Who did what, and when."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def list(self) -> AsyncIterator[Json]:
+        """All events, newest first, asked for page by page as they are needed."""
+        cursor: str | None = None
+        while True:
+            page = await self._connection.get_json(f"{VERSION}/audit-events", {"cursor": cursor})
+            for item in page["items"]:
+                yield item
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+
+def _gate(policy: str) -> str:
+    return f"{VERSION}/gates/{policy}/evaluations"

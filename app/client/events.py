@@ -1,0 +1,33 @@
+"""Server-sent events: fields line by line, an empty line ends an event, a colon starts a comment."""
+
+from __future__ import annotations
+
+import json
+
+from app.client.values import RunEvent
+
+
+class EventParser:
+    """Takes the lines of a stream one by one and says when an event is complete."""
+
+    def __init__(self) -> None:
+        self._number, self._kind = "", "message"
+        self._data: list[str] = []
+
+    def take(self, line: str) -> RunEvent | None:
+        """The event that this line completes, if it does."""
+        if not line:
+            event = None
+            if self._data:
+                event = RunEvent(self._number, self._kind, json.loads("\n".join(self._data)))
+            self._kind, self._data = "message", []
+            return event
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "id":
+            self._number = value
+        elif field == "event":
+            self._kind = value
+        elif field == "data":
+            self._data.append(value)
+        return None

@@ -1,0 +1,62 @@
+# Made of asynchronous/access.py by generate_synchronous.py: change that file, not this one.
+"""Tenants, their keys, and something to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.client.synchronous.connection import VERSION, Connection
+from app.client.values import Json
+
+
+class ApiKeys:
+    """The tenant's API keys."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/api-keys"
+
+    def all(self) -> Sequence[Json]:
+        """All keys, revoked ones included; never their secrets."""
+        items: Sequence[Json] = (self._connection.get_json(self._path))["items"]
+        return items
+
+    def current(self) -> Json:
+        """The key that this client uses."""
+        return self._connection.get_json(f"{self._path}/current")
+
+    def create(self, body: Json) -> Json:
+        """A new key; its ``token`` is shown this once."""
+        return self._connection.post(self._path, body)
+
+    def revoke(self, key_id: str) -> None:
+        """End a key."""
+        self._connection.delete(f"{self._path}/{key_id}")
+
+
+class Tenants:
+    """The service's tenants, for its operator."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/tenants"
+
+    def all(self) -> Sequence[Json]:
+        """All tenants."""
+        items: Sequence[Json] = (self._connection.get_json(self._path))["items"]
+        return items
+
+    def create(self, name: str) -> Json:
+        """A new tenant, and its first key, whose ``token`` is shown this once."""
+        return self._connection.post(self._path, {"name": name})
+
+
+class ExampleData:
+    """The resources of the examples, to look at and to try calls on."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(self, body: Json | None = None) -> Json:
+        """Make them, as far as they are not there."""
+        return self._connection.post(f"{VERSION}/example-data", body or {})

@@ -1,0 +1,86 @@
+# Made of asynchronous/governance.py by generate_synchronous.py: change that file, not this one.
+"""Policies, what they said of releases, and the evidence of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.client.synchronous.collection import Collection, Deletable
+from app.client.synchronous.connection import VERSION, Connection
+from app.client.values import Json, Resource, Run
+
+
+class Policies(Collection):
+    """Policies; a ``ref`` is ``NAME`` for the newest version or ``NAME@VERSION``."""
+
+
+class Evaluations(Deletable):
+    """Verdicts of policies on releases."""
+
+    def create(self, policy: str, body: Json) -> Resource:
+        """Judge directly; refused above the direct budget."""
+        return Resource.from_document(self._connection.post(_gate(policy), body))
+
+    def start_run(self, policy: str, body: Json) -> Run:
+        """Judge in the background; the run's result is the verdict."""
+        return Run.from_document(self._connection.post(f"{_gate(policy)}/runs", body))
+
+    def plan(self, policy: str, body: Json) -> Json:
+        """What would be computed for each criterion, its cost and route, and what is missing."""
+        return self._connection.post(_gate(policy), body, {"dry_run": True})
+
+    def evidence(self, ref: str) -> bytes:
+        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
+        return self._content(f"{self._path}/{ref}/evidence", {})
+
+    def report(self, ref: str) -> str:
+        """The evidence as an HTML page to read or print."""
+        return (self._connection.get(f"{self._path}/{ref}/report")).text
+
+
+class Evidence:
+    """Signed evidence, which outlives what it is about."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def get(self, evidence_id: str) -> bytes:
+        """The envelope, byte by byte as it was signed."""
+        return (self._connection.get(f"{VERSION}/evidence/{evidence_id}")).content
+
+
+class SigningKeys:
+    """The keys that evidence is signed with."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/signing-keys"
+
+    def document(self) -> Json:
+        """The public keys with their validity: what is needed to verify evidence, without the service too."""
+        return self._connection.get_json(self._path)
+
+    def rotate(self) -> Json:
+        """Sign with a new key from now on; the old one goes on verifying what it signed."""
+        return self._connection.post(self._path)
+
+
+class AuditEvents:
+    """Who did what, and when."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[Json]:
+        """All events, newest first, asked for page by page as they are needed."""
+        cursor: str | None = None
+        while True:
+            page = self._connection.get_json(f"{VERSION}/audit-events", {"cursor": cursor})
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+
+def _gate(policy: str) -> str:
+    return f"{VERSION}/gates/{policy}/evaluations"
