@@ -17,6 +17,7 @@ from app.domain.errors import Fault, InvalidInput
 from app.domain.numbers import to_json_number
 from app.domain.policies.building import built, closest, joined
 from app.domain.policies.comparison import Value
+from app.domain.policies.objectives import problem_of
 from app.domain.policies.policy import (
     FORMAT,
     MOST_CRITERIA,
@@ -31,7 +32,18 @@ from app.domain.policies.policy import (
     Scope,
     ScoreDemand,
 )
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.problem import Problem
+from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.services.fingerprints import plain
+from app.services.objectives import (
+    AggregateObjective,
+    Lagrangian,
+    MaxUtility,
+    MinLoss,
+    MinRisk,
+    Objective,
+)
 from app.services.resources import JsonObject
 from app.services.scoring_options import ScoringOptions
 
@@ -67,7 +79,7 @@ def policy_of(document: object) -> Policy:
     made = {"criteria": _criteria_of(document, faults)}
     with _collecting(faults):
         policy = built(Policy, fields, "", made)
-        scoring_options_of(policy.assumes.options, "/assumes/options")
+        _options_of(policy.assumes.options, "/assumes/options")
     if faults:
         raise InvalidInput(faults)
     return policy
@@ -94,25 +106,29 @@ def document_of_policy(policy: Policy) -> JsonObject:
     return plain(document)  # type: ignore[no-any-return]
 
 
-def scoring_options_of(options: Mapping[str, Any], pointer: str = "") -> ScoringOptions:
-    """The options of an assessment as ``POST /v1/assessments`` takes them; InvalidInput at ``pointer``."""
-    read = dict(options)
-    if isinstance(model := read.get("risk_model"), str):
-        read["risk_model"] = {"name": model}
-    elif isinstance(model, Mapping) and "kind" in model:
-        read["risk_model"] = {"name": model["kind"], **{k: v for k, v in model.items() if k != "kind"}}
-    if isinstance(utility := read.get("utility"), str):
-        read["utility"] = {"kind": utility}
-    found = built(ScoringOptions, read, pointer)
-    negative = [name for name, weight in found.utility.weights.items() if weight < 0]
-    if negative:
-        raise InvalidInput(
-            [
-                Fault(joined(f"{pointer}/utility/weights", name), "out-of-range", "A weight is at least 0.")
-                for name in negative
-            ]
-        )
-    return found
+def scoring_options_of(policy: Policy) -> ScoringOptions:
+    """How the policy's scores are taken."""
+    return _options_of(policy.assumes.options, "")
+
+
+def objective_of(demand: OptimumDemand) -> Objective:
+    """The objective of a demand for an optimum; InvalidInput for one that no search takes."""
+    match problem_of(demand.objective, demand.scope):
+        case AnonymityProblem() as asked:
+            return MinLoss(
+                asked.privacy, asked.loss, asked.suppression_limit, asked.missing, asked.suppressed
+            )
+        case Problem("min_risk", threshold, threshold_is_loss=True):
+            return MinRisk(loss_cap=threshold)
+        case Problem("min_risk", threshold):
+            return MinRisk(threshold)
+        case Problem("max_utility", threshold):
+            return MaxUtility(threshold)
+        case Problem("lagrangian", threshold):
+            return Lagrangian(threshold)
+        case Problem(threshold=threshold, aggregate_options=AggregateOptions() as options):
+            return AggregateObjective(threshold, options)
+    raise AssertionError("every objective of a problem is one of the above")
 
 
 def demand_document(demand: Demand) -> JsonObject:
@@ -283,9 +299,29 @@ def _criterion_document(criterion: PolicyCriterion) -> JsonObject:
     return document
 
 
+def _options_of(options: Mapping[str, Any], pointer: str) -> ScoringOptions:
+    """The options of an assessment as ``POST /v1/assessments`` takes them."""
+    read = dict(options)
+    if isinstance(model := read.get("risk_model"), str):
+        read["risk_model"] = {"name": model}
+    elif isinstance(model, Mapping) and "kind" in model:
+        read["risk_model"] = {"name": model["kind"], **{k: v for k, v in model.items() if k != "kind"}}
+    if isinstance(utility := read.get("utility"), str):
+        read["utility"] = {"kind": utility}
+    found = built(ScoringOptions, read, pointer)
+    faults = [
+        Fault(joined(f"{pointer}/utility/weights", name), "out-of-range", "A weight is at least 0.")
+        for name, weight in found.utility.weights.items()
+        if weight < 0
+    ]
+    if faults:
+        raise InvalidInput(faults)
+    return found
+
+
 def _options_document(assumes: Assumptions) -> JsonObject:
     """The options that are not as usual."""
-    document = scoring_options_of(assumes.options).document()
+    document = _options_of(assumes.options, "").document()
     return {name: value for name, value in document.items() if value != _USUAL_OPTIONS.get(name)}
 
 
