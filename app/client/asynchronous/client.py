@@ -11,7 +11,6 @@ from app.client.asynchronous.access import AsyncApiKeys, AsyncExampleData, Async
 from app.client.asynchronous.collection import AsyncAnswered, AsyncCollection, AsyncSearched
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.asynchronous.governance import (
-    AsyncAuditEvents,
     AsyncEvaluations,
     AsyncEvidence,
     AsyncPolicies,
@@ -29,6 +28,7 @@ from app.client.asynchronous.resources import (
     AsyncUploads,
 )
 from app.client.asynchronous.runs import AsyncRuns
+from app.client.asynchronous.watching import AsyncAuditEvents, AsyncWebhooks
 from app.client.retries import Retries
 from app.client.values import Json
 
@@ -79,7 +79,7 @@ class AsyncClient:
         self.waivers = AsyncCollection(connection, "/waivers")
         self.evidence = AsyncEvidence(connection)
         self.signing_keys = AsyncSigningKeys(connection)
-        self.webhooks = AsyncCollection(connection, "/webhooks")
+        self.webhooks = AsyncWebhooks(connection)
         self.audit_events = AsyncAuditEvents(connection)
         self.example_data = AsyncExampleData(connection)
         self.api_keys = AsyncApiKeys(connection)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from app.client.asynchronous.collection import AsyncCollection, AsyncDeletable
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.values import Json, Resource, Run
@@ -62,24 +60,6 @@ class AsyncSigningKeys:
     async def rotate(self) -> Json:
         """Sign with a new key from now on; the old one goes on verifying what it signed."""
         return await self._connection.post(self._path)
-
-
-class AsyncAuditEvents:
-    """Who did what, and when."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def list(self) -> AsyncIterator[Json]:
-        """All events, newest first, asked for page by page as they are needed."""
-        cursor: str | None = None
-        while True:
-            page = await self._connection.get_json(f"{VERSION}/audit-events", {"cursor": cursor})
-            for item in page["items"]:
-                yield item
-            cursor = page.get("next_cursor")
-            if cursor is None:
-                return
 
 
 def _gate(policy: str) -> str:

@@ -13,7 +13,6 @@ from app.client.synchronous.access import ApiKeys, ExampleData, Tenants
 from app.client.synchronous.collection import Answered, Collection, Searched
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.synchronous.governance import (
-    AuditEvents,
     Evaluations,
     Evidence,
     Policies,
@@ -31,6 +30,7 @@ from app.client.synchronous.resources import (
     Uploads,
 )
 from app.client.synchronous.runs import Runs
+from app.client.synchronous.watching import AuditEvents, Webhooks
 from app.client.values import Json
 
 
@@ -80,7 +80,7 @@ class Client:
         self.waivers = Collection(connection, "/waivers")
         self.evidence = Evidence(connection)
         self.signing_keys = SigningKeys(connection)
-        self.webhooks = Collection(connection, "/webhooks")
+        self.webhooks = Webhooks(connection)
         self.audit_events = AuditEvents(connection)
         self.example_data = ExampleData(connection)
         self.api_keys = ApiKeys(connection)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from app.client.synchronous.collection import Collection, Deletable
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json, Resource, Run
@@ -63,23 +61,6 @@ class SigningKeys:
     def rotate(self) -> Json:
         """Sign with a new key from now on; the old one goes on verifying what it signed."""
         return self._connection.post(self._path)
-
-
-class AuditEvents:
-    """Who did what, and when."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def list(self) -> Iterator[Json]:
-        """All events, newest first, asked for page by page as they are needed."""
-        cursor: str | None = None
-        while True:
-            page = self._connection.get_json(f"{VERSION}/audit-events", {"cursor": cursor})
-            yield from page["items"]
-            cursor = page.get("next_cursor")
-            if cursor is None:
-                return
 
 
 def _gate(policy: str) -> str:

@@ -1,0 +1,78 @@
+"""What happened: messages to other services, and the trail of who did what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from app.client.asynchronous.connection import VERSION, AsyncConnection, Parameters
+from app.client.values import Json
+
+
+class AsyncWebhooks:
+    """Addresses that are told of verdicts and of runs that have ended."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/webhooks"
+
+    async def create(self, body: Json) -> Json:
+        """A new webhook; its ``secret`` is shown this once."""
+        return await self._connection.post(self._path, body)
+
+    async def all(self) -> Sequence[Json]:
+        """All webhooks."""
+        items: Sequence[Json] = (await self._connection.get_json(self._path))["items"]
+        return items
+
+    async def get(self, ref: str) -> Json:
+        """The webhook."""
+        return await self._connection.get_json(f"{self._path}/{ref}")
+
+    async def test(self, ref: str) -> Json:
+        """Send a message that tells of nothing; how it is delivered."""
+        return await self._connection.post(f"{self._path}/{ref}/tests")
+
+    def deliveries(self, ref: str) -> AsyncIterator[Json]:
+        """The messages of the last 30 days, newest first, and how each stands."""
+        return _items(self._connection, f"{self._path}/{ref}/deliveries", {})
+
+    async def rotate_secret(self, ref: str, overlap_hours: int = 24) -> Json:
+        """A new ``secret``, shown this once; messages carry the old one's signature too for so long."""
+        return await self._connection.post(
+            f"{self._path}/{ref}/secret-rotations", {"overlap_hours": overlap_hours}
+        )
+
+    async def delete(self, ref: str) -> None:
+        """Tell it nothing more."""
+        await self._connection.delete(f"{self._path}/{ref}")
+
+
+class AsyncAuditEvents:
+    """Who did what, and when."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/audit-events"
+
+    def list(self, action: str | None = None, subject: str | None = None) -> AsyncIterator[Json]:
+        """The events, newest first, asked for page by page as they are needed.
+
+        ``action`` picks those whose action begins so, ``subject`` those on the resource of this id.
+        """
+        return _items(self._connection, self._path, {"action": action, "subject": subject})
+
+    async def verify(self) -> Json:
+        """Whether the chain of hashes over the events is unbroken."""
+        return await self._connection.get_json(f"{self._path}/verification")
+
+
+async def _items(connection: AsyncConnection, path: str, parameters: Parameters) -> AsyncIterator[Json]:
+    """The items of all parts of a list."""
+    cursor: str | None = None
+    while True:
+        page = await connection.get_json(path, {**parameters, "cursor": cursor})
+        for item in page["items"]:
+            yield item
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            return

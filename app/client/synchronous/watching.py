@@ -1,0 +1,76 @@
+# Made of asynchronous/watching.py by generate_synchronous.py: change that file, not this one.
+"""What happened: messages to other services, and the trail of who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.client.synchronous.connection import VERSION, Connection, Parameters
+from app.client.values import Json
+
+
+class Webhooks:
+    """Addresses that are told of verdicts and of runs that have ended."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/webhooks"
+
+    def create(self, body: Json) -> Json:
+        """A new webhook; its ``secret`` is shown this once."""
+        return self._connection.post(self._path, body)
+
+    def all(self) -> Sequence[Json]:
+        """All webhooks."""
+        items: Sequence[Json] = (self._connection.get_json(self._path))["items"]
+        return items
+
+    def get(self, ref: str) -> Json:
+        """The webhook."""
+        return self._connection.get_json(f"{self._path}/{ref}")
+
+    def test(self, ref: str) -> Json:
+        """Send a message that tells of nothing; how it is delivered."""
+        return self._connection.post(f"{self._path}/{ref}/tests")
+
+    def deliveries(self, ref: str) -> Iterator[Json]:
+        """The messages of the last 30 days, newest first, and how each stands."""
+        return _items(self._connection, f"{self._path}/{ref}/deliveries", {})
+
+    def rotate_secret(self, ref: str, overlap_hours: int = 24) -> Json:
+        """A new ``secret``, shown this once; messages carry the old one's signature too for so long."""
+        return self._connection.post(f"{self._path}/{ref}/secret-rotations", {"overlap_hours": overlap_hours})
+
+    def delete(self, ref: str) -> None:
+        """Tell it nothing more."""
+        self._connection.delete(f"{self._path}/{ref}")
+
+
+class AuditEvents:
+    """Who did what, and when."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._path = f"{VERSION}/audit-events"
+
+    def list(self, action: str | None = None, subject: str | None = None) -> Iterator[Json]:
+        """The events, newest first, asked for page by page as they are needed.
+
+        ``action`` picks those whose action begins so, ``subject`` those on the resource of this id.
+        """
+        return _items(self._connection, self._path, {"action": action, "subject": subject})
+
+    def verify(self) -> Json:
+        """Whether the chain of hashes over the events is unbroken."""
+        return self._connection.get_json(f"{self._path}/verification")
+
+
+def _items(connection: Connection, path: str, parameters: Parameters) -> Iterator[Json]:
+    """The items of all parts of a list."""
+    cursor: str | None = None
+    while True:
+        page = connection.get_json(path, {**parameters, "cursor": cursor})
+        yield from page["items"]
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            return
