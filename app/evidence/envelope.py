@@ -12,11 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from app.evidence.canonical import canonical_json, parse_strictly
 from app.evidence.faults import MalformedReport, WrongPayloadType
-from app.evidence.keys import base64_bytes, base64_text
+from app.evidence.keys import PublicKey, base64_bytes, base64_text
 from app.evidence.statement import Statement, is_sha256
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
@@ -36,15 +34,10 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Signer:
-    """Signs with one key: its id, and the function from what is to be signed to the 64 bytes of signature."""
+    """Signs with one key: its public part, and the function from a message to the 64 bytes of signature."""
 
-    key_id: str
+    key: PublicKey
     sign: Callable[[bytes], bytes]
-
-    @classmethod
-    def of(cls, private: Ed25519PrivateKey, key_id: str) -> Signer:
-        """The signer of a private key."""
-        return cls(key_id, private.sign)
 
 
 def pre_authentication_encoding(payload_type: str, content: bytes) -> bytes:
@@ -57,7 +50,7 @@ def sealed(statement: Statement, signer: Signer) -> bytes:
     """The bytes of the signed envelope of a statement."""
     content = statement.to_bytes()
     signature = signer.sign(pre_authentication_encoding(PAYLOAD_TYPE, content))
-    return envelope_bytes(Envelope(content, signer.key_id, signature))
+    return envelope_bytes(Envelope(content, signer.key.id, signature))
 
 
 def envelope_bytes(envelope: Envelope) -> bytes:

@@ -46,7 +46,8 @@ class PostgresSigningKeys:
             await self._make(self._clock())
             row = await self._in_use()
         private = self._master_key.unwrap(row.wrapped_key, self._transaction.tenant, row.id, "signing_key")
-        return Signer.of(Ed25519PrivateKey.from_private_bytes(private), row.id)
+        key = PublicKey(row.public_key, row.valid_from)
+        return Signer(key, Ed25519PrivateKey.from_private_bytes(private).sign)
 
     async def rotate(self) -> PublicKey:
         """End the key in use and begin another at the same moment.

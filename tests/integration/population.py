@@ -8,6 +8,7 @@ from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import PAYLOAD_TYPE, Envelope, envelope_bytes, pre_authentication_encoding
 from app.services.evidence_values import NewEvidence
 from app.services.resources import Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
+from app.services.webhook_values import WebhookEvent
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ async def populate(store, registry, tenant) -> Population:
         key = await work.api_keys.add("a key", f"prefix-{tenant}", b"h" * 32, frozenset(Scope), None)
         await work.idempotency.begin("POST /v1/rules", "key", "fingerprint")
         await work.idempotency.complete("POST /v1/rules", "key", IdempotentReply(201, b"{}"))
+        await work.webhooks.add("a webhook", "https://x.example/", list(WebhookEvent)[:2], "whsec_AAAA")
+        await work.webhooks.send_test("a webhook")
         await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
         evidence_id = await add_evidence(work, made[Kind.EVALUATION])
         finished = await work.runs.create(made[Kind.OPTIMISATION], "1" * 64, {"seconds": 3.0})
@@ -60,9 +63,9 @@ async def add_evidence(work, about, report="verdict"):
     signer = await work.signing_keys.signer()
     content = b"about " + about.name.encode()
     signature = signer.sign(pre_authentication_encoding(PAYLOAD_TYPE, content))
-    envelope = envelope_bytes(Envelope(content, signer.key_id, signature))
+    envelope = envelope_bytes(Envelope(content, signer.key.id, signature))
     new = NewEvidence(
-        report, about.id, about.name, about.sha256, signer.key_id, sha256_of_bytes(envelope),
+        report, about.id, about.name, about.sha256, signer.key.id, sha256_of_bytes(envelope),
         about.created_at, envelope,
     )  # fmt: skip
     return (await work.evidence.add(new)).id

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_first_signatures_at_once_make_one_key(store, tenant):
     async def sign():
         async with store.work(tenant) as work:
-            key_id = (await work.signing_keys.signer()).key_id
+            key_id = (await work.signing_keys.signer()).key.id
             await work.commit()
         return key_id
 
@@ -40,7 +40,7 @@ async def test_a_rotated_key_ends_when_the_next_begins_and_not_before_what_it_si
         await work.commit()
     async with store.work(tenant) as work:
         newest, old = await work.signing_keys.list()
-        assert (await work.signing_keys.signer()).key_id == fresh.id == newest.id
+        assert (await work.signing_keys.signer()).key.id == fresh.id == newest.id
     assert old.valid_until == newest.valid_from == about.created_at
 
 

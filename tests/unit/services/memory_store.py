@@ -11,7 +11,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import uuid4
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from app.domain.errors import Conflict, NotFound
+from app.evidence.envelope import Signer
+from app.evidence.keys import PublicKey
+from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ApiKey,
     JsonObject,
@@ -40,6 +45,8 @@ class TenantData:
     results: dict[tuple[str, str], JsonObject] = field(default_factory=dict)
     keys: dict[str, tuple[ApiKey, bytes]] = field(default_factory=dict)
     audit: list[tuple[str, str, str, JsonObject]] = field(default_factory=list)
+    signing_keys: list[tuple[PublicKey, Ed25519PrivateKey]] = field(default_factory=list)
+    evidence: dict[str, StoredEvidence] = field(default_factory=dict)
 
     def snapshot(self) -> TenantData:
         return TenantData(
@@ -50,6 +57,8 @@ class TenantData:
             copy.deepcopy(self.results),
             dict(self.keys),
             list(self.audit),
+            list(self.signing_keys),
+            dict(self.evidence),
         )
 
 
@@ -81,6 +90,8 @@ class MemoryWork:
         self.results = _Results(self)
         self.api_keys = _ApiKeys(self)
         self.audit = _Audit(self)
+        self.signing_keys = _SigningKeys(self)
+        self.evidence = _Evidence(self)
 
     async def enqueue(self, run_id: str) -> None:
         self.data.queue.append(run_id)
@@ -231,6 +242,50 @@ class _ApiKeys(_Part):
 class _Audit(_Part):
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
         self.data.audit.append((key_id, action, subject, details))
+
+
+class _SigningKeys(_Part):
+    async def signer(self) -> Signer:
+        if not self.data.signing_keys:
+            await self.rotate()
+        key, private = self.data.signing_keys[-1]
+        return Signer(key, private.sign)
+
+    async def rotate(self) -> PublicKey:
+        private, at = Ed25519PrivateKey.generate(), self._work.store.now()
+        if self.data.signing_keys:
+            old, old_private = self.data.signing_keys[-1]
+            self.data.signing_keys[-1] = replace(old, valid_until=at), old_private
+        self.data.signing_keys.append((PublicKey(private.public_key().public_bytes_raw(), at), private))
+        return self.data.signing_keys[-1][0]
+
+    async def list(self) -> Sequence[PublicKey]:
+        return [key for key, _ in reversed(self.data.signing_keys)]
+
+
+class _Evidence(_Part):
+    async def add(self, new: NewEvidence) -> StoredEvidence:
+        found = await self.of_resource(new.resource_id)
+        if found is None:
+            found = StoredEvidence(id=uuid4().hex, **vars(new))
+            self.data.evidence[found.id] = found
+        return found
+
+    async def get(self, evidence_id: str) -> StoredEvidence:
+        if evidence_id not in self.data.evidence:
+            raise NotFound("evidence", evidence_id)
+        return self.data.evidence[evidence_id]
+
+    async def of_resource(self, resource_id: str) -> StoredEvidence | None:
+        return next((own for own in self.data.evidence.values() if own.resource_id == resource_id), None)
+
+    async def list(
+        self, *, name: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[StoredEvidence], str | None]:
+        found = [own for own in self.data.evidence.values() if (name or "") in own.resource_name]
+        start = int(cursor or 0)
+        following = str(start + limit) if start + limit < len(found) else None
+        return [replace(own, envelope=None) for own in found[::-1][start : start + limit]], following
 
 
 class MemoryRegistry:

@@ -1,0 +1,89 @@
+"""What went into a result, by the hashes of meaning that it has in every tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.services.evidence_values import EvidenceInput
+from app.services.fingerprints import sha256_of
+from app.services.ports import UnitOfWork
+from app.services.references import document_of, without_names
+from app.services.resources import JsonObject, Kind, Stored
+
+
+async def inputs_of(
+    work: UnitOfWork,
+    *,
+    dataset: Stored,
+    rule: tuple[str | None, str] | None = None,
+    release: Stored | None = None,
+    dictionaries: Mapping[str, Stored],
+    sensitivity: Stored | None = None,
+    failure: Stored | None = None,
+    true_dictionary: Stored | None = None,
+    policy: Stored | None = None,
+    waivers: Sequence[Stored] = (),
+) -> tuple[EvidenceInput, ...]:
+    """Everything that a result rests on, in one order.
+
+    Parameters
+    ----------
+    rule
+        Its name, if it has one, and its hash.
+    release
+        The upload of a finished release file.
+    dictionaries
+        Slot → dictionary or dictionary set.
+    """
+    found = [*_of_dataset(dataset)]
+    if rule is not None:
+        found.append(EvidenceInput("rule", *rule))
+    if release is not None:
+        found.append(EvidenceInput("release", release.name, release.sha256))
+    for slot, dictionary in sorted(dictionaries.items()):
+        found += await _of_dictionary(work, dictionary, slot)
+    if true_dictionary is not None:
+        found.append(EvidenceInput("true_dictionary", true_dictionary.name, true_dictionary.sha256))
+    if sensitivity is not None:
+        found.append(EvidenceInput("sensitivity", sensitivity.name, sensitivity.sha256))
+    if failure is not None:
+        found.append(EvidenceInput("failure", failure.name, failure.sha256))
+    if policy is not None:
+        found.append(EvidenceInput("policy", policy.name, policy.sha256))
+    found += [EvidenceInput("waiver", own.name, own.sha256) for own in sorted(waivers, key=lambda w: w.name)]
+    return tuple(found)
+
+
+def _of_dataset(dataset: Stored) -> list[EvidenceInput]:
+    document = document_of(dataset)
+    attributes: list[JsonObject] = document["attributes"]
+    schema = sha256_of(without_names([{**own, "hierarchy": None} for own in attributes]))
+    return [
+        EvidenceInput("dataset", dataset.name, dataset.sha256),
+        _of_reference("upload", document["upload"]),
+        EvidenceInput("schema", None, schema),
+        *(
+            _of_reference("hierarchy", own["hierarchy"], own["name"])
+            for own in attributes
+            if own["hierarchy"] is not None
+        ),
+    ]
+
+
+async def _of_dictionary(work: UnitOfWork, dictionary: Stored, slot: str) -> list[EvidenceInput]:
+    document = document_of(dictionary)
+    if dictionary.kind is Kind.DICTIONARY_SET:
+        found = [EvidenceInput("dictionary_set", dictionary.name, dictionary.sha256, slot or None)]
+        for entry in document["members"]:
+            member = await work.resources.get(Kind.DICTIONARY, entry["dictionary"]["id"])
+            found += await _of_dictionary(work, member, slot)
+        return found
+    found = [EvidenceInput("dictionary", dictionary.name, dictionary.sha256, slot or None)]
+    if document.get("upload") is not None:
+        found.append(_of_reference("upload", document["upload"], slot or "dictionary"))
+    return found
+
+
+def _of_reference(role: Any, reference: JsonObject, slot: str | None = None) -> EvidenceInput:  # noqa: ANN401
+    return EvidenceInput(role, reference["name"], reference["sha256"], slot)

@@ -1,0 +1,100 @@
+"""Evidence shows no values: neither cells of the data nor labels of hierarchies.
+
+What may hold some is known by type (:data:`~app.domain.measures.entry.CellValue`) or by its place in a
+document; each such value becomes null, or gives way to the hash of what named it. What is of no known kind
+loses everything but its name. Recomputing is told the values anew by whoever has them, and compares hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from app.domain.criteria.catalogue import CRITERIA
+from app.domain.measures.catalogue import MEASURES
+from app.services.cell_values import without_cell_values
+from app.services.fingerprints import sha256_of
+from app.services.resources import JsonObject
+from app.services.rule_documents import SUPPRESSION_OF_FAILING
+
+_CRITERIA: Final[Mapping[str, type]] = {own.kind: own for own in CRITERIA}
+_MEASURES: Final[Mapping[str, type]] = {measure.name: measure.parameters for measure in MEASURES}
+
+
+def masked_rule(rule: JsonObject) -> JsonObject:
+    """A rule in short; the criteria by which it withholds may name values."""
+    return _with_models(rule, SUPPRESSION_OF_FAILING)
+
+
+def masked_options(options: JsonObject) -> JsonObject:
+    """Options of a score; those of the utility ``custom`` name values of hierarchies."""
+    utility = options.get("utility")
+    if not isinstance(utility, dict) or "values" not in utility:
+        return options
+    values = {attribute: {"sha256": sha256_of(given)} for attribute, given in utility["values"].items()}
+    return {**options, "utility": {**utility, "values": values}}
+
+
+def masked_policy(policy: JsonObject) -> JsonObject:
+    """A policy's document."""
+    assumes = policy["assumes"]
+    if "options" in assumes:
+        assumes = {**assumes, "options": masked_options(assumes["options"])}
+    criteria = [{**own, "demand": masked_demand(own["demand"])} for own in policy["criteria"]]
+    return {**policy, "assumes": assumes, "criteria": criteria}
+
+
+def masked_demand(demand: JsonObject) -> JsonObject:
+    """What a criterion of a policy demands: measures and privacy models may name values."""
+    shown = dict(demand)
+    if "measure" in demand:
+        shown["measure"] = _masked_by(_MEASURES, demand["measure"])
+    if "model" in demand:
+        shown["model"] = _masked_by(_CRITERIA, demand["model"])
+    if "objective" in demand:
+        shown["objective"] = _with_models(demand["objective"], "criteria")
+    return shown
+
+
+def masked_verdict(result: JsonObject) -> JsonObject:
+    """The result of an evaluation; groups keep their number and size."""
+    subject = result["subject"]
+    if subject["rule"] is not None:
+        subject = {**subject, "rule": masked_rule(subject["rule"])}
+    return {
+        **result,
+        "subject": subject,
+        "criteria": [_masked_criterion(own) for own in result["criteria"]],
+        "changes": [_masked_change(own) for own in result["changes"]],
+    }
+
+
+def _masked_change(change: JsonObject) -> JsonObject:
+    """A suggested change; the definition of its rule may state conditions, of which nothing is shown."""
+    rule = change.get("rule")
+    if not isinstance(rule, dict):
+        return change
+    shown = {key: rule[key] for key in ("kind", "levels", SUPPRESSION_OF_FAILING) if key in rule}
+    if isinstance(rule.get("rule"), str):
+        shown["rule"] = rule["rule"]
+    return {**change, "rule": masked_rule(shown)}
+
+
+def _masked_criterion(found: JsonObject) -> JsonObject:
+    parts = [
+        {**part, "group": {**part["group"], "value": None}} if part.get("group") else part
+        for part in found["parts"]
+    ]
+    return {**found, "demand": masked_demand(found["demand"]), "parts": parts}
+
+
+def _with_models(document: JsonObject, key: str) -> JsonObject:
+    if not document.get(key):
+        return document
+    return {**document, key: [_masked_by(_CRITERIA, own) for own in document[key]]}
+
+
+def _masked_by(known: Mapping[str, type], named: Any) -> JsonObject:  # noqa: ANN401 - JSON
+    """An object ``{kind, …parameters}`` with its type's values left out."""
+    type_ = known.get(named["kind"])
+    return {"kind": named["kind"]} if type_ is None else without_cell_values(type_, named)
