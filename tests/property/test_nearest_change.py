@@ -1,0 +1,277 @@
+"""The nearest passing change, against every level vector of small lattices."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.class_suppression import ClassSuppression
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
+from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.rules import CellRule, RecordRule, TableRule, apply
+from app.domain.search.budget import Budget
+from app.domain.search.changes import vectors
+from app.domain.search.changes.change import Demand, Withholding
+from app.domain.search.changes.class_demands import ClassDemand, ClassJudge
+from app.domain.search.changes.nearest import nearest_change
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from tests.property.effort import examples
+from tests.property.search_instances import hierarchies
+
+MODELS = ["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm"]
+
+
+@st.composite
+def dags(draw):
+    """A hierarchy in which values may have two parents."""
+    parents = {"x": [None], "y": [None]}
+    for i in range(draw(st.integers(1, 3))):
+        parents[f"v{i}"] = draw(st.sampled_from([["x"], ["y"], ["x", "y"]]))
+    return Hierarchy.from_parents(parents)
+
+
+@dataclass
+class Case:
+    table: Table
+    rule: TableRule | RecordRule | CellRule
+    utility: object
+    mask: int
+
+    def __repr__(self):
+        return f"{self.table.codes.tolist()} {self.table.hierarchies} {self.rule} {self.utility.model}"
+
+
+@st.composite
+def cases(draw, kinds=("table", "record", "cell"), has_sensitive=False):
+    m, n = draw(st.integers(1 + has_sensitive, 3)), draw(st.integers(1, 7))
+    kind = draw(st.sampled_from(kinds))
+    shapes = st.one_of(hierarchies(), dags()) if kind != "record" else hierarchies()
+    trees = [draw(shapes) for _ in range(m)]
+    codes = np.array([[draw(st.integers(0, t.n_nodes - 1)) for t in trees] for _ in range(n)], dtype=np.int32)
+    names = tuple(f"a{j}" for j in range(m))
+    weights = draw(st.one_of(st.none(), st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n)))
+    sensitive = frozenset(names[1:2]) if has_sensitive or (m > 1 and draw(st.booleans())) else frozenset()
+    table = Table(names, tuple(trees), codes, None, None if weights is None else np.array(weights), sensitive)
+    if kind == "table":
+        levels = [
+            draw(st.integers(0, t.height)) if t.is_tree else draw(st.sampled_from([0, t.height]))
+            for t in trees
+        ]
+        rule = TableRule(tuple(levels))
+    elif kind == "record":
+        rule = RecordRule(
+            np.array([[draw(st.integers(0, t.height)) for t in trees] for _ in range(n)], dtype=np.int16)
+        )
+    else:
+        shown = [
+            [draw(st.sampled_from(sorted(t.up(int(code))))) for t, code in zip(trees, row, strict=True)]
+            for row in codes
+        ]
+        rule = CellRule(np.array(shown, dtype=np.int32))
+    factors = {name: draw(st.sampled_from([0.0, 1.0, 2.5])) for name in names}
+    if draw(st.integers(0, 4)):
+        utility = build_utility(table, draw(st.sampled_from(MODELS)), factors)
+    else:
+        values = {
+            name: {label: float(depth) for label, depth in zip(t.labels, t.depth.tolist(), strict=True)}
+            for name, t in zip(names, trees, strict=True)
+        }
+        utility = build_utility(table, "custom", factors, values)
+    return Case(table, rule, utility, draw(st.integers(0, 2**16)))
+
+
+def raised_by_hand(case, levels):
+    """What each cell shows: the least value above what the rule shows and the level's, found in the set."""
+    table, disclosed = case.table, apply(case.rule, case.table)
+    result = disclosed.copy()
+    for j, (tree, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
+        at_level = tree.ancestors_at(level)
+        for i in range(table.n_records):
+            result[i, j] = tree.lub(int(disclosed[i, j]), int(at_level[table.codes[i, j]]))
+    return result
+
+
+def withheld_by_hand(case, shown, k):
+    """Records in classes of quasi-identifiers of fewer than k records."""
+    known = case.table.quasi_identifiers
+    keys = [tuple(row[list(known)]) for row in shown]
+    return np.array([keys.count(key) < k for key in keys])
+
+
+def own_withheld(case):
+    if isinstance(case.rule, TableRule):
+        return np.zeros(case.table.n_records, dtype=bool)
+    return (apply(case.rule, case.table) == TOP).all(axis=1)
+
+
+def mean_utility(case, shown):
+    weights = np.ones(len(shown)) if case.table.weights is None else case.table.weights
+    return float(case.utility.of(shown) @ weights / weights.sum())
+
+
+def brute_force(case, passes, attributes=None, k=None, limit=0, passes_withholding=None):
+    """(utility, withheld, total, levels) of the best of all changes, None if none passes."""
+    table, found = case.table, []
+    ranges = [
+        (range(t.height + 1) if t.is_tree else (0, t.height))
+        if attributes is None or j in attributes
+        else (0,)
+        for j, t in enumerate(table.hierarchies)
+    ]
+    for levels in itertools.product(*ranges):
+        shown = raised_by_hand(case, levels)
+        if passes(shown):
+            found.append((mean_utility(case, shown), 0, sum(levels), levels))
+        elif k is not None:
+            gone = withheld_by_hand(case, shown, k)
+            own = int((gone & ~own_withheld(case)).sum())
+            shown = shown.copy()
+            shown[gone] = TOP
+            if 0 < own <= limit and passes_withholding(shown):
+                found.append((mean_utility(case, shown), own, sum(levels), levels))
+    if not found:
+        return None
+    best = max(utility for utility, *_ in found)
+    return best, *min(rest for utility, *rest in found if utility >= best - 1e-10)
+
+
+def monotone(case):
+    """A random monotone property: at least so many cells are shown no more precisely than some node says."""
+    rng = np.random.default_rng(case.mask)
+    bounds = [rng.integers(0, t.height + 1) for t in case.table.hierarchies]
+    wanted = int(rng.integers(0, case.table.codes.size + 2))
+
+    def passes(shown):
+        depth = [t.depth[shown[:, j]] <= bounds[j] for j, t in enumerate(case.table.hierarchies)]
+        return int(np.stack(depth).sum()) >= wanted
+
+    return passes
+
+
+def arbitrary(case):
+    """A property without any order to it."""
+    return lambda shown: (int(shown.sum()) * 2654435761 + case.mask) % 5 == 0
+
+
+def check(case, change, expected, passes):
+    if expected is None:
+        assert (change.status, change.proven, change.rule) == ("none_exists", True, None)
+        return
+    assert (change.status, change.proven) == ("found", True)
+    names = case.table.attributes
+    assert change.levels == {n: level for n, level in zip(names, expected[3], strict=True) if level}
+    assert change.suppressed_records == expected[1]
+    assert change.utility_after == pytest.approx(expected[0], abs=1e-9)
+    shown = apply(change.rule, case.table)
+    assert passes(shown)
+    assert mean_utility(case, shown) == pytest.approx(change.utility_after, abs=1e-9)
+
+
+@settings(max_examples=examples(150))
+@given(cases(), st.booleans(), st.booleans())
+def test_the_change_is_that_of_least_loss_among_all_level_vectors(case, is_monotone, both):
+    first, second = monotone(case), arbitrary(case)
+    demands = [Demand(lambda rule: first(apply(rule, case.table)), 1, is_monotone)]
+    passes = first
+    if both:
+        demands.insert(0, Demand(lambda rule: second(apply(rule, case.table)), 2))
+        passes = lambda shown: first(shown) and second(shown)  # noqa: E731
+    change = nearest_change(case.table, case.rule, case.utility, demands)
+    check(case, change, brute_force(case, passes), passes)
+
+
+@settings(max_examples=examples(60))
+@given(cases(), st.sets(st.integers(0, 2)))
+def test_only_the_attributes_named_are_raised(case, chosen):
+    attributes = sorted(j for j in chosen if j < case.table.n_attributes)
+    passes = monotone(case)
+    demand = Demand(lambda rule: passes(apply(rule, case.table)), 1, True)
+    change = nearest_change(case.table, case.rule, case.utility, [demand], attributes=attributes)
+    check(case, change, brute_force(case, passes, attributes), passes)
+
+
+def k_anonymous(case, k):
+    known = list(case.table.quasi_identifiers)
+
+    def passes(shown):
+        keys = [tuple(row[known]) for row in shown if (row[known] != TOP).any()]
+        return all(keys.count(key) >= k for key in keys)
+
+    def table_passes(shown):
+        keys = [tuple(row[known]) for row in shown]
+        return all(keys.count(key) >= k for key in keys)
+
+    return passes, table_passes
+
+
+@settings(max_examples=examples(150))
+@given(cases(), st.integers(1, 4), st.integers(0, 5), st.booleans())
+def test_failing_classes_are_withheld_where_that_loses_less(case, k, limit, judged):
+    single, whole = k_anonymous(case, k)
+
+    def by_rule(rule):
+        return (whole if isinstance(rule, TableRule) else single)(apply(rule, case.table))
+
+    demand = Demand(by_rule, 1, True)
+    if judged and isinstance(case.rule, TableRule):
+        judge = ClassJudge(case.table, case.rule, (KAnonymity(k),), 0.0)
+        demand = ClassDemand(judge, by_rule, 1, True)
+    withholding = Withholding(ClassSuppression((KAnonymity(k),)), limit)
+    change = nearest_change(case.table, case.rule, case.utility, [demand], withholding=withholding)
+    plain = whole if isinstance(case.rule, TableRule) else single
+    # A rule of levels withholds nobody; with classes withheld it is one of cells.
+    expected = brute_force(case, plain, None, k, limit, single)
+    check(case, change, expected, plain if change.withholding is None else single)
+
+
+@settings(max_examples=examples(60))
+@given(cases(("table",), True), st.integers(2, 3), st.sampled_from([DistinctLDiversity, EntropyLDiversity]))
+def test_criteria_that_no_order_helps_are_searched_exactly(case, least, kind):
+    table, known = case.table, case.table.quasi_identifiers
+    criterion = kind(least)
+
+    def by_rule(rule):
+        shown = Table(table.attributes, table.hierarchies, apply(rule, table), sensitive=table.sensitive)
+        judge = ClassJudge(shown, TableRule((0,) * table.n_attributes), (criterion,), 0.0)
+        return judge.of((0,) * table.n_attributes).allowed
+
+    judged = ClassDemand(ClassJudge(table, case.rule, (criterion,), 0.0), by_rule, 1, False)
+    change = nearest_change(table, case.rule, case.utility, [judged], attributes=known)
+    expected = brute_force(case, lambda shown: by_rule(CellRule(shown)), known)
+    check(case, change, expected, lambda shown: by_rule(CellRule(shown)))
+
+
+@settings(max_examples=examples(60))
+@given(cases(), st.integers(1, 6))
+def test_a_budget_never_makes_a_false_claim(case, most):
+    passes = monotone(case)
+    demand = Demand(lambda rule: passes(apply(rule, case.table)), 1, True)
+    budget = Budget(max_nodes=most)
+    change = nearest_change(case.table, case.rule, case.utility, [demand], budget=budget)
+    expected = brute_force(case, passes)
+    assert change.examined <= most
+    if change.proven:
+        check(case, change, expected, passes)
+    elif change.status == "found":
+        assert passes(apply(change.rule, case.table))
+        assert change.utility_after <= expected[0] + 1e-9
+    else:
+        assert change.status == "not_found"
+
+
+@settings(max_examples=examples(60))
+@given(cases(), st.booleans())
+def test_lattices_too_large_to_be_held_are_searched_alike(case, is_monotone):
+    passes = monotone(case)
+    demand = Demand(lambda rule: passes(apply(rule, case.table)), 1, is_monotone)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "VECTORS_HELD", 0)
+        change = nearest_change(case.table, case.rule, case.utility, [demand])
+    check(case, change, brute_force(case, passes), passes)
