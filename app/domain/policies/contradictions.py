@@ -1,0 +1,155 @@
+"""Criteria of one policy beside each other: which cannot hold together, and which follows from which.
+
+Only criteria about the same number are compared: the same measure with the same parameters, the same value,
+dictionary and scope. Of privacy models also those of one kind of which one asks for more in every parameter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+
+from app.domain.policies.comparison import Comparison, Value
+from app.domain.policies.demands import value_of
+from app.domain.policies.findings import Findings
+from app.domain.policies.meanings import STRICTER_HIGH, STRICTER_LOW
+from app.domain.policies.pinning import parameters_in_full
+from app.domain.policies.policy import MeasureDemand, Policy, PolicyCriterion, PrivacyModelDemand, ScoreDemand
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers that keep a threshold; an end may be open."""
+
+    least: float
+    greatest: float
+    least_open: bool = False
+    greatest_open: bool = False
+
+    @classmethod
+    def of(cls, comparison: Comparison, threshold: Value, *, whole: bool) -> Interval:
+        """The numbers, or the whole numbers, that keep it; false is 0 and true is 1."""
+        number = float(threshold)
+        stepped = whole and math.isfinite(number)
+        match comparison:
+            case "at_least":
+                return cls(math.ceil(number) if stepped else number, math.inf)
+            case "above":
+                return cls(math.floor(number) + 1, math.inf) if stepped else cls(number, math.inf, True)
+            case "at_most":
+                return cls(-math.inf, math.floor(number) if stepped else number)
+            case "below":
+                least = -math.inf
+                return cls(least, math.ceil(number) - 1) if stepped else cls(least, number, False, True)
+            case "equals":
+                return cls(number, number)
+
+    def within(self, other: Interval) -> bool:
+        """Whether every number of this one is in the other."""
+        above = (self.least, self.least_open) >= (other.least, other.least_open)
+        below = (self.greatest, not self.greatest_open) <= (other.greatest, not other.greatest_open)
+        return above and below
+
+    def meets(self, other: Interval) -> bool:
+        """Whether some number is in both."""
+        least, least_open = max((self.least, self.least_open), (other.least, other.least_open))
+        greatest, closed = min(
+            (self.greatest, not self.greatest_open), (other.greatest, not other.greatest_open)
+        )
+        return least < greatest or (least == greatest and closed and not least_open)
+
+
+def check_together(policy: Policy, found: Findings) -> None:
+    """Note criteria that contradict others, and such as follow from others; those with errors are left out."""
+    sound = [
+        (number, own)
+        for number, own in enumerate(policy.criteria)
+        if not found.has_error_in(f"/criteria/{number}")
+    ]
+    for place, later in enumerate(sound):
+        for earlier in sound[:place]:
+            if earlier[1].scope == later[1].scope:
+                _compare(found, earlier, later)
+
+
+def as_strict(old: PrivacyModelDemand, new: PrivacyModelDemand) -> bool:
+    """Whether it is plain that who meets the new demand meets the old one, both being of one model."""
+    before = {**parameters_in_full(old), "failing_share": old.failing_share}
+    after = {**parameters_in_full(new), "failing_share": new.failing_share}
+    if old.model != new.model or old.dictionary != new.dictionary:
+        return False
+    for name in before.keys() | after.keys():
+        one, other = before.get(name), after.get(name)
+        if one == other:
+            continue
+        if not _is_number(one) or not _is_number(other):
+            return False
+        greater = float(other) > float(one)  # type: ignore[arg-type]
+        if name not in (STRICTER_HIGH if greater else STRICTER_LOW):
+            return False
+    return True
+
+
+def subject_of(demand: MeasureDemand | ScoreDemand) -> str:
+    """What a threshold is about, as a text: equal for demands about the same number."""
+    fields = dataclasses.asdict(demand)
+    del fields["comparison"], fields["threshold"]
+    if isinstance(demand, MeasureDemand):
+        fields["parameters"] = parameters_in_full(demand)
+        del fields["version"]
+    return json.dumps([type(demand).__name__, fields], sort_keys=True, default=str)
+
+
+def _compare(
+    found: Findings, earlier: tuple[int, PolicyCriterion], later: tuple[int, PolicyCriterion]
+) -> None:
+    match earlier[1].demand, later[1].demand:
+        case PrivacyModelDemand() as one, PrivacyModelDemand() as other:
+            _note_implied(found, earlier, later, as_strict(one, other), as_strict(other, one))
+        case (MeasureDemand() | ScoreDemand() as one, MeasureDemand() | ScoreDemand() as other):
+            value = value_of(one)
+            if value is None or subject_of(one) != subject_of(other):
+                return
+            whole = value.kind != "number"
+            mine = Interval.of(one.comparison, one.threshold, whole=whole)
+            theirs = Interval.of(other.comparison, other.threshold, whole=whole)
+            if mine.meets(theirs):
+                _note_implied(found, earlier, later, theirs.within(mine), mine.within(theirs))
+            else:
+                _note_contradiction(found, earlier[1], later)
+
+
+def _note_contradiction(found: Findings, one: PolicyCriterion, later: tuple[int, PolicyCriterion]) -> None:
+    number, other = later
+    both_block = one.severity == other.severity == "block"
+    note = found.error if both_block else found.warn
+    note(
+        f"/criteria/{number}/demand/threshold", "contradictory",
+        f"No release can meet both {one.id!r} and {other.id!r}.", "Change or leave out one of the two.",
+    )  # fmt: skip
+
+
+def _note_implied(
+    found: Findings,
+    earlier: tuple[int, PolicyCriterion],
+    later: tuple[int, PolicyCriterion],
+    later_implies: bool,
+    earlier_implies: bool,
+) -> None:
+    """Note the one that follows from the other, if that one's failure blocks at least as much."""
+    for (number, own), (_, other), implied in (
+        (later, earlier, earlier_implies),
+        (earlier, later, later_implies),
+    ):
+        if implied and (other.severity == "block" or own.severity == "warn"):
+            found.warn(
+                f"/criteria/{number}", "implied", f"Who meets {other.id!r} meets {own.id!r} as well.",
+                "Leave it out, or make it a criterion of its own.",
+            )  # fmt: skip
+            return
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

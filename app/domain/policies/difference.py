@@ -1,0 +1,221 @@
+"""What changed between two policies, and whether what was released before may be refused now.
+
+Criteria are known by their ids. *Stricter* is said only where every release that keeps the new criterion is
+sure to keep the old one, *looser* the other way round; everything else is *different*.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from app.domain.policies.contradictions import Interval, as_strict, subject_of
+from app.domain.policies.demands import value_of
+from app.domain.policies.pinning import parameters_in_full, pinned
+from app.domain.policies.policy import (
+    BoundDemand,
+    Demand,
+    MeasureDemand,
+    OptimumDemand,
+    Policy,
+    PolicyCriterion,
+    PrivacyModelDemand,
+    ScoreDemand,
+)
+
+Effect = Literal["stricter", "looser", "different", "none"]
+Kind = Literal["added", "removed", "changed"]
+
+_WORDING: Final = frozenset(
+    {"name", "version", "title", "reason", "description", "attacker", "suppression_limit"}
+)
+"""Fields of which no outcome depends; a suppression limit is about suggested changes."""
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """One field with what it was and what it is, as plain values; None where it is not there."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class PartChange:
+    """A criterion, a dictionary slot or the head of the policy (``id`` empty) that is not what it was."""
+
+    part: Literal["policy", "dictionary", "criterion"]
+    id: str
+    kind: Kind
+    effect: Effect
+    fields: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """All changes from one policy to another, and what they amount to."""
+
+    old: tuple[str, int]
+    new: tuple[str, int]
+    effect: Effect
+    changes: tuple[PartChange, ...]
+
+    def text(self) -> str:
+        """A line per change, for people."""
+        lines = [f"{self.old[0]}@{self.old[1]} -> {self.new[0]}@{self.new[1]}: {_SAID[self.effect]}"]
+        for change in self.changes:
+            name = f"{change.part} {change.id}".rstrip()
+            lines.append(f"  {change.effect:<9}  {name} {change.kind}")
+            for own in change.fields:
+                lines.append(f"             {own.field}: {_shown(own.before)} -> {_shown(own.after)}")
+        return "\n".join(lines)
+
+
+_SAID: Final[Mapping[Effect, str]] = {
+    "stricter": "stricter; what passed before may fail",
+    "looser": "looser; what failed before may pass",
+    "different": "different; neither is sure to be the stricter one",
+    "none": "the same is judged",
+}
+
+
+def difference(old: Policy, new: Policy) -> Difference:
+    """What changed from the old policy to the new one."""
+    old, new = pinned(old), pinned(new)
+    changes = [*_head(old, new), *_slots(old, new), *_criteria(old, new)]
+    effect = together(change.effect for change in changes)
+    return Difference((old.name, old.version), (new.name, new.version), effect, tuple(changes))
+
+
+def together(effects: Iterable[Effect]) -> Effect:
+    """What several changes amount to."""
+    found = set(effects) - {"none"}
+    if not found:
+        return "none"
+    return found.pop() if len(found) == 1 else "different"
+
+
+def _head(old: Policy, new: Policy) -> list[PartChange]:
+    fields = _changed(_head_fields(old), _head_fields(new))
+    if not fields:
+        return []
+    judged = [own for own in fields if own.field not in _WORDING]
+    return [PartChange("policy", "", "changed", "different" if judged else "none", fields)]
+
+
+def _head_fields(policy: Policy) -> dict[str, Any]:
+    return {
+        "name": policy.name,
+        "version": policy.version,
+        "title": policy.title,
+        "description": policy.description,
+        "attacker": policy.assumes.attacker,
+        **{f"options.{name}": own for name, own in policy.assumes.options.items()},
+        **{f"schema.{name}": role for name, role in (policy.schema or {}).items()},
+        "suppression_limit": policy.suppression_limit,
+    }
+
+
+def _slots(old: Policy, new: Policy) -> list[PartChange]:
+    before, after = ({own.name: own for own in policy.dictionaries} for policy in (old, new))
+    found: list[PartChange] = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        if name not in after:
+            found.append(PartChange("dictionary", name, "removed", "different"))
+        elif name not in before:
+            found.append(PartChange("dictionary", name, "added", "different"))
+        elif fields := _changed(dataclasses.asdict(before[name]), dataclasses.asdict(after[name])):
+            wording = all(own.field in _WORDING for own in fields)
+            effect: Effect = "none" if wording else "different"
+            found.append(PartChange("dictionary", name, "changed", effect, fields))
+    return found
+
+
+def _criteria(old: Policy, new: Policy) -> list[PartChange]:
+    before, after = ({own.id: own for own in policy.criteria} for policy in (old, new))
+    found: list[PartChange] = []
+    for id_ in [*before, *(id_ for id_ in after if id_ not in before)]:
+        if id_ not in after:
+            found.append(PartChange("criterion", id_, "removed", "looser"))
+        elif id_ not in before:
+            found.append(PartChange("criterion", id_, "added", "stricter"))
+        elif fields := _changed(_criterion_fields(before[id_]), _criterion_fields(after[id_])):
+            effect = _effect(before[id_], after[id_])
+            found.append(PartChange("criterion", id_, "changed", effect, fields))
+    return found
+
+
+def _criterion_fields(criterion: PolicyCriterion) -> dict[str, Any]:
+    demand = criterion.demand
+    fields = {own.name: getattr(demand, own.name) for own in dataclasses.fields(demand)}
+    if isinstance(demand, MeasureDemand | PrivacyModelDemand):
+        del fields["parameters"]
+        fields |= {f"parameters.{name}": own for name, own in parameters_in_full(demand).items()}
+    return {
+        "title": criterion.title,
+        "reason": criterion.reason,
+        "severity": criterion.severity,
+        "scope.attributes": criterion.scope.attributes,
+        "scope.groups": criterion.scope.groups,
+        "demand": type(demand).__name__.removesuffix("Demand"),
+        **fields,
+    }
+
+
+def _effect(old: PolicyCriterion, new: PolicyCriterion) -> Effect:
+    severity: Effect = "none"
+    if old.severity != new.severity:
+        severity = "stricter" if new.severity == "block" else "looser"
+    judged = "different" if old.scope != new.scope else _effect_of_demand(old.demand, new.demand)
+    return together((severity, judged))
+
+
+def _effect_of_demand(old: Demand, new: Demand) -> Effect:
+    if old == new:
+        return "none"
+    match old, new:
+        case PrivacyModelDemand(), PrivacyModelDemand():
+            return _by_order(as_strict(old, new), as_strict(new, old))
+        case BoundDemand(), BoundDemand() if old.dictionary == new.dictionary:
+            return "looser" if new.may_rest_on_assumptions else "stricter"
+        case OptimumDemand(), OptimumDemand() if dataclasses.replace(old, gap=new.gap) == new:
+            return "looser" if new.gap > old.gap else "stricter"
+        case (MeasureDemand() | ScoreDemand(), MeasureDemand() | ScoreDemand()):
+            return _by_threshold(old, new)
+    return "different"
+
+
+def _by_threshold(old: MeasureDemand | ScoreDemand, new: MeasureDemand | ScoreDemand) -> Effect:
+    value = value_of(old)
+    versions = {own.version for own in (old, new) if isinstance(own, MeasureDemand)}
+    if value is None or subject_of(old) != subject_of(new) or len(versions) > 1:
+        return "different"
+    whole = value.kind != "number"
+    before = Interval.of(old.comparison, old.threshold, whole=whole)
+    after = Interval.of(new.comparison, new.threshold, whole=whole)
+    return _by_order(after.within(before), before.within(after))
+
+
+def _by_order(at_least_as_strict: bool, at_most_as_strict: bool) -> Effect:
+    if at_least_as_strict and at_most_as_strict:
+        return "none"
+    if not at_least_as_strict and not at_most_as_strict:
+        return "different"
+    return "stricter" if at_least_as_strict else "looser"
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    names = [*before, *(name for name in after if name not in before)]
+    found = (FieldChange(name, before.get(name), after.get(name)) for name in names)
+    return tuple(own for own in found if own.before != own.after)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,80 @@
+"""All that can be said of a policy without data.
+
+Errors are what makes a criterion impossible to judge or impossible to keep; warnings what is allowed but
+hardly meant. Whether the dataset has the attributes is told by an evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.domain.policies.contradictions import check_together
+from app.domain.policies.demands import check_criterion, is_scored, slots_of
+from app.domain.policies.findings import Findings, Lint
+from app.domain.policies.policy import Policy
+
+
+def lint(policy: Policy) -> Lint:
+    """What is wrong with a policy, and what is unusual."""
+    found = Findings()
+    _check_texts(policy, found)
+    _note_repeats([own.id for own in policy.criteria], "criteria", "id", found)
+    _note_repeats([slot.name for slot in policy.dictionaries], "dictionaries", "name", found)
+    for number, criterion in enumerate(policy.criteria):
+        check_criterion(policy, criterion, f"/criteria/{number}", found)
+    check_together(policy, found)
+    _check_slots(policy, found)
+    _check_use(policy, found)
+    return found.lint()
+
+
+def _check_texts(policy: Policy, found: Findings) -> None:
+    for pointer, text in (("/title", policy.title), ("/assumes/attacker", policy.assumes.attacker)):
+        if not text.strip():
+            found.error(
+                pointer, "empty", "The text is empty.", "A verdict is worth what is known of its assumptions."
+            )
+
+
+def _note_repeats(names: Sequence[str], field: str, key: str, found: Findings) -> None:
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            found.error(
+                f"/{field}/{number}/{key}", "duplicate", f"There is another {name!r} before it.",
+                "Give every one its own.",
+            )  # fmt: skip
+
+
+def _check_slots(policy: Policy, found: Findings) -> None:
+    blocking = {
+        name
+        for own in policy.criteria
+        if own.severity == "block" and getattr(own.demand, "dictionary", None) is not None
+        for name in slots_of(own.demand, policy)
+    }
+    used = {name for own in policy.criteria for name in slots_of(own.demand, policy)}
+    for number, slot in enumerate(policy.dictionaries):
+        if slot.name not in used:
+            found.warn(
+                f"/dictionaries/{number}", "unused-slot", f"No criterion looks at {slot.name!r}.",
+                "Leave it out, or demand something of it.",
+            )  # fmt: skip
+        elif not slot.required and slot.name in blocking:
+            found.warn(
+                f"/dictionaries/{number}/required", "optional-but-needed",
+                f"A blocking criterion rests on {slot.name!r}: evaluations without it end in an error.",
+                "Make it required.",
+            )  # fmt: skip
+
+
+def _check_use(policy: Policy, found: Findings) -> None:
+    if policy.assumes.options and not any(is_scored(own.demand) for own in policy.criteria):
+        found.warn(
+            "/assumes/options", "unused-options", "No criterion is scored: the options change nothing.",
+            "Leave them out.",
+        )  # fmt: skip
+    if all(own.severity == "warn" for own in policy.criteria):
+        found.warn(
+            "/criteria", "never-blocks", "No criterion blocks: whatever can be computed passes.",
+            "Let at least one criterion block.",
+        )  # fmt: skip

@@ -1,0 +1,117 @@
+"""What can be said of a threshold by what the value can be: wrong kind, out of range, met by all or none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from app.domain.policies.comparison import WORDS, Comparison, Value
+from app.domain.policies.findings import Findings
+from app.domain.policies.meanings import Range, range_of, safer
+from app.domain.policies.values import ResultValue
+
+_TOWARDS: dict[Comparison, str] = {"at_least": "high", "above": "high", "at_most": "low", "below": "low"}
+
+
+def check_threshold(
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    comparison: Comparison,
+    threshold: Value,
+    *,
+    measure: str | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Note what is wrong with a demand that is at ``pointer``; ``measure`` is None for a score."""
+    if value.kind == "boolean" or isinstance(threshold, bool):
+        _check_boolean(found, pointer, value, comparison, threshold, measure)
+        return
+    if value.kind == "whole number" and math.isinf(threshold):
+        found.error(
+            f"{pointer}/threshold", "out-of-range", f"{value.path} is a whole number and never infinite.",
+            "Give a whole number.",
+        )  # fmt: skip
+        return
+    possible = range_of(measure, value, options)
+    if not possible.least <= threshold <= possible.greatest:
+        found.error(
+            f"{pointer}/threshold", "out-of-range", f"{value.path} is {_described(possible)}.",
+            "Give a threshold that it can reach.",
+        )  # fmt: skip
+        return
+    _check_outcome(found, f"{pointer}/threshold", value, comparison, threshold, possible)
+    side = safer(measure, value.path)
+    if side is not None and _TOWARDS.get(comparison, side) != side:
+        found.warn(
+            f"{pointer}/comparison", "wrong-direction",
+            f"It asks for {value.path} to be {WORDS[comparison]} a threshold: "
+            f"{'the less the better' if side == 'low' else 'the more the better'} is usual.",
+            "Turn the comparison round, unless this is meant.",
+        )  # fmt: skip
+
+
+def _check_boolean(
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    comparison: Comparison,
+    threshold: Value,
+    measure: str | None,
+) -> None:
+    if value.kind != "boolean" or not isinstance(threshold, bool):
+        wanted = "true or false" if value.kind == "boolean" else "a number"
+        found.error(
+            f"{pointer}/threshold", "wrong-kind",
+            f"{value.path} is a {value.kind}; its threshold is {wanted}.", f"Give {wanted}.",
+        )  # fmt: skip
+        return
+    if comparison != "equals":
+        found.error(
+            f"{pointer}/comparison", "wrong-kind", f"{value.path} is true or false and has no order.",
+            "Write equals.",
+        )  # fmt: skip
+    side = safer(measure, value.path)
+    if side is not None and threshold != (side == "high"):
+        found.warn(
+            f"{pointer}/threshold", "wrong-direction",
+            f"It asks for {value.path} to be {str(threshold).lower()}.",
+            "Turn it round, unless this is meant.",
+        )  # fmt: skip
+
+
+def _check_outcome(
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    comparison: Comparison,
+    threshold: Value,
+    possible: Range,
+) -> None:
+    """Note thresholds at an end of what is possible, where no value or every value keeps them."""
+    least, greatest = possible.least, possible.greatest
+    whole = value.kind == "whole number"
+    unreachable = (
+        (comparison == "above" and threshold >= greatest)
+        or (comparison == "below" and threshold <= least)
+        or (comparison == "equals" and whole and threshold != int(threshold))
+    )
+    if unreachable:
+        found.error(
+            pointer, "never-passes", f"No value of {value.path} is {WORDS[comparison]} this.",
+            "Give a threshold that can be kept.",
+        )  # fmt: skip
+    elif (comparison == "at_least" and threshold <= least) or (
+        comparison == "at_most" and threshold >= greatest
+    ):
+        found.warn(
+            pointer, "always-passes", f"Every value of {value.path} is {WORDS[comparison]} this.",
+            "Give a threshold that some release misses, or leave the criterion out.",
+        )  # fmt: skip
+
+
+def _described(possible: Range) -> str:
+    if math.isinf(possible.greatest):
+        return f"at least {possible.least:g}"
+    return f"between {possible.least:g} and {possible.greatest:g}"
