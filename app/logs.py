@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import structlog
 
 # What libraries say of every request, job and statement belongs to nobody's log.
-QUIET_LIBRARIES = ("sqlalchemy", "alembic", "procrastinate", "uvicorn.access", "asyncio")
+QUIET_LIBRARIES = ("sqlalchemy", "alembic", "procrastinate", "uvicorn.access", "asyncio", "httpx", "httpcore")
 
 
 def configure_logs(level: str) -> None:

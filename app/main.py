@@ -37,6 +37,7 @@ from app.persistence.store import PostgresStore
 from app.processes import embedded_database, end_with_starter, start_service, worker_process
 from app.run_process import Database, execute_claim, utc_now
 from app.services.assessments import AssessmentService
+from app.services.audit_trail import AuditTrailService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
@@ -55,6 +56,7 @@ from app.services.sequential_disclosures import SequentialDisclosureService
 from app.services.tables import TableLoader
 from app.services.tenants import TenantService
 from app.services.uploads import UploadService
+from app.services.webhooks import WebhookService
 from app.settings import Settings
 from app.workers.child import Limits
 from app.workers.worker import WorkerOptions, run_worker
@@ -161,6 +163,8 @@ async def application(
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),
                 example_data=example_data_service(store, loader, limits),
+                webhooks=WebhookService(store, utc_now),
+                audit_trail=AuditTrailService(store),
             )
             yield create_app(
                 services,
@@ -193,6 +197,7 @@ async def _serve_queue(settings: Settings, database: Database) -> None:
             Limits(settings.run_memory_mib * MIB, settings.run_seconds),
             slots=settings.worker_concurrency,
             preload=(execute_claim.__module__,),
+            webhook_networks=settings.webhook_networks,
         )
         await run_worker(
             PostgresStore(engine, database.master_key, utc_now),
@@ -200,6 +205,7 @@ async def _serve_queue(settings: Settings, database: Database) -> None:
             libpq_url(database.url),
             partial(execute_claim, database),
             options,
+            utc_now,
             stop,
         )
     finally:

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, IPvAnyNetwork, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 def default_home() -> Path:
@@ -81,6 +81,14 @@ class Settings(BaseSettings):
         10_000
     )
 
+    webhook_networks: Annotated[
+        tuple[IPvAnyNetwork, ...],
+        NoDecode,
+        BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+        Field(
+            description="Networks beside the public ones that webhooks may be sent to, by commas: 10.0.0.0/8."
+        ),
+    ] = ()
     worker_concurrency: Annotated[
         int, Field(ge=1, le=64, description="Runs that a worker executes at once.")
     ] = 1

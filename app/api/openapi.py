@@ -55,6 +55,8 @@ TAGS: Final = [
         "name": "sequential disclosures",
         "description": "Records that are released one after another, with the risk of all so far.",
     },
+    {"name": "webhooks", "description": "Messages about verdicts and finished runs."},
+    {"name": "audit trail", "description": "Who did what, in a chain that shows any change."},
     {"name": "access", "description": "Tenants and API keys."},
     {"name": CLEAN_UP, "description": "Deleting, in the order in which nothing is in use any more."},
     {"name": "operation", "description": "Whether the service lives and can work."},

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from app.services.assessments import AssessmentService
+from app.services.audit_trail import AuditTrailService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
@@ -24,6 +25,7 @@ from app.services.sensitivity_profiles import SensitivityProfileService
 from app.services.sequential_disclosures import SequentialDisclosureService
 from app.services.tenants import TenantService
 from app.services.uploads import UploadService
+from app.services.webhooks import WebhookService
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Services:
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
     example_data: ExampleDataService
+    webhooks: WebhookService
+    audit_trail: AuditTrailService
 
 
 def _services(request: Request) -> Services:

@@ -12,12 +12,21 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
-from app.persistence.encryption import canonical_json
+from app.evidence.canonical import canonical_json
+from app.persistence.cursors import Cursors
 from app.persistence.resources import new_id
 from app.persistence.tables import api_keys, audit_events, idempotency_keys
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.ports import Clock
-from app.services.resources import ApiKey, IdempotentReply, JsonObject, Scope, TenantId
+from app.services.resources import (
+    ApiKey,
+    AuditEvent,
+    AuditVerification,
+    IdempotentReply,
+    JsonObject,
+    Scope,
+    TenantId,
+)
 
 REPLIES_KEPT = timedelta(hours=24)
 # A request that has not ended by then died with its process; the key is free again.
@@ -137,9 +146,39 @@ class PostgresApiKeys:
 class PostgresAudit:
     """Implements the port ``Audit``: each event carries the hash of the one before."""
 
-    def __init__(self, transaction: TenantTransaction, clock: Clock) -> None:
+    def __init__(self, transaction: TenantTransaction, cursors: Cursors, clock: Clock) -> None:
         self._transaction = transaction
+        self._cursors = cursors
         self._clock = clock
+
+    async def list(
+        self, *, action: str | None, subject: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[AuditEvent], str | None]:
+        """One page, newest first, with the names of the keys that are known."""
+        listing = (self._transaction.tenant, "audit_events", action or "", subject or "")
+        table = audit_events.c
+        joined = audit_events.outerjoin(
+            api_keys, (api_keys.c.tenant_id == table.tenant_id) & (api_keys.c.id == table.key_id)
+        )
+        query = select(audit_events, api_keys.c.name.label("key_name")).select_from(joined)
+        if action:
+            query = query.where(table.action.startswith(action, autoescape=True))
+        if subject:
+            query = query.where(table.subject == subject)
+        if cursor:
+            query = query.where(table.number < self._cursors.read(cursor, *listing))
+        rows = (await self._transaction.execute(query.order_by(table.number.desc()).limit(limit + 1))).all()
+        following = self._cursors.make(rows[limit - 1].number, *listing) if len(rows) > limit else None
+        return [_audit_event(row) for row in rows[:limit]], following
+
+    async def verify(self) -> AuditVerification:
+        """Whether each event follows from the one before."""
+        query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
+        last = (await self._transaction.execute(query.limit(1))).one_or_none()
+        broken = await first_broken_event(self._transaction)
+        if last is None:
+            return AuditVerification(0, broken, None)
+        return AuditVerification(last.number, broken, last.sha256.hex())
 
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
         """Append an event; writers of one tenant take turns until they commit."""
@@ -176,6 +215,12 @@ def _event_hash(tenant: str, event: dict[str, Any], previous: bytes) -> bytes:
     at: datetime = event["at"]
     content = event | {"tenant": tenant, "at": at.astimezone(UTC).isoformat()}
     return hashlib.sha256(previous + canonical_json(content)).digest()
+
+
+def _audit_event(row: Any) -> AuditEvent:  # noqa: ANN401 - a row
+    return AuditEvent(
+        row.number, row.key_id, row.key_name, row.action, row.subject, row.details, row.at, row.sha256.hex()
+    )
 
 
 def api_key(row: Any) -> ApiKey:  # noqa: ANN401 - a row

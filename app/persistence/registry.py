@@ -16,6 +16,7 @@ from app.persistence.store import PostgresUnitOfWork, unit_of_work
 from app.persistence.transactions import DOCUMENTS_KEY, database_errors
 from app.services.ports import Clock
 from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Tenant, TenantId
+from app.services.webhook_values import DueDelivery
 
 
 class PostgresRegistry:
@@ -72,6 +73,14 @@ class PostgresRegistry:
             if work is not None:
                 await work.claims.fail(lost, error)
                 await work.commit()
+
+    async def due_deliveries(self, most: int, hold_seconds: float) -> Sequence[DueDelivery]:
+        """Messages of webhooks whose turn has come, held for so long."""
+        rows = await self._call(
+            "SELECT * FROM lookup_due_deliveries(:at, :most, :hold)",
+            {"at": self._clock(), "most": most, "hold": hold_seconds},
+        )
+        return [DueDelivery(TenantId(str(row.tenant_id)), row.id) for row in rows]
 
     async def discard_stale_uploads(self, silent_seconds: float) -> int:
         """Remove half-written uploads to which nothing was added for so long; how many there were."""

@@ -15,6 +15,7 @@ from app.persistence.resources import new_id
 from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, run_blocks, run_events, runs
 from app.persistence.transactions import TenantTransaction, Vault
+from app.persistence.webhooks import PostgresWebhooks
 from app.services.ports import Clock, Fenced
 from app.services.resources import (
     Claim,
@@ -28,6 +29,7 @@ from app.services.resources import (
     Stored,
     Wishes,
 )
+from app.services.webhook_values import WebhookEvent
 
 NEWS_CHANNEL = "run_news"
 
@@ -46,6 +48,11 @@ _ADD_EVENT = text(
 
 _STATE = "state"
 _PROGRESS = "progress"
+_TOLD = {
+    RunState.SUCCEEDED: WebhookEvent.RUN_SUCCEEDED,
+    RunState.FAILED: WebhookEvent.RUN_FAILED,
+    RunState.CANCELLED: WebhookEvent.RUN_CANCELLED,
+}
 
 
 class PostgresRuns:
@@ -57,12 +64,14 @@ class PostgresRuns:
         vault: Vault,
         cursors: Cursors,
         kept: PostgresResults,
+        told: PostgresWebhooks,
         clock: Clock,
     ) -> None:
         self._transaction = transaction
         self._vault = vault
         self._cursors = cursors
         self._results = kept
+        self._webhooks = told
         self._clock = clock
 
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
@@ -78,7 +87,10 @@ class PostgresRuns:
             )
         )  # fmt: skip
         await self._tell_state(run_id, state)
-        return await self.get(run_id)
+        run = await self.get(run_id)
+        if run.state.is_final:
+            await self._tell_webhooks(run)
+        return run
 
     async def get(self, run_id: str) -> Run:
         """The run as it stands."""
@@ -267,6 +279,14 @@ class PostgresRuns:
         )  # fmt: skip
         await self._transaction.execute(delete(run_blocks).where(run_blocks.c.run_id == run_id))
         await self._tell_state(run_id, state, error)
+        await self._tell_webhooks(await self.get(run_id))
+
+    async def _tell_webhooks(self, run: Run) -> None:
+        """Write messages about a run that is final."""
+        about = {"id": run.resource_id, "kind": run.resource_kind.value, "name": run.resource_name}
+        error = None if run.error is None else {"code": run.error.get("code")}
+        told = {"id": run.id, "state": run.state.value, "resource": about, "error": error}
+        await self._webhooks.emit(_TOLD[run.state], {"run": told})
 
     async def _change(self, run_id: str, values: Mapping[str, Any]) -> None:
         await self._transaction.execute(update(runs).where(runs.c.id == run_id).values(**values))

@@ -18,6 +18,7 @@ from app.persistence.resources import PostgresResources
 from app.persistence.results import PostgresResults
 from app.persistence.runs import PostgresRuns
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
+from app.persistence.webhooks import PostgresWebhooks
 from app.services.ports import (
     RUN_QUEUE,
     RUN_TASK,
@@ -32,6 +33,7 @@ from app.services.ports import (
     Runs,
     SigningKeys,
     UnitOfWork,
+    Webhooks,
 )
 from app.services.resources import TenantId
 
@@ -49,7 +51,8 @@ class PostgresUnitOfWork:
         vault, cursors = Vault(transaction, master_key, keys), Cursors(master_key)
         named = PostgresResources(transaction, vault, cursors, clock)
         kept = PostgresResults(transaction, vault, clock)
-        self.claims = PostgresRuns(transaction, vault, cursors, kept, clock)
+        told = PostgresWebhooks(transaction, vault, cursors, clock)
+        self.claims = PostgresRuns(transaction, vault, cursors, kept, told, clock)
         self.resources: Resources = named
         self.pieces: Pieces = PostgresPieces(transaction, vault, master_key, named)
         self.results: Results = kept
@@ -58,7 +61,8 @@ class PostgresUnitOfWork:
         self.evidence: Evidence = PostgresEvidence(transaction, vault, cursors)
         self.idempotency: IdempotencyKeys = PostgresIdempotencyKeys(transaction, vault, clock)
         self.api_keys: ApiKeys = PostgresApiKeys(transaction, clock)
-        self.audit: Audit = PostgresAudit(transaction, clock)
+        self.audit: Audit = PostgresAudit(transaction, cursors, clock)
+        self.webhooks: Webhooks = told
 
     async def enqueue(self, run_id: str) -> None:
         """Put the run on the queue in this transaction, unless a job waits for it already."""

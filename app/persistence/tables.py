@@ -287,5 +287,52 @@ evidence = Table(
     ForeignKeyConstraint(["tenant_id", "key_id"], ["signing_keys.tenant_id", "signing_keys.id"]),
     CheckConstraint("report IN ('verdict', 'assessment')", name="report"),
     Index("ix_evidence_tenant_id_serial", "tenant_id", "serial"),
+    Index("ix_evidence_tenant_id_resource_name_serial", "tenant_id", "resource_name", "serial"),
     Index("ix_evidence_tenant_id_key_id_issued_at", "tenant_id", "key_id", "issued_at"),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("events", ARRAY(Text), nullable=False),
+    Column("secrets", LargeBinary, nullable=False),
+    _time("created_at"),
+    _time("disabled_at", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    UniqueConstraint("tenant_id", "name"),
+)
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    _tenant(),
+    Column("id", String(64), nullable=False),
+    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    Column("webhook_id", String(64), nullable=False),
+    Column("event", Text, nullable=False),
+    Column("payload", Text, nullable=False, comment="as it is signed; ids, names and verdicts only"),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("status", Integer, nullable=True),
+    Column("error", Text, nullable=True),
+    _time("created_at"),
+    _time("next_attempt_at", nullable=True),
+    _time("delivered_at", nullable=True),
+    _time("held_until", nullable=True),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "webhook_id"], ["webhooks.tenant_id", "webhooks.id"], ondelete="CASCADE"
+    ),
+    CheckConstraint("state IN ('pending', 'delivered', 'failed')", name="state"),
+    Index("ix_webhook_deliveries_tenant_id_webhook_id_serial", "tenant_id", "webhook_id", "serial"),
+    Index(
+        "ix_webhook_deliveries_next_attempt_at",
+        "next_attempt_at",
+        postgresql_where=text("state = 'pending'"),
+    ),
 )

@@ -15,7 +15,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.domain.errors import NotFound, Unavailable
-from app.persistence.encryption import KeyCache, MasterKey, canonical_json, place, seal, unseal
+from app.evidence.canonical import canonical_json
+from app.persistence.encryption import KeyCache, MasterKey, place, seal, unseal
 from app.persistence.tables import data_keys
 from app.services.resources import JsonObject, TenantId
 

@@ -15,6 +15,8 @@ from app.evidence.keys import PublicKey
 from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ApiKey,
+    AuditEvent,
+    AuditVerification,
     Claim,
     IdempotentReply,
     JsonObject,
@@ -32,6 +34,7 @@ from app.services.resources import (
     TenantId,
     Wishes,
 )
+from app.services.webhook_values import Attempt, Delivery, DueDelivery, Message, Webhook, WebhookEvent
 
 RUN_QUEUE: Final = "runs"
 RUN_TASK: Final = "execute_run"
@@ -201,6 +204,54 @@ class Audit(Protocol):
 
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None: ...
 
+    async def list(
+        self, *, action: str | None, subject: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[AuditEvent], str | None]:
+        """Newest first; ``action`` filters by its beginning, ``subject`` by the id that it is about."""
+        ...
+
+    async def verify(self) -> AuditVerification:
+        """Whether each event follows from the one before."""
+        ...
+
+
+class Webhooks(Protocol):
+    """The tenant's webhooks and the messages to them."""
+
+    async def add(
+        self, name: str, url: str, events: Sequence[WebhookEvent], secret: str
+    ) -> tuple[Webhook, bool]:
+        """Keep it; the existing one and False if name, address and events agree, Conflict if they do not."""
+        ...
+
+    async def list(self) -> Sequence[Webhook]: ...
+
+    async def get(self, ref: str) -> Webhook: ...
+
+    async def delete(self, ref: str) -> Webhook: ...
+
+    async def rotate(self, ref: str, secret: str, old_until: datetime) -> Webhook:
+        """Sign with a new secret, and until then with those of before as well."""
+        ...
+
+    async def emit(self, event: WebhookEvent, data: JsonObject) -> None:
+        """Write a message for each webhook that wants to hear of this, in this transaction."""
+        ...
+
+    async def send_test(self, ref: str) -> Delivery: ...
+
+    async def deliveries(
+        self, ref: str, limit: int, cursor: str | None
+    ) -> tuple[Sequence[Delivery], str | None]: ...
+
+    async def message(self, delivery_id: str) -> Message | None:
+        """What is to be sent; None if nothing is any more."""
+        ...
+
+    async def record(self, delivery_id: str, attempt: Attempt, next_attempt_at: datetime | None) -> None:
+        """Note what came of sending it; None: it is not tried again."""
+        ...
+
 
 class SigningKeys(Protocol):
     """The keys that sign the tenant's evidence; private parts never leave the store."""
@@ -225,8 +276,8 @@ class Evidence(Protocol):
         """Keep it; the one that there is already if the resource has some."""
         ...
 
-    async def get(self, evidence_id: str) -> StoredEvidence:
-        """The evidence of this id; NotFound otherwise."""
+    async def get(self, ref: str) -> StoredEvidence:
+        """The evidence of this id, or the newest about what is or was of this name; NotFound otherwise."""
         ...
 
     async def of_resource(self, resource_id: str) -> StoredEvidence | None:
@@ -252,6 +303,7 @@ class UnitOfWork(Protocol):
     audit: Audit
     signing_keys: SigningKeys
     evidence: Evidence
+    webhooks: Webhooks
 
     async def enqueue(self, run_id: str) -> None:
         """Put the run on the queue, inside this transaction."""
@@ -292,6 +344,10 @@ class Registry(Protocol):
 
     async def fail_lost(self, lost: LostRun, error: JsonObject) -> None:
         """End a run whose attempts are used up; nothing if it is final or in a newer attempt by now."""
+        ...
+
+    async def due_deliveries(self, most: int, hold_seconds: float) -> Sequence[DueDelivery]:
+        """Messages of webhooks whose turn has come, held for nobody else for so long."""
         ...
 
     async def discard_stale_uploads(self, silent_seconds: float) -> int:

@@ -53,7 +53,6 @@ class Kind(StrEnum):
     POLICY = "policy"
     EVALUATION = "evaluation"
     WAIVER = "waiver"
-    WEBHOOK = "webhook"
 
 
 @dataclass(frozen=True)
@@ -202,6 +201,33 @@ class Tenant:
     id: TenantId
     name: str
     created_at: datetime
+
+
+@dataclass(frozen=True)
+class AuditEvent:
+    """Who did what to what, and when; ``sha256`` is of the event and of the one before."""
+
+    number: int
+    key_id: str
+    key_name: str | None
+    action: str
+    subject: str
+    details: JsonObject
+    at: datetime
+    sha256: str
+
+
+@dataclass(frozen=True)
+class AuditVerification:
+    """Whether a tenant's audit events are those that were written, in their order.
+
+    ``first_broken`` is the number of the first that does not follow from the one before. ``head_sha256``
+    stands for all of them: kept elsewhere, it shows whether any were cut off the end.
+    """
+
+    events: int
+    first_broken: int | None
+    head_sha256: str | None
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services.ports import Registry, Store
+from app.services.ports import Clock, Registry, Store
 from app.workers.child import Entry, Limits
 from app.workers.executor import RunExecutor, Worker
 from app.workers.queue import RunQueue
 from app.workers.reaper import Reaper
 from app.workers.supervisor import ChildProcesses, Supervisor
+from app.workers.webhook_delivery import WebhookDelivery
+from app.workers.webhook_sender import Network, WebhookSender
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,15 @@ class WorkerOptions:
         Silence after which a run counts as lost by its worker.
     preload
         Modules that every child needs; imported once, before the first run.
+    webhook_networks
+        Networks beside the public ones that messages of webhooks may be sent to.
     """
 
     limits: Limits
     slots: int = 1
     silent_seconds: float = 15.0
     preload: Sequence[str] = ()
+    webhook_networks: Sequence[Network] = ()
 
 
 async def run_worker(
@@ -44,6 +49,7 @@ async def run_worker(
     conninfo: str,
     entry: Entry,
     options: WorkerOptions,
+    clock: Clock,
     stop: asyncio.Event,
 ) -> None:
     """Work off the queue until ``stop`` is set; then give running work back and return.
@@ -62,9 +68,11 @@ async def run_worker(
     executor = RunExecutor(registry, store, Supervisor(store, children), worker)
     queue = RunQueue(conninfo, executor.execute, options.slots, options.silent_seconds)
     reaper = Reaper(registry, queue, options.silent_seconds)
+    delivery = WebhookDelivery(registry, store, WebhookSender(options.webhook_networks), clock)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(queue.serve(stop))
+            group.create_task(delivery.serve(stop))
             group.create_task(reaper.serve(stop))
     finally:
         stop.set()

@@ -21,6 +21,7 @@ from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation
 from app.services.assessments import AssessmentService
+from app.services.audit_trail import AuditTrailService
 from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
@@ -45,6 +46,7 @@ from app.services.sequential_disclosures import SequentialDisclosureService
 from app.services.tables import TableLoader
 from app.services.tenants import CreateApiKey, TenantService
 from app.services.uploads import UploadService
+from app.services.webhooks import WebhookService
 
 UPLOAD_BYTES = 200_000
 BODY_BYTES = 400_000
@@ -129,6 +131,8 @@ def build_api(
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         example_data=example_data_service(store, loader, limits),
+        webhooks=WebhookService(store, clock),
+        audit_trail=AuditTrailService(store),
     )
     metrics, log = CollectorRegistry(), io.StringIO()
     app = create_app(

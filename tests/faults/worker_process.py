@@ -30,6 +30,7 @@ async def main(url: str, key_text: str, silent_seconds: float) -> None:
         libpq_url(url),
         ChainEntry(url, key_text),
         options,
+        clock,
         stop,
     )
     await engine.dispose()

@@ -178,7 +178,11 @@ def test_every_setting_is_documented_with_its_default():
     for name, field in Settings.model_fields.items():
         variable = field.validation_alias or f"PRIVACY_RISK_{name.upper()}"
         default = (
-            "as above" if field.default_factory else "" if field.default is None else f"`{field.default}`"
+            "as above"
+            if field.default_factory
+            else ""
+            if field.default in (None, ())
+            else f"`{field.default}`"
         )
         assert f"| `{variable}` | {field.description} | {default} |\n" in text
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from app.api.routers import (
     access,
     assessments,
+    audit_events,
     catalogue,
     datasets,
     dictionaries,
@@ -24,6 +25,7 @@ from app.api.routers import (
     sensitivity_profiles,
     sequential_disclosures,
     uploads,
+    webhooks,
 )
 
 _COLLECTIONS: Final = (
@@ -64,7 +66,10 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     catalogue.router,
     measurements.router,
     sequential_disclosures.router,
+    webhooks.router,
+    audit_events.router,
     access.router,
+    webhooks.clean_up,
     # What is built on others goes first, for nothing in use can be deleted.
     *(collection.clean_up_router() for collection in reversed(_COLLECTIONS)),
 )

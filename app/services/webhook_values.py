@@ -1,0 +1,99 @@
+"""The plain values of webhooks: who wants to hear of what, and what became of each message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Final
+
+from app.services.resources import TenantId
+
+
+class WebhookEvent(StrEnum):
+    """What a webhook can be told of."""
+
+    RUN_SUCCEEDED = "run.succeeded"
+    RUN_FAILED = "run.failed"
+    RUN_CANCELLED = "run.cancelled"
+    EVALUATION_COMPLETED = "evaluation.completed"
+
+
+TEST: Final = "webhook.test"
+"""The event of a test message, which goes to the webhook that is tested and to no other."""
+
+
+class DeliveryState(StrEnum):
+    """How a message stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """An address that is told of events; never with its secret.
+
+    ``disabled_at``: since when nothing is sent any more, because the receiver said that it is gone.
+    """
+
+    id: str
+    name: str
+    url: str
+    events: tuple[WebhookEvent, ...]
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One message to one webhook; ``error`` is a word, never what the receiver answered."""
+
+    id: str
+    event: str
+    state: DeliveryState
+    attempts: int
+    created_at: datetime
+    next_attempt_at: datetime | None = None
+    delivered_at: datetime | None = None
+    status: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class DueDelivery:
+    """A message whose turn has come, taken by one worker for a while."""
+
+    tenant: TenantId
+    id: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is to be sent: the secrets that hold at present, newest first, and the body as it is signed."""
+
+    id: str
+    url: str
+    secrets: tuple[str, ...]
+    body: str
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of sending: the status answered, or a word for why there was none."""
+
+    status: int | None
+    error: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the receiver has taken the message."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the receiver asks to be left alone."""
+        return self.status == HTTPStatus.GONE

@@ -1,0 +1,280 @@
+"""Webhooks: every event reaches its receivers, however often it takes, and nobody else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+
+from app.services.resources import Kind, NewResource, RunState, Scope
+from app.services.webhook_values import Attempt, WebhookEvent
+from app.workers.webhook_delivery import HOLD_SECONDS, PAUSES, SPREAD, WebhookDelivery
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+HOOK = {"name": "watcher", "url": "https://hooks.example.org/x", "events": ["run.failed", "run.succeeded"]}
+
+
+class Receivers:
+    """Takes the place of the network: answers as told, and keeps what arrives."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.received = []
+
+    async def send(self, message, timestamp):
+        self.received.append((message, timestamp))
+        return self.answers.pop(0) if self.answers else Attempt(204)
+
+    @property
+    def bodies(self):
+        return [json.loads(message.body) for message, _ in self.received]
+
+
+@pytest.fixture
+def deliver(api, clock):
+    def delivery(receivers):
+        return WebhookDelivery(api.registry, api.store, receivers, clock).deliver_due
+
+    return delivery
+
+
+async def made(client, **changes):
+    response = await client.post("/v1/webhooks", json=HOOK | changes)
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+async def tenant_of(api, client):
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+    return (await api.services.tenants.authenticate(token)).tenant
+
+
+async def ended_run(api, tenant, state=RunState.FAILED, name="asked"):
+    """A run that a worker brought to its end."""
+    new = NewResource(Kind.OPTIMISATION, name, f"{name:0<64}"[:64], {}, {})
+    async with api.store.work(tenant) as work:
+        stored, _ = await work.resources.add(new)
+        run = await work.runs.create(stored, stored.sha256, {})
+        await work.commit()
+    claim = await api.registry.claim(run.id, "worker", 15)
+    failed = state is RunState.FAILED
+    async with api.store.work(tenant) as work:
+        await work.runs.finish(
+            claim,
+            state,
+            result=None if failed else {"risk": 0.5},
+            error={"code": "out-of-memory", "message": "the words of a cell"} if failed else None,
+        )
+        await work.commit()
+    return run.id
+
+
+async def test_a_failed_run_is_told_once_and_signed_with_the_shown_secret(api, client, deliver, clock):
+    hook = await made(client)
+    run_id = await ended_run(api, await tenant_of(api, client))
+    receivers = Receivers()
+    assert await deliver(receivers)() == 1
+    assert await deliver(receivers)() == 0
+    ((message, timestamp),) = receivers.received
+    assert message.url == HOOK["url"]
+    assert timestamp == int(clock().timestamp())
+    assert message.secrets == (hook["secret"],)
+    assert receivers.bodies == [
+        {
+            "type": "run.failed",
+            "timestamp": clock().astimezone(UTC).isoformat(),
+            "data": {
+                "run": {
+                    "id": run_id,
+                    "state": "failed",
+                    "resource": {"id": receivers.bodies[0]["data"]["run"]["resource"]["id"],
+                                 "kind": "optimisation", "name": "asked"},
+                    "error": {"code": "out-of-memory"},
+                }
+            },
+        }
+    ]  # fmt: skip
+    (shown,) = (await client.get("/v1/webhooks/watcher/deliveries")).json()["items"]
+    assert (shown["id"], shown["state"], shown["attempts"], shown["status"]) == (
+        message.id, "delivered", 1, 204,
+    )  # fmt: skip
+
+
+async def test_only_events_that_were_asked_for_are_told(api, client, deliver):
+    await made(client, events=["run.failed"])
+    tenant = await tenant_of(api, client)
+    await ended_run(api, tenant, RunState.SUCCEEDED, "well")
+    await ended_run(api, tenant, RunState.FAILED, "badly")
+    receivers = Receivers()
+    await deliver(receivers)()
+    assert [body["type"] for body in receivers.bodies] == ["run.failed"]
+
+
+async def test_what_an_event_tells_is_not_told_if_it_did_not_happen(api, client, deliver):
+    await made(client)
+    async with api.store.work(await tenant_of(api, client)) as work:
+        await work.webhooks.emit(WebhookEvent.RUN_FAILED, {})
+    receivers = Receivers()
+    assert await deliver(receivers)() == 0
+
+
+async def test_no_other_tenant_hears_of_it_or_sees_the_webhook(api, client, other_client, deliver):
+    await made(client)
+    await made(other_client, name="theirs")
+    await ended_run(api, await tenant_of(api, client))
+    receivers = Receivers()
+    assert await deliver(receivers)() == 1
+    assert [own["name"] for own in (await other_client.get("/v1/webhooks")).json()["items"]] == ["theirs"]
+    for method, path in (
+        ("GET", ""), ("DELETE", ""), ("GET", "/deliveries"), ("POST", "/tests"), ("POST", "/secret-rotations")
+    ):  # fmt: skip
+        body = {"json": {}} if path == "/secret-rotations" else {}
+        response = await other_client.request(method, f"/v1/webhooks/watcher{path}", **body)
+        problem_of(response, 404, "not-found")
+
+
+async def test_a_message_is_sent_again_with_growing_pauses_and_given_up_after_three_days(
+    api, client, deliver, clock
+):
+    await made(client)
+    await ended_run(api, await tenant_of(api, client))
+    receivers = Receivers(*[Attempt(500)] * (len(PAUSES) + 1))
+    began = clock()
+    assert await deliver(receivers)() == 1
+    for pause in PAUSES:
+        assert await deliver(receivers)() == 0, "not before its time"
+        clock.advance(pause.total_seconds() * (1 + SPREAD) + HOLD_SECONDS)
+        assert await deliver(receivers)() == 1
+    clock.advance(10 * 86_400)
+    assert await deliver(receivers)() == 0
+    assert len({message.id for message, _ in receivers.received}) == 1
+    (shown,) = (await client.get("/v1/webhooks/watcher/deliveries")).json()["items"]
+    assert (shown["state"], shown["attempts"], shown["status"]) == ("failed", len(PAUSES) + 1, 500)
+    assert 3 <= (datetime.fromisoformat(shown["created_at"]) - began).total_seconds() / 86_400 + 3.2 < 4
+
+
+async def test_a_message_whose_worker_died_is_sent_by_the_next_one(api, client, deliver, clock):
+    await made(client)
+    await ended_run(api, await tenant_of(api, client))
+    assert len(await api.registry.due_deliveries(10, HOLD_SECONDS)) == 1  # and then it died
+    receivers = Receivers()
+    assert await deliver(receivers)() == 0
+    clock.advance(HOLD_SECONDS + 1)
+    assert await deliver(receivers)() == 1
+
+
+async def test_a_receiver_that_is_gone_is_left_alone(api, client, deliver, clock):
+    await made(client)
+    tenant = await tenant_of(api, client)
+    await ended_run(api, tenant, name="first")
+    receivers = Receivers(Attempt(410))
+    await deliver(receivers)()
+    await ended_run(api, tenant, name="second")
+    clock.advance(86_400)
+    assert await deliver(receivers)() == 0
+    assert (await client.get("/v1/webhooks/watcher")).json()["disabled_at"] is not None
+    problem_of(await client.post("/v1/webhooks/watcher/tests"), 409, "conflict")
+
+
+async def test_a_rotated_secret_signs_beside_the_old_one_until_its_end(api, client, deliver, clock):
+    first = (await made(client))["secret"]
+    response = await client.post("/v1/webhooks/watcher/secret-rotations", json={"overlap_hours": 2})
+    second = response.json()["secret"]
+    receivers = Receivers()
+    for hours in (0, 1, 3):
+        clock.advance(hours * 3600)
+        await client.post("/v1/webhooks/watcher/tests")
+        await deliver(receivers)()
+    used = [message.secrets for message, _ in receivers.received]
+    assert used == [(second, first), (second, first), (second,)]
+    assert len(base64.b64decode(second.removeprefix("whsec_"))) == 32
+
+
+async def test_the_secret_is_shown_once_and_kept_sealed(client, database_urls):
+    headers = {"Idempotency-Key": "once"}
+    first = (await client.post("/v1/webhooks", json=HOOK, headers=headers)).json()
+    again = await client.post("/v1/webhooks", json=HOOK, headers=headers)
+    anew = await client.post("/v1/webhooks", json=HOOK)
+    assert first["secret"].startswith("whsec_")
+    assert (again.json()["secret"], anew.json()["secret"], anew.status_code) == (None, None, 200)
+    assert first["secret"] not in (await client.get("/v1/webhooks")).text
+
+    with psycopg.connect(database_urls.admin) as connection:
+        (held,) = connection.execute("SELECT secrets FROM webhooks WHERE id = %s", [first["id"]]).fetchone()
+    assert first["secret"].encode() not in held
+    assert base64.b64decode(first["secret"].removeprefix("whsec_")) not in held
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x.example/", "https://", "//x.example", "https://user:pa55@x.example/", "https://x.example/#a",
+        "https://x.example:99999/", "https://x.example/\u00e9", "https://x.exa mple/", "javascript:alert(1)",
+    ],
+)  # fmt: skip
+async def test_an_address_that_is_none_is_refused_and_not_repeated(client, url, unchanged):
+    response = await client.post("/v1/webhooks", json=HOOK | {"url": url})
+    problem_of(response, 422, "invalid-input")
+    assert response.json()["errors"][0]["pointer"] == "/url"
+    assert "pa55" not in response.json()["detail"]
+
+
+async def test_other_content_under_the_name_is_a_conflict(client):
+    await made(client)
+    changed = await client.post("/v1/webhooks", json=HOOK | {"events": ["run.failed"]})
+    problem_of(changed, 409, "conflict")
+    for event in ("webhook.test", "run.begun"):
+        refused = await client.post("/v1/webhooks", json=HOOK | {"name": "x", "events": [event]})
+        problem_of(refused, 422, "invalid-input")
+
+
+async def test_webhooks_and_the_trail_are_the_administrators_alone(api, client):
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+    actor = await api.services.tenants.authenticate(token)
+    assess = await api.key_with(actor, Scope.ASSESS, Scope.GOVERN, Scope.DATA_READ, Scope.DATA_WRITE)
+    async with api.client(assess) as lesser:
+        for response in (
+            await lesser.get("/v1/webhooks"),
+            await lesser.post("/v1/webhooks", json=HOOK),
+            await lesser.get("/v1/audit-events"),
+            await lesser.get("/v1/audit-events/verification"),
+        ):
+            problem_of(response, 403, "forbidden")
+
+
+async def test_the_trail_tells_who_did_what_a_page_at_a_time(client):
+    await made(client)
+    await client.delete("/v1/webhooks/watcher")
+    page = (await client.get("/v1/audit-events", params={"limit": 2})).json()
+    assert [(event["action"], event["key_name"]) for event in page["items"]] == [
+        ("webhook.delete", "admin"),
+        ("webhook.create", "admin"),
+    ]
+    following = await client.get("/v1/audit-events", params={"limit": 2, "cursor": page["next_cursor"]})
+    assert [event["number"] for event in following.json()["items"]] == [2, 1]
+    chosen = (await client.get("/v1/audit-events", params={"action": "webhook.c"})).json()["items"]
+    assert [event["action"] for event in chosen] == ["webhook.create"]
+    about = (await client.get("/v1/audit-events", params={"subject": chosen[0]["subject"]})).json()["items"]
+    assert len(about) == 2
+
+
+async def test_a_changed_event_shows(client, database_urls):
+
+    await made(client)
+    before = (await client.get("/v1/audit-events/verification")).json()
+    assert (before["intact"], before["first_broken"], before["events"]) == (True, None, 3)
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute(
+            "UPDATE audit_events SET action = 'nothing' WHERE number = 2 AND tenant_id ="
+            " (SELECT tenant_id FROM webhooks WHERE id = %s)",
+            [(await client.get("/v1/webhooks/watcher")).json()["id"]],
+        )
+    after = (await client.get("/v1/audit-events/verification")).json()
+    assert (after["intact"], after["first_broken"]) == (False, 2)
