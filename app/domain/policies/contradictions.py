@@ -62,7 +62,7 @@ class Interval:
 
 
 def check_together(policy: Policy, found: Findings) -> None:
-    """Note criteria that contradict others, and such as follow from others; those with errors are left out."""
+    """Note criteria that contradict others or follow from others; those with errors are left out."""
     sound = [
         (number, own)
         for number, own in enumerate(policy.criteria)
