@@ -278,11 +278,17 @@ RULES: Final = _bodies(
             ],
         },
     },
+    {
+        "name": "exceptions-further",
+        "dataset": "members",
+        "rule": {"kind": "at_least", "rule": "exceptions", "levels": {"city": 2, "birth_date": 1}},
+    },
     proposal="counties, years of birth, incomes by ten thousand",
     exceptions="two records that need more care than the others",
     no_small_classes="states and years of birth; records that would stand alone are withheld",
     fewer_places="two places that are too small to be named",
     careful="withhold and generalise where conditions are not true",
+    exceptions_further="a rule generalised further: of every record at most states and months",
 )
 
 RULE_PREVIEWS: Final[Examples] = {

@@ -20,27 +20,39 @@ from app.domain.disclosed_values import (
 )
 from app.domain.errors import Fault, InvalidInput, pointing_into
 from app.domain.hierarchies import UNKNOWN
-from app.domain.rules import CellRule, RecordRule, Rule, apply, identity, record_rule, suppression, table_rule
+from app.domain.rules import (
+    CellRule,
+    RecordRule,
+    Rule,
+    TableRule,
+    apply,
+    identity,
+    record_rule,
+    suppression,
+    table_rule,
+)
+from app.domain.search.changes.raising import join, withhold_failing
 from app.domain.tables import Table
 from app.services.resources import JsonObject
 from app.services.rule_definitions import (
+    AtLeastDefinition,
     ConditionalDefinition,
     GeneralisationDefinition,
     IdentityDefinition,
     RecordLevelDefinition,
     RecordLevels,
-    RuleDefinition,
+    StatedDefinition,
     SuppressionDefinition,
     TableLevelDefinition,
     definition_document,
 )
-from app.services.rule_documents import rule_document, suppressed_cells, suppressing_document
+from app.services.rule_documents import rule_document, rule_of, suppressed_cells, suppressing_document
 
 FAULTS_SHOWN: Final = 50
 
 
 def define_rule(
-    definition: RuleDefinition, table: Table, columns: Mapping[str, Column] | None = None
+    definition: StatedDefinition, table: Table, columns: Mapping[str, Column] | None = None
 ) -> JsonObject:
     """The document of the rule for this table; InvalidInput with every offender, pointers into /rule.
 
@@ -70,6 +82,26 @@ def define_rule(
         "definition": definition_document(definition),
         "affected": affected,
     }
+
+
+def raised_rule(definition: AtLeastDefinition, document: JsonObject, table: Table) -> JsonObject:
+    """The document of a rule, by its own ``document``, with every record generalised further.
+
+    Of one level per attribute it is one again. InvalidInput with every attribute and level that does not fit.
+    """
+    levels = table_rule(table, definition.levels, "/rule/levels").levels
+    raised = join(table, rule_of(document, table), levels)
+    withheld = definition.suppression
+    if isinstance(raised, TableRule):
+        if withheld is None:
+            return rule_document(raised, table.attributes)
+        with pointing_into("/rule"):
+            return suppressing_document(table, raised, withheld)
+    if withheld is not None:
+        with pointing_into("/rule"):
+            raised, _ = withhold_failing(table, raised, withheld)
+    changed = (apply(raised, table) != table.codes).any(axis=1)
+    return rule_document(raised, table.attributes) | {"records": int(np.count_nonzero(changed))}
 
 
 def apply_definition(

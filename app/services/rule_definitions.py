@@ -85,7 +85,7 @@ class ConditionalDefinition:
     statements: tuple[Statement, ...]
 
 
-RuleDefinition = (
+StatedDefinition = (
     IdentityDefinition
     | SuppressionDefinition
     | TableLevelDefinition
@@ -94,9 +94,26 @@ RuleDefinition = (
     | ConditionalDefinition
 )
 
+
+@dataclass(frozen=True)
+class AtLeastDefinition:
+    """Another rule of the dataset, by its name or as it is defined, with every record generalised further.
+
+    Every record is generalised at least to the levels; then classes that fail criteria are withheld, if asked
+    for.
+    """
+
+    rule: str | StatedDefinition
+    levels: Mapping[str, int]
+    suppression: ClassSuppression | None = None
+
+
+RuleDefinition = StatedDefinition | AtLeastDefinition
+
 MOST_COMPARISONS: Final = 10_000
 """Most comparisons of all conditions of a rule."""
 
+AT_LEAST: Final = "at_least"
 CONDITIONAL: Final = "conditional"
 GENERALISATION: Final = "generalisation"
 
@@ -107,6 +124,7 @@ _KINDS: Final[Mapping[type[RuleDefinition], str]] = {
     GeneralisationDefinition: GENERALISATION,
     RecordLevelDefinition: "record_level",
     ConditionalDefinition: CONDITIONAL,
+    AtLeastDefinition: AT_LEAST,
 }
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from app.domain.class_suppression import ClassSuppression
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import check_statements, columns_read
+from app.domain.errors import pointing_into
 from app.domain.rules import CellRule
 from app.domain.tables import Table
 from app.services.access import require
@@ -20,11 +21,13 @@ from app.services.naming import check_name
 from app.services.ports import Store
 from app.services.references import document_of
 from app.services.resources import Actor, Created, JsonObject, Kind, Scope, Stored, TenantId
-from app.services.rule_building import apply_definition
+from app.services.rule_building import apply_definition, raised_rule
 from app.services.rule_building import define_rule as define_rule
 from app.services.rule_definitions import (
+    AtLeastDefinition,
     ConditionalDefinition,
     GeneralisationDefinition,
+    StatedDefinition,
     definition_of,
     shown_definition,
 )
@@ -119,8 +122,13 @@ async def defined_rule(
     a record is refused unless it lies above the cell, and a criterion that names values withholds by who has
     them: all need data:read.
     """
-    if isinstance(definition, TableLevelDefinition) and isinstance(definition.suppression, ClassSuppression):
+    if isinstance(definition, TableLevelDefinition | AtLeastDefinition) and isinstance(
+        definition.suppression, ClassSuppression
+    ):
         require_to_name_values(actor, *definition.suppression.failing)
+    if isinstance(definition, AtLeastDefinition):
+        document = await _document_below(store, actor, definition.rule, dataset, table)
+        return await asyncio.to_thread(raised_rule, definition, document, table)
     if isinstance(definition, RecordLevelDefinition) and any(record.values for record in definition.records):
         require(actor, Scope.DATA_READ)
     if not isinstance(definition, ConditionalDefinition):
@@ -130,6 +138,17 @@ async def defined_rule(
     names = columns_read(definition.statements)
     columns = await condition_columns(store, actor.tenant, dataset, table, names)
     return await asyncio.to_thread(define_rule, definition, table, columns)
+
+
+async def _document_below(
+    store: Store, actor: Actor, rule: str | StatedDefinition, dataset: Stored, table: Table
+) -> JsonObject:
+    """The document of the rule that another one generalises further; pointers into /rule/rule."""
+    with pointing_into("/rule"):
+        if not isinstance(rule, str):
+            return await defined_rule(store, actor, rule, dataset, table)
+        async with store.work(actor.tenant) as work:
+            return require_rule_of(await work.resources.get(Kind.RULE, rule), dataset)
 
 
 async def rule_stated_anew(

@@ -27,6 +27,7 @@ COLLECTION = Collection(
         "no-small-classes",
         "fewer-places",
         "careful",
+        "exceptions-further",
         *examples.OPTIMISATIONS,
         "example-proposal",
     ),
@@ -45,8 +46,9 @@ async def create_rule(
     """Create a disclosure rule.
 
     What is shown of whom: the same level of all records, other values in the whole table, levels or values
-    record by record, or what conditions say. Needs the scope `data:write`; conditions and
-    values of single records ask the data a question and need `data:read`, too.
+    record by record, what conditions say, or another rule with every record generalised further. Needs the
+    scope `data:write`; conditions and values of single records ask the data a question and need `data:read`,
+    too.
     """
     created = await services.rules.create(actor, body.request())
     response.status_code = 201 if created.created else 200
