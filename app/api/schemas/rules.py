@@ -24,6 +24,7 @@ from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import Privacy, criteria_asked
 from app.domain.class_suppression import ClassSuppression
 from app.domain.classes.grouping import Suppressed
+from app.domain.errors import pointing_into
 from app.domain.search.anonymity.problem import MissingValues
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
@@ -46,7 +47,7 @@ class Identity(Request):
 
     kind: Annotated[Literal["identity"], Field(description="Kind of rule.")]
 
-    def definition(self) -> RuleDefinition:
+    def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
         return rules.IdentityDefinition()
 
@@ -60,7 +61,7 @@ class Suppression(Request):
         Field(max_length=10_000, description="Attributes that are withheld.", examples=[["birth_date"]]),
     ]
 
-    def definition(self) -> RuleDefinition:
+    def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
         return rules.SuppressionDefinition(tuple(self.attributes))
 
@@ -115,7 +116,7 @@ class TableLevel(Request):
             )
         return self
 
-    def definition(self) -> RuleDefinition:
+    def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
         suppression: int | ClassSuppression | None = self.suppress_classes_below
         if self.suppress_classes_failing is not None:
@@ -149,7 +150,7 @@ class Generalisation(Request):
         ),
     ]
 
-    def definition(self) -> RuleDefinition:
+    def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
         return rule_definitions.GeneralisationDefinition(self.values)
 
@@ -183,7 +184,7 @@ class RecordLevel(Request):
     kind: Annotated[Literal["record_level"], Field(description="Kind of rule.")]
     records: Annotated[list[RecordLevels], Field(max_length=100_000, description="The records.")]
 
-    def definition(self) -> RuleDefinition:
+    def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
         records = (rules.RecordLevels(r.levels, r.entity, r.row, r.values) for r in self.records)
         return rules.RecordLevelDefinition(tuple(records))
@@ -203,15 +204,54 @@ class Conditional(Request):
         ),
     ]
 
-    def definition(self) -> RuleDefinition:
+    def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes; InvalidInput for conditions that cannot be read."""
         documents = [statement.model_dump(mode="json") for statement in self.statements]
         statements = rule_definitions.statements_of(documents, "/rule/statements")
         return rule_definitions.ConditionalDefinition(statements)
 
 
-Definition = Annotated[
+StatedDefinition = Annotated[
     Identity | Suppression | TableLevel | Generalisation | RecordLevel | Conditional,
+    Field(discriminator="kind"),
+]
+
+
+class AtLeast(Request):
+    """Another rule of the dataset with every record generalised further."""
+
+    kind: Annotated[Literal["at_least"], Field(description="Kind of rule.")]
+    rule: Annotated[
+        Ref | StatedDefinition,
+        Field(description="The rule: its id or name, or how it is defined.", examples=["exceptions"]),
+    ]
+    levels: Annotated[
+        Levels,
+        Field(
+            description="Attribute → level that every record is generalised to at least: what the rule shows "
+            "of a cell stays where it is more general. Attributes that are not named stay as the rule says."
+        ),
+    ]
+    suppress_classes_failing: Annotated[
+        Privacy | None,
+        Field(description="Withhold all of the classes that fail one of these criteria then."),
+    ] = None
+
+    def definition(self) -> RuleDefinition:
+        """The value that the use case takes."""
+        suppression = None
+        if self.suppress_classes_failing is not None:
+            failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
+            suppression = ClassSuppression(failing)
+        rule = self.rule
+        if isinstance(rule, str):
+            return rule_definitions.AtLeastDefinition(rule, self.levels, suppression)
+        with pointing_into("/rule"):
+            return rule_definitions.AtLeastDefinition(rule.definition(), self.levels, suppression)
+
+
+Definition = Annotated[
+    Identity | Suppression | TableLevel | Generalisation | RecordLevel | Conditional | AtLeast,
     Field(discriminator="kind"),
 ]
 
