@@ -1,0 +1,243 @@
+"""Use cases on policies: kept in versions that never change, checked before they are kept, compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
+from app.domain.policies.demands import MEASURE_OF
+from app.domain.policies.difference import Difference, difference
+from app.domain.policies.findings import Lint
+from app.domain.policies.lint import lint
+from app.domain.policies.objectives import criterion_of
+from app.domain.policies.pinning import pinned
+from app.domain.policies.policy import (
+    Demand,
+    MeasureDemand,
+    OptimumDemand,
+    Policy,
+    PrivacyModelDemand,
+)
+from app.services.access import require
+from app.services.cell_values import require_to_name_values, shown_parameters, without_cell_values
+from app.services.fingerprints import plain, resource_sha256
+from app.services.measurement_documents import parameters_of
+from app.services.named import NamedResources
+from app.services.policy_documents import document_of_policy, policy_of
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+
+MOST_VERSIONS_SHOWN: Final = 200
+_PAGE: Final = 200
+
+
+@dataclass(frozen=True)
+class PolicySummary:
+    """The keys of a policy's ``summary``; ``dictionaries`` are the names of its slots."""
+
+    policy: str
+    version: int
+    title: str
+    attacker: str
+    criteria: int
+    blocking: int
+    dictionaries: tuple[str, ...]
+    warnings: tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A document that was read and checked: what is wrong, and the policy if it can be read at all."""
+
+    policy: Policy | None
+    lint: Lint
+
+
+class PolicyService(NamedResources):
+    """Keep, find and compare policies; each version is a resource of its own, ``NAME@VERSION``."""
+
+    kind: ClassVar[Kind] = Kind.POLICY
+    write_scope: ClassVar[Scope] = Scope.GOVERN
+
+    async def create(self, actor: Actor, document: object) -> Created:
+        """Check a document and store it with its measures' versions.
+
+        InvalidInput with everything that lint calls an error; Conflict if this version is there with other
+        content.
+        """
+        require(actor, Scope.GOVERN)
+        policy = policy_of(document)
+        checked = lint(policy)
+        if checked.errors:
+            raise InvalidInput(checked.errors)
+        policy = pinned(policy)
+        require_to_name_values(actor, *(own for _, own in _questions(policy)))
+        new = _resource(policy, checked)
+        try:
+            return await self._add(actor, new)
+        except Conflict as error:
+            raise Conflict(
+                f"Version {policy.version} of the policy {policy.name!r} exists with other content.",
+                "Raise the version: verdicts name the one that they were reached by.",
+                error.details,
+            ) from None
+
+    async def get(self, actor: Actor, ref: str) -> Stored:
+        """The policy of this id, name and version, or name alone (its highest version).
+
+        Values of cells that it names are left out for keys that may not read the data.
+        """
+        async with self._store.work(actor.tenant) as work:
+            return shown_to(actor, await self.find(work, ref))
+
+    async def versions(self, actor: Actor, ref: str) -> Sequence[Stored]:
+        """All versions of the policy that a reference names, the highest first; at most 200."""
+        async with self._store.work(actor.tenant) as work:
+            found = await self.find(work, ref)
+            versions = await _versions(work, found.summary["policy"])
+        return versions[:MOST_VERSIONS_SHOWN]
+
+    async def compare(self, actor: Actor, old: str, new: str) -> Difference:
+        """What changed from one stored policy to another, as far as this key may see it."""
+        async with self._store.work(actor.tenant) as work:
+            before, after = await self.find(work, old), await self.find(work, new)
+        return _shown_difference(actor, policy_of(document_of(before)), policy_of(document_of(after)))
+
+    async def delete(self, actor: Actor, ref: str) -> None:
+        """Delete one version, which has to be named; Conflict naming its users while it is in use."""
+        require(actor, self.write_scope)
+        async with self._store.work(actor.tenant) as work:
+            found = await self.find(work, ref)
+        if ref not in (found.id, found.name):
+            raise Conflict(
+                f"{ref!r} stands for the highest version, {found.name!r}.",
+                "Name the version that is to be deleted.",
+            )
+        await super().delete(actor, found.id)
+
+    async def find(self, work: UnitOfWork, ref: str) -> Stored:
+        """The policy with its whole document: by id, ``NAME@VERSION``, or the highest version of a name."""
+        try:
+            return await work.resources.get(Kind.POLICY, ref)
+        except NotFound:
+            versions = await _versions(work, ref)
+            if not versions:
+                raise
+        return await work.resources.get(Kind.POLICY, versions[0].id)
+
+
+def checked_policy(document: object) -> Checked:
+    """What lint says of a document, be it that it is none of a policy."""
+    try:
+        policy = policy_of(document)
+    except InvalidInput as error:
+        return Checked(None, Lint(error.faults, ()))
+    return Checked(policy, lint(policy))
+
+
+def shown_to(actor: Actor, stored: Stored) -> Stored:
+    """A policy with null in the place of values of cells, for keys that may not read the data."""
+    if Scope.DATA_READ in actor.scopes:
+        return stored
+    document = document_of_policy(_without_values(actor, policy_of(document_of(stored))))
+    return dataclasses.replace(stored, document=document)
+
+
+async def _versions(work: UnitOfWork, name: str) -> list[Stored]:
+    """The versions of exactly this name without documents, the highest first."""
+    found: list[Stored] = []
+    cursor: str | None = None
+    while True:
+        page = await work.resources.list(Kind.POLICY, name=f"{name}@", limit=_PAGE, cursor=cursor)
+        found += [own for own in page.items if own.summary["policy"] == name]
+        cursor = page.next_cursor
+        if cursor is None:
+            return sorted(found, key=lambda own: -int(own.summary["version"]))
+
+
+def _resource(policy: Policy, checked: Lint) -> NewResource:
+    document = document_of_policy(policy)
+    summary = PolicySummary(
+        policy.name,
+        policy.version,
+        policy.title,
+        policy.assumes.attacker,
+        len(policy.criteria),
+        sum(own.severity == "block" for own in policy.criteria),
+        tuple(slot.name for slot in policy.dictionaries),
+        tuple(_warning(own) for own in checked.warnings),
+    )
+    meaning = {key: value for key, value in document.items() if key != "name"}
+    return NewResource(
+        Kind.POLICY,
+        f"{policy.name}@{policy.version}",
+        resource_sha256(Kind.POLICY, meaning, {}),
+        plain(dataclasses.asdict(summary)),
+        document,
+    )
+
+
+def _warning(fault: Fault) -> JsonObject:
+    return dataclasses.asdict(fault)
+
+
+def _questions(policy: Policy) -> list[tuple[Demand, object]]:
+    """The typed parameters of every demand that may name values of cells."""
+    found: list[tuple[Demand, object]] = []
+    for own in policy.criteria:
+        match own.demand:
+            case MeasureDemand(measure, parameters) as demand:
+                found.append((demand, parameters_of(MEASURE_OF[measure], parameters)))
+            case PrivacyModelDemand(model, parameters) as demand:
+                found.append((demand, criterion_of(model, parameters)))
+            case OptimumDemand(objective) as demand:
+                found += [(demand, _criterion(named)) for named in objective.get("privacy", ())]
+    return found
+
+
+def _criterion(named: Mapping[str, Any]) -> object:
+    return criterion_of(named["kind"], {name: own for name, own in named.items() if name != "kind"})
+
+
+def _shown_difference(actor: Actor, old: Policy, new: Policy) -> Difference:
+    """The difference with null in the place of values of cells; what it amounts to is that of all."""
+    found = difference(old, new)
+    if Scope.DATA_READ in actor.scopes:
+        return found
+    shown = difference(_without_values(actor, old), _without_values(actor, new))
+    fields = {(own.part, own.id): own.fields for own in shown.changes}
+    changes = tuple(
+        dataclasses.replace(own, fields=fields.get((own.part, own.id), ())) for own in found.changes
+    )
+    return dataclasses.replace(found, changes=changes)
+
+
+def _without_values(actor: Actor, policy: Policy) -> Policy:
+    criteria = tuple(
+        dataclasses.replace(own, demand=_demand_without_values(actor, own.demand)) for own in policy.criteria
+    )
+    return dataclasses.replace(policy, criteria=criteria)
+
+
+def _demand_without_values(actor: Actor, demand: Demand) -> Demand:
+    match demand:
+        case MeasureDemand(measure, parameters):
+            asked = {"name": measure, "version": demand.version, "parameters": dict(parameters)}
+            return dataclasses.replace(demand, parameters=shown_parameters(actor, asked))
+        case PrivacyModelDemand(model, parameters):
+            return dataclasses.replace(demand, parameters=_masked(model, parameters))
+        case OptimumDemand(objective) if "privacy" in objective:
+            privacy = [
+                {"kind": own["kind"], **_masked(own["kind"], {k: v for k, v in own.items() if k != "kind"})}
+                for own in objective["privacy"]
+            ]
+            return dataclasses.replace(demand, objective={**objective, "privacy": privacy})
+    return demand
+
+
+def _masked(model: str, parameters: Mapping[str, Any]) -> JsonObject:
+    return without_cell_values(type(criterion_of(model, parameters)), dict(parameters))
