@@ -7,14 +7,15 @@ in every attribute, so that every other record is among records as the criteria 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools, Suppressed
+from app.domain.classes.grouping import Bools, Missing, Suppressed
 from app.domain.classes.quasi_part import quasi_part
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import JudgedRecords, withheld
+from app.domain.criteria.overlapping import OverlappingClasses
+from app.domain.criteria.uniques import require_partitions
 from app.domain.distinct import distinct_rows
 from app.domain.hierarchies import TOP
 from app.domain.rules import CellRule, TableRule, apply, apply_to_codes
@@ -30,20 +31,23 @@ class ClassSuppression:
     failing
         Classes that fail any of these criteria; for table-wide ones the smallest classes as well.
     missing
-        ``excluded`` withholds records with a missing quasi-identifier, too.
+        ``excluded`` withholds records with a missing quasi-identifier, too. With ``matches_everything``
+        classes overlap: what fails is withheld again and again until nothing does, and so are, first of all,
+        records of which nothing would be disclosed, since nobody tells them from those.
     suppressed
         With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld.
     """
 
     failing: tuple[Criterion, ...]
-    missing: Literal["own_category", "excluded"] = "own_category"
+    missing: Missing = "own_category"
     suppressed: Suppressed = "excluded"
 
 
 def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppression) -> tuple[CellRule, Bools]:
     """The rule with the failing classes withheld, and whose these records are (n,).
 
-    Classes are of quasi-identifiers as the rule discloses them, ⊥ equal to ⊥, counted in records.
+    Classes are of quasi-identifiers as the rule discloses them, ⊥ equal to ⊥, counted in records. Raises
+    NotSupported for criteria that have no meaning for classes that overlap.
     """
     quasi = quasi_part(table)
     reduced = quasi.reduced
@@ -54,8 +58,12 @@ def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppressio
     if suppression.missing == "excluded":
         of_group[(reduced.codes == TOP).any(axis=1)] = -1
     disclosed = apply(rule, table)
-    judged = JudgedRecords(table, reduced.inverse, disclosed).judged(of_group, classes.size)
-    judged = judged.only(judged.sizes > 0)
+    released = JudgedRecords(table, reduced.inverse, disclosed)
+    judged = released.judged(of_group, classes.size)
+    if suppression.missing == "matches_everything":
+        require_partitions(table, suppression.failing)
+        judged = OverlappingClasses(released, of_group, classes.size, classes.codes)
+    judged = judged.only((judged.records > 0) & ~judged.shows_nothing)
     gone = np.append(withheld(judged, suppression.failing).classes, True)[judged.class_of_group]
     records: Bools = gone[reduced.inverse]
     shows_sensitive = suppression.suppressed == "own_block"

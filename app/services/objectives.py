@@ -9,12 +9,12 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from app.domain.classes.grouping import Suppressed
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.criteria.catalogue import CRITERIA
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import pointing_into
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.problem import AnonymityProblem, MissingValues
+from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.domain.search.solvers import SOLVERS, Solver
@@ -68,7 +68,7 @@ class MinLoss:
     privacy: Sequence[Criterion]
     loss: LossChoice = field(default_factory=LossChoice)
     suppression_limit: float = 0.0
-    missing: MissingValues = "own_category"
+    missing: Missing = "own_category"
     suppressed: Suppressed = "excluded"
     local_recoding: bool = False
     minimal_rules: bool = False

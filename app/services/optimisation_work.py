@@ -107,6 +107,9 @@ def _rule_of_least_loss(
     problem = outcome.problem
     if not isinstance(rule, TableRule) or not (outcome.suppression_allowed or outcome.suppressed_records):
         return rule_document(rule, outcome.attributes)
+    if problem.missing == "matches_everything" and not outcome.suppressed_records:
+        # A rule that withholds classes takes whoever lacks all values for withheld: others would lean on less.
+        return rule_document(rule, outcome.attributes)
     if any(own.needs_population for own in problem.privacy):
         # Who is withheld follows from the population, which a rule does not know.
         records, shows_sensitive = search.withheld(rule.levels), problem.suppressed == "own_block"

@@ -415,7 +415,7 @@ def test_people_like_withheld_records_are_not_outside_the_table():
 def test_that_no_rule_is_allowed_is_found_whatever_the_loss(kind, engine):
     tree = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")])
     table = Table(("q", "r"), (tree, tree), np.array([[2, 3], [3, 5], [5, 2]], dtype=np.int32))
-    problem = AnonymityProblem((AverageRisk(0.3),), 0.4, LossChoice(kind))
+    problem = AnonymityProblem((AverageRisk(0.3),), 1.0, LossChoice(kind), suppressed="own_block")
     with searched_by(engine):
         assert solved(table, problem).status == "infeasible"
         assert solved(table, problem, Budget(max_nodes=1)).status == "heuristic"

@@ -137,7 +137,7 @@ CATALOGUE: Final = Catalogue(
             version=1,
             title=own.title,
             source=own.source,
-            guarantee="exact",
+            guarantee=own.guarantee,
             needs=["dictionary"] if own.needs_population else [],
             parameters=CRITERIA_REQUESTS[own.kind].model_json_schema(),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -51,6 +51,14 @@ class AttainedCriterion(Answer):
             examples=[2],
         ),
     ]
+    guarantee: Annotated[
+        Literal["exact", "heuristic"],
+        Field(
+            description="`heuristic` where it is an estimate without a bound of its error: an optimum is "
+            "then the best rule by the estimate.",
+            examples=["exact"],
+        ),
+    ] = "exact"
 
 
 class Refusal(Answer):

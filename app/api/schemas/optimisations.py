@@ -14,10 +14,9 @@ from app.api.schemas.scoring import Absent, AttackerView, ScoringFields, ShownAt
 from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
 from app.api.schemas.utility import ShownUtility
 from app.domain.attackers import View
-from app.domain.classes.grouping import Suppressed
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.errors import Fault, InvalidInput
 from app.domain.losses.loss import LeafDomain, LossKind
-from app.domain.search.anonymity.problem import MissingValues
 from app.domain.search.problem import Aggregate, Constraint
 from app.domain.search.scalable.aggregate_options import (
     AggregateOptions,
@@ -191,10 +190,10 @@ class MinLoss(Request):
         ),
     ] = 0.0
     missing: Annotated[
-        MissingValues,
+        Missing,
         Field(
-            description="A missing quasi-identifier is like another missing one (`own_category`), or reason "
-            "to withhold the record under every rule (`excluded`)."
+            description="A missing quasi-identifier is like another missing one (`own_category`), like any "
+            "value (`matches_everything`), or reason to withhold the record under every rule (`excluded`)."
         ),
     ] = "own_category"
     suppressed: Annotated[

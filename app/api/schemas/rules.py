@@ -23,9 +23,8 @@ from app.api.schemas.common import (
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import Privacy, criteria_asked
 from app.domain.class_suppression import ClassSuppression
-from app.domain.classes.grouping import Suppressed
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.errors import pointing_into
-from app.domain.search.anonymity.problem import MissingValues
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
 from app.services.rules import CreateRule
@@ -90,9 +89,11 @@ class TableLevel(Request):
         ),
     ] = None
     missing: Annotated[
-        MissingValues,
+        Missing,
         Field(
-            description="With criteria: `excluded` withholds records with a missing quasi-identifier as well."
+            description="With criteria: `excluded` withholds records with a missing quasi-identifier, too; "
+            "with `matches_everything` a missing one is like any value, so that withholding a class makes "
+            "others smaller, which are then withheld, too."
         ),
     ] = "own_category"
     suppressed: Annotated[

@@ -22,6 +22,7 @@ from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.numbers import highest_accepted, lowest_accepted
 from app.domain.weights import Floats
 
 PAIRS_AT_ONCE = 1_000_000
@@ -59,6 +60,33 @@ class BayesBlock:
     def is_judged(self) -> Bools:
         """(u,) units with numbers."""
         return ~(self.is_contradicted | self.is_inconsistent)
+
+    @property
+    def is_comparable(self) -> Bools:
+        """(u, m) where both beliefs are known."""
+        return np.asarray(self.is_judged[:, None] & self.has_prior[None, :])
+
+
+def breaches(block: BayesBlock, rho_1: float, rho_2: float) -> tuple[Bools, Bools]:
+    """(u, m) upward (ρ1,ρ2)-breaches, α < ρ1 and β > ρ2, and downward ones, α > 1 − ρ1 and β < 1 − ρ2."""
+    improbable, probable = _extreme(block, rho_1)
+    return (
+        np.asarray(improbable & (block.belief > highest_accepted(rho_2))),
+        np.asarray(probable & (block.belief < lowest_accepted(1 - rho_2))),
+    )
+
+
+def greatest_shift(block: BayesBlock, rho_1: float) -> float:
+    """The least ρ2 without a breach: max of β where α < ρ1, and of 1 − β where α > 1 − ρ1."""
+    improbable, probable = _extreme(block, rho_1)
+    up = float(block.belief.max(initial=0.0, where=improbable))
+    return max(up, float((1 - block.belief).max(initial=0.0, where=probable)))
+
+
+def _extreme(block: BayesBlock, rho_1: float) -> tuple[Bools, Bools]:
+    """(u, m) values that are improbable beforehand, and those that are probable."""
+    improbable: Bools = block.is_comparable & (block.prior < lowest_accepted(rho_1))
+    return improbable, np.asarray(block.is_comparable & (block.prior > highest_accepted(1 - rho_1)))
 
 
 def values_of(counts: SensitiveCounts, hierarchy: Hierarchy, population: Population) -> Ints:

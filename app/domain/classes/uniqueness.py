@@ -27,6 +27,15 @@ from scipy.special import digamma, gammaln, pdtrc
 from app.domain.distinct import Longs
 from app.domain.weights import Floats
 
+MOST_PEOPLE: Final = 1_000_000_000_000
+"""Most people of a population."""
+
+OVERLAPPING: Final = (
+    "The estimators need classes that no record shares with another class, which missing values that match "
+    "everything do not make: take them for a category of their own, or leave these records out."
+)
+"""Why there is no estimate where a missing value matches everything."""
+
 SMALL_SAMPLE: Final = 0.1
 """Up to this sampling fraction the decision rule takes Pitman's estimate."""
 

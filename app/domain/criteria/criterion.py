@@ -24,11 +24,13 @@ is ``fewer_fail``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from app.domain.attacks.bayes import BayesBlock
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
@@ -43,8 +45,15 @@ class Judged(Protocol):
     """The G classes of one rule, as criteria look at them."""
 
     @property
-    def sizes(self) -> Longs:
+    def records(self) -> Longs:
         """(G,) records of each class, at least 1."""
+
+    @property
+    def sizes(self) -> Longs:
+        """(G,) records that a reader cannot tell from those of the class: its own, and those that match."""
+
+    def table_records(self) -> int:
+        """Records of the table, those in no class included."""
 
     def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
         """Values of a sensitive attribute (None: the only one) per class.
@@ -68,6 +77,13 @@ class Judged(Protocol):
     def outside(self) -> int:
         """Entities of the population that are disclosed like no record of the table."""
 
+    def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
+        """What who knows the population believes of a sensitive attribute (None: the only one).
+
+        Of some units at a time, with (u,) the class of each. InvalidInput at ``/`` without a population,
+        NotSupported for one that does not say the attribute's values.
+        """
+
 
 @dataclass(frozen=True)
 class Criterion(ABC):
@@ -85,6 +101,10 @@ class Criterion(ABC):
         The criterion is about all remaining classes together, and no single class fails it.
     needs_population
         It looks at :meth:`Judged.population`.
+    needs_beliefs
+        It looks at :meth:`Judged.beliefs`, for which the population has to say sensitive values.
+    guarantee
+        ``heuristic`` for what rests on an estimate without a bound of its error.
     """
 
     kind: ClassVar[str]
@@ -93,6 +113,8 @@ class Criterion(ABC):
     merging: ClassVar[Merging]
     table_wide: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
+    needs_beliefs: ClassVar[bool] = False
+    guarantee: ClassVar[Literal["exact", "heuristic"]] = "exact"
 
     @abstractmethod
     def failing(self, judged: Judged) -> Bools:
@@ -115,10 +137,10 @@ class Criterion(ABC):
         0 for classes that pass. Sharper proven bounds make searches faster.
         """
         if self.merging == "none" or self.table_wide:
-            return np.zeros(len(judged.sizes), dtype=np.int64)
+            return np.zeros(len(judged.records), dtype=np.int64)
         failing = self.failing(judged)
         # Of classes that pass together at least one part must fail, and it has a record.
-        return np.where(failing, judged.sizes if self.merging == "fewer_fail" else 1, 0)
+        return np.where(failing, judged.records if self.merging == "fewer_fail" else 1, 0)
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """Criteria with ``fewer_fail`` that every class meets which meets this one.
@@ -131,7 +153,8 @@ class Criterion(ABC):
     def impossible(self, whole: Judged) -> str | None:
         """If not even the table as one class meets the criterion, why and by how much, as one sentence.
 
-        Values of cells are not named in it.
+        Of a table-wide criterion: if no classes of any of its records do, but for none at all. Values of
+        cells are not named in it.
         """
 
 

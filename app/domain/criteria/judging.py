@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from app.domain.attacks.bayes import BayesBlock
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.criteria.criterion import Criterion, Judged, Others
+from app.domain.criteria.knowledge import Knowledge
 from app.domain.distinct import Ints, Longs, distinct_rows, row_keys
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies import Hierarchy
@@ -28,10 +31,25 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Entities of a population (G,) that are disclosed like each class, and how many like none."""
+    """Entities of a population (G,) that are disclosed like each class, and how many like none.
+
+    Attributes
+    ----------
+    shown
+        (G, q) what the classes show of the quasi-identifiers.
+    knowledge
+        What the population tells of sensitive values; None: nothing.
+    """
 
     entities: Longs
     outside: int
+    shown: Ints | None = None
+    knowledge: Knowledge | None = None
+
+    def only(self, kept: Bools) -> Population:
+        """Of the classes that are kept."""
+        shown = None if self.shown is None else self.shown[kept]
+        return Population(self.entities[kept], self.outside, shown, self.knowledge)
 
 
 class JudgedRecords:
@@ -80,6 +98,11 @@ class JudgedRecords:
         """All records as one class."""
         return self.judged(np.zeros(self.n_groups, dtype=np.int64), 1)
 
+    @cached_property
+    def n_records(self) -> int:
+        """Records of the table."""
+        return int(self.per_group.sum())
+
     def index(self, attribute: str | None) -> int:
         """Which of the sensitive attributes is meant; InvalidInput for any other."""
         if attribute is None and len(self.sensitive) == 1:
@@ -102,6 +125,15 @@ class JudgedRecords:
         """The hierarchy of a sensitive attribute."""
         return self._table.hierarchies[self._table.position(self.sensitive[index])]
 
+    @property
+    def n_values(self) -> list[int]:
+        """How many values each sensitive attribute has."""
+        return [len(column.nodes) for column in self._columns]
+
+    def position(self, index: int) -> int:
+        """Position of a sensitive attribute in the table."""
+        return self._table.position(self.sensitive[index])
+
     def column(self, index: int) -> _Column:
         """Values of a sensitive attribute."""
         return self._columns[index]
@@ -116,6 +148,9 @@ class JudgedRecords:
 
 class JudgedClasses:
     """The classes of one rule; a :class:`Judged`."""
+
+    overlaps: ClassVar[bool] = False
+    """Whether a record may be like those of several classes, so that withholding one changes others."""
 
     def __init__(
         self,
@@ -132,9 +167,22 @@ class JudgedClasses:
         self._counts: dict[tuple[int, Others], SensitiveCounts] = {}
 
     @cached_property
-    def sizes(self) -> Longs:
-        """(G,) records of each class."""
+    def _own(self) -> Longs:
         return self._per_class(self._records.per_group, self.class_of_group)
+
+    @property
+    def records(self) -> Longs:
+        """(G,) records of each class."""
+        return self._own
+
+    @property
+    def sizes(self) -> Longs:
+        """(G,) the same: nobody else is like them."""
+        return self._own
+
+    def table_records(self) -> int:
+        """Records of the table, those in no class included."""
+        return self._records.n_records
 
     def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
         """Values of a sensitive attribute per class, or per block of ``class_of_block``."""
@@ -149,11 +197,23 @@ class JudgedClasses:
                 of_row, owners = self._blocks_of(index)
                 n_blocks = len(owners)
             column = self._records.column(index)
-            starts, values, counts = count_values(
+            found = count_values(
                 of_row, column.numbers[rows], self._records.amounts[rows], n_blocks, len(column.nodes)
             )
-            self._counts[key] = SensitiveCounts(starts, values, counts, column.totals, column.nodes)
+            found = self._with_others(found, key, len(column.nodes))
+            self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes)
         return self._counts[key]
+
+    @property
+    def shows_nothing(self) -> Bools:
+        """(G,) classes of which nothing is disclosed, where that is told from what they lack."""
+        return np.zeros(self.n_classes, dtype=bool)
+
+    def _with_others(
+        self, found: tuple[Longs, Ints, Longs], key: tuple[int, Others], n_values: int
+    ) -> tuple[Longs, Ints, Longs]:
+        """Starts, values and counts with those of whoever is like a class: here nobody else."""
+        return found
 
     def class_of_block(self, attribute: str | None) -> Longs:
         """(B,) the class of each block: its records with equal values of the other sensitive attributes."""
@@ -168,32 +228,51 @@ class JudgedClasses:
 
     def population(self) -> Longs:
         """(G,) entities of the population per class; InvalidInput without one."""
-        return self._given_population.entities
+        return self._required_population.entities
 
     def outside(self) -> int:
         """Entities of the population that are disclosed like no record of the table."""
-        return self._given_population.outside
+        return self._required_population.outside
+
+    def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
+        """What who knows the population believes of some units at a time, and (u,) the class of each."""
+        given = self._required_population
+        if given.knowledge is None or given.shown is None:
+            raise self._no_population()
+        position = self._records.position(self._records.index(attribute))
+        return given.knowledge.beliefs(position, self.counts(attribute), self.class_of_group, given.shown)
 
     @property
-    def _given_population(self) -> Population:
-        if self._population is None:
-            raise InvalidInput.of(
-                "/",
-                "no-population",
-                "The criterion compares the classes with a population, and none is given.",
-                "Name a dictionary where the question takes one, or choose a criterion of the dataset alone.",
-            )
+    def given_population(self) -> Population | None:
+        """What the classes are compared with; None: nothing."""
         return self._population
+
+    @property
+    def _required_population(self) -> Population:
+        if self._population is None:
+            raise self._no_population()
+        return self._population
+
+    @staticmethod
+    def _no_population() -> InvalidInput:
+        return InvalidInput.of(
+            "/",
+            "no-population",
+            "The criterion compares the classes with a population, and none is given.",
+            "Name a dictionary where the question takes one, or choose a criterion of the dataset alone.",
+        )
 
     def only(self, kept: Bools) -> JudgedClasses:
         """The classes that are kept."""
         if kept.all():
             return self
+        return JudgedClasses(self._records, *self._only(kept))
+
+    def _only(self, kept: Bools) -> tuple[Longs, int, Population | None]:
+        """Class of each group, number of classes and population of those that are kept."""
         becomes = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-        given = self._population
-        population = None if given is None else Population(given.entities[kept], given.outside)
-        n_classes = int(np.count_nonzero(kept))
-        return JudgedClasses(self._records, becomes[self.class_of_group], n_classes, population)
+        population = None if self._population is None else self._population.only(kept)
+        return becomes[self.class_of_group], int(np.count_nonzero(kept)), population
 
     @cached_property
     def _rows(self) -> tuple[slice | Longs, Longs]:
@@ -232,8 +311,8 @@ class Withheld:
 def withheld(judged: JudgedClasses, criteria: Sequence[Criterion], allowed: int | None = None) -> Withheld:
     """The classes that have to be withheld so that the others meet all criteria.
 
-    Classes that fail a criterion are withheld. If the others then do not meet the table-wide criteria
-    together, so are those of fewer than f records for the least f with which they do.
+    Classes that fail a criterion are withheld; where classes overlap, again and again until none fails. If
+    the others then do not meet the table-wide criteria together, so are the smallest ones, size after size.
 
     Parameters
     ----------
@@ -242,24 +321,45 @@ def withheld(judged: JudgedClasses, criteria: Sequence[Criterion], allowed: int 
     """
     failing = failing_any(judged, criteria)
     table_wide = [criterion for criterion in criteria if criterion.table_wide]
-    if not table_wide:
+    if judged.overlaps:
+        if not failing.any() and all(criterion.satisfied(judged) for criterion in table_wide):
+            return Withheld(failing, True)
+        # A rule that withholds somebody withholds everybody of whom it discloses nothing.
+        failing = peeled(judged, criteria, judged.shows_nothing)
+    elif not table_wide:
         return Withheld(failing, True)
-    sizes = judged.sizes
-    budget = int(sizes.sum()) if allowed is None else allowed
-    below = [0, *(np.unique(sizes[~failing]) + 1).tolist()]
-    for least in below:
-        gone = failing | (sizes < least)
-        if sizes[gone].sum() > budget:
-            break
+    records, gone = judged.records, failing
+    budget = int(records.sum()) if allowed is None else allowed
+    remaining = judged.only(~gone)
+    while remaining.n_classes and not all(criterion.satisfied(remaining) for criterion in table_wide):
+        gone = gone.copy()
+        gone[~gone] = remaining.sizes == remaining.sizes.min()
+        gone = peeled(judged, criteria, gone) if judged.overlaps else gone
+        if records[gone].sum() > budget:
+            return Withheld(failing, False)
         remaining = judged.only(~gone)
-        if not remaining.n_classes or all(criterion.satisfied(remaining) for criterion in table_wide):
-            return Withheld(gone, True)
-    return Withheld(failing, False)
+    return Withheld(gone, not table_wide or bool(records[gone].sum() <= budget))
+
+
+def peeled(
+    judged: JudgedClasses, criteria: Sequence[Criterion], gone: Bools, most: int | None = None
+) -> Bools:
+    """(G,) classes that are gone, with those that fail without them, those that fail then, and so on.
+
+    It may end once more than ``most`` records are gone.
+    """
+    gone = gone.copy()
+    while most is None or judged.records[gone].sum() <= most:
+        failing = failing_any(judged.only(~gone), criteria)
+        if not failing.any():
+            break
+        gone[~gone] = failing
+    return gone
 
 
 def failing_any(judged: Judged, criteria: Sequence[Criterion]) -> Bools:
     """(G,) classes that fail at least one criterion."""
-    failing = np.zeros(len(judged.sizes), dtype=bool)
+    failing = np.zeros(len(judged.records), dtype=bool)
     for criterion in criteria:
         if not criterion.table_wide:
             failing |= criterion.failing(judged)

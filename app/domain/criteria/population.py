@@ -13,17 +13,23 @@ from app.domain.classes.grouping import Bools
 from app.domain.classes.population import outside_presence, population_sizes, presence_shares
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
 from app.domain.criteria.criterion import Criterion, Judged, Merging
+from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
-from app.domain.numbers import highest_accepted, lowest_accepted
+from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
 
 SMALLEST_RISK: Final = 1 / GREATEST_K
 
 
-def _require_within(name: str, value: float, lowest: float, highest: float) -> None:
+def require_within(name: str, value: float, lowest: float, highest: float) -> None:
     if not lowest <= value <= highest:
         raise InvalidInput.of(
             f"/{name}", "out-of-range", f"{name} must be between {lowest:g} and {highest:g}."
         )
+
+
+def people_of(judged: Judged) -> Longs:
+    """(G,) people of each class, records being people."""
+    return population_sizes(judged.population(), judged.records)
 
 
 @dataclass(frozen=True)
@@ -39,20 +45,20 @@ class KMap(Criterion):
     k: Annotated[int, Ge(1), Le(GREATEST_K), doc("Least number of people disclosed alike.")]
 
     def __post_init__(self) -> None:
-        _require_within("k", self.k, 1, GREATEST_K)
+        require_within("k", self.k, 1, GREATEST_K)
 
     def failing(self, judged: Judged) -> Bools:
         """Classes of fewer than k people, records being people."""
-        return population_sizes(judged.population(), judged.sizes) < self.k
+        return people_of(judged) < self.k
 
     def attained(self, judged: Judged) -> float | None:
         """People of the smallest class."""
-        sizes = population_sizes(judged.population(), judged.sizes)
+        sizes = people_of(judged)
         return int(sizes.min()) if len(sizes) else None
 
     def impossible(self, whole: Judged) -> str | None:
         """The population has fewer than k people."""
-        people = int(population_sizes(whole.population(), whole.sizes).sum())
+        people = int(people_of(whole).sum())
         if people >= self.k:
             return None
         return f"The population has {people} people, {self.k - people} fewer than one class must have."
@@ -72,8 +78,8 @@ class DeltaPresence(Criterion):
     upper: Annotated[float, Ge(0), Le(1), doc("δ_max: no tuple's share may be above.")] = 0.5
 
     def __post_init__(self) -> None:
-        _require_within("lower", self.lower, 0, 1)
-        _require_within("upper", self.upper, 0, 1)
+        require_within("lower", self.lower, 0, 1)
+        require_within("upper", self.upper, 0, 1)
         if self.lower > self.upper:
             raise InvalidInput.of(
                 "/lower", "out-of-range", "The lower bound is above the upper one.", "Exchange the two."
@@ -83,8 +89,8 @@ class DeltaPresence(Criterion):
         """Classes whose share is out of bounds; all if people without a record break the lower one."""
         if lowest_accepted(self.lower) > 0 and judged.outside():
             return np.ones(len(judged.sizes), dtype=bool)
-        people = population_sizes(judged.population(), judged.sizes)
-        return outside_presence(judged.sizes, people, self.lower, self.upper)
+        people = people_of(judged)
+        return outside_presence(judged.records, people, self.lower, self.upper)
 
     def satisfied(self, judged: Judged) -> bool:
         """No class fails, and people without a record do not break the lower bound."""
@@ -94,15 +100,15 @@ class DeltaPresence(Criterion):
 
     def attained(self, judged: Judged) -> float | None:
         """The greatest share."""
-        shares = presence_shares(judged.sizes, population_sizes(judged.population(), judged.sizes))
+        shares = presence_shares(judged.records, people_of(judged))
         return float(shares.max()) if len(shares) else None
 
     def impossible(self, whole: Judged) -> str | None:
         """The share of the whole population that is in the release is out of bounds."""
-        people = population_sizes(whole.population(), whole.sizes)
-        if not outside_presence(whole.sizes, people, self.lower, self.upper).any():
+        people = people_of(whole)
+        if not outside_presence(whole.records, people, self.lower, self.upper).any():
             return None
-        share = float(presence_shares(whole.sizes, people)[0])
+        share = float(presence_shares(whole.records, people)[0])
         if share > self.upper:
             bound, by = f"above the upper bound {self.upper:g}", share - self.upper
         else:
@@ -112,7 +118,7 @@ class DeltaPresence(Criterion):
 
 def _riskier_as_one_class(whole: Judged, threshold: float) -> str | None:
     """Why not even all records together have so low a risk; None if they do."""
-    records = int(whole.sizes.sum())
+    records = int(whole.records.sum())
     if records and 1.0 / records <= highest_accepted(threshold):
         return None
     return f"There are {records} records: together as one class they still have a higher risk."
@@ -132,7 +138,7 @@ class HighestRisk(Criterion):
     ]
 
     def __post_init__(self) -> None:
-        _require_within("threshold", self.threshold, SMALLEST_RISK, 1)
+        require_within("threshold", self.threshold, SMALLEST_RISK, 1)
 
     def failing(self, judged: Judged) -> Bools:
         """Classes of records with a higher risk."""
@@ -156,7 +162,7 @@ class HighestRisk(Criterion):
 
 
 @dataclass(frozen=True)
-class _AtMost(Criterion):
+class AtMost(Criterion):
     """A number of all remaining classes together that may be no greater than a threshold."""
 
     merging: ClassVar[Merging] = "none"
@@ -174,8 +180,13 @@ class _AtMost(Criterion):
         return attained is None or attained <= highest_accepted(self.threshold)
 
 
+def mean_risk(records: Longs, hidden_among: Longs) -> float | None:
+    """Mean over the records of G classes of 1/``hidden_among`` (G,); None without classes."""
+    return exact_sum(records / hidden_among) / int(records.sum()) if len(records) else None
+
+
 @dataclass(frozen=True)
-class AverageRisk(_AtMost):
+class AverageRisk(AtMost):
     """The records that are not withheld are re-identified with no higher probability on average."""
 
     kind: ClassVar[str] = "average_risk"
@@ -192,7 +203,7 @@ class AverageRisk(_AtMost):
 
     def attained(self, judged: Judged) -> float | None:
         """The mean risk."""
-        return len(judged.sizes) / int(judged.sizes.sum()) if len(judged.sizes) else None
+        return mean_risk(judged.records, judged.sizes)
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few records for so low a risk."""
@@ -200,7 +211,7 @@ class AverageRisk(_AtMost):
 
 
 @dataclass(frozen=True)
-class SampleUniqueness(_AtMost):
+class SampleUniqueness(AtMost):
     """Of the records that are not withheld only so large a share is alone in its class."""
 
     kind: ClassVar[str] = "sample_uniqueness"
@@ -210,16 +221,16 @@ class SampleUniqueness(_AtMost):
     threshold: Annotated[float, Ge(0), Le(1), doc("Greatest share of records that are unique.")]
 
     def __post_init__(self) -> None:
-        _require_within("threshold", self.threshold, 0, 1)
+        require_within("threshold", self.threshold, 0, 1)
 
     def attained(self, judged: Judged) -> float | None:
         """The share of unique records."""
-        if not len(judged.sizes):
+        if not len(judged.records):
             return None
-        return int(np.count_nonzero(judged.sizes == 1)) / int(judged.sizes.sum())
+        return int(judged.records[judged.sizes == 1].sum()) / int(judged.records.sum())
 
     def impossible(self, whole: Judged) -> str | None:
         """A single record is unique, whatever is disclosed of it."""
-        if self.threshold >= 1 or int(whole.sizes.sum()) != 1:
+        if self.threshold >= 1 or int(whole.records.sum()) != 1:
             return None
         return "There is 1 record, which is unique whatever is disclosed of it."

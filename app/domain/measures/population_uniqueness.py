@@ -10,6 +10,8 @@ from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.uniqueness import (
+    MOST_PEOPLE,
+    OVERLAPPING,
     Estimate,
     Estimator,
     Sample,
@@ -23,8 +25,6 @@ from app.domain.errors import InvalidInput
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick
 from app.domain.measures.judged import JudgedOn, judged_on
 from app.domain.measures.populations import cost_of_classes
-
-MOST_PEOPLE: Final = 1_000_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +125,7 @@ def _people(context: MeasureContext, parameters: PopulationUniquenessParameters)
 
 def _supports(context: MeasureContext, parameters: PopulationUniquenessParameters) -> str | None:
     if parameters.missing == "matches_everything" and not context.table.is_complete:
-        return (
-            "The estimators need classes that no record shares with another class, which missing values that "
-            "match everything do not make: take them for a category of their own, or leave these records out."
-        )
+        return OVERLAPPING
     return None
 
 

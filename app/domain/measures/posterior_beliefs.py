@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Interval, Le, MaxLen, doc
 
-from app.domain.attacks.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, values_of
+from app.domain.attacks.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, breaches, values_of
 from app.domain.attacks.informed import Units, units_of
 from app.domain.attacks.population import Population, unlinked_reason
 from app.domain.attacks.tallies import value_numbers
@@ -96,7 +96,7 @@ class _Tally:
         judged = block.is_judged[:, None]
         own = judged & (block.targets > 0)
         self._add_disclosures(block, judged, own)
-        self._add_breaches(block, judged & block.has_prior[None, :])
+        self._add_breaches(block, block.is_comparable)
         found = _places(block, own, block.belief, self.parameters.top)
         self.exposed = sorted([*self.exposed, *found], key=lambda place: -place.score)[: self.parameters.top]
 
@@ -117,12 +117,10 @@ class _Tally:
         known = comparable & (prior > 0)
         ratio = np.divide(belief, prior, out=np.zeros(belief.shape), where=known)
         self.ratio = max(self.ratio, float(ratio.max(initial=0.0)))
-        up = comparable & (prior < lowest_accepted(p.rho_1)) & (belief > highest_accepted(p.rho_2))
-        down = comparable & (prior > highest_accepted(1 - p.rho_1)) & (belief < lowest_accepted(1 - p.rho_2))
-        for way, breaches in enumerate((up, down)):
-            self.pairs[way] += int(np.count_nonzero(breaches))
-            self.records[way] += int(block.targets.sum(axis=1)[breaches.any(axis=1)].sum())
-            for place in _places(block, breaches, np.abs(change), 1):
+        for way, found in enumerate(breaches(block, p.rho_1, p.rho_2)):
+            self.pairs[way] += int(np.count_nonzero(found))
+            self.records[way] += int(block.targets.sum(axis=1)[found.any(axis=1)].sum())
+            for place in _places(block, found, np.abs(change), 1):
                 best = self.worst[way]
                 if best is None or place.score > best.score:
                     self.worst[way] = place
@@ -191,7 +189,7 @@ def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tic
         )
 
     without = tally.contradicted + tally.inconsistent
-    breaches = [
+    ways = [
         Breaches(tally.pairs[way], tally.records[way], believed(tally.worst[way], own=False))
         for way in (0, 1)
     ]
@@ -206,8 +204,8 @@ def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tic
         records_inconsistent=tally.inconsistent,
         positive=PositiveDisclosure(tally.positive, _share(tally.positive, tally.judged), tally.greatest),
         negative=NegativeDisclosure(tally.negative, _share(tally.negative, tally.judged), tally.ruled_out),
-        upward=breaches[0],
-        downward=breaches[1],
+        upward=ways[0],
+        downward=ways[1],
         is_private=False if tally.pairs != [0, 0] else None if without else True,
         greatest_increase=tally.increase,
         greatest_decrease=tally.decrease,

@@ -21,13 +21,20 @@ from tests.property.effort import examples
 class Classes:
     """Classes of so many records that stand for so many people of a population."""
 
-    records: list[int]
+    of_class: list[int]
     people: list[int]
     nowhere: int = 0
 
     @property
+    def records(self):
+        return np.array(self.of_class, dtype=np.int64)
+
+    @property
     def sizes(self):
-        return np.array(self.records, dtype=np.int64)
+        return self.records
+
+    def table_records(self):
+        return sum(self.of_class)
 
     def population(self):
         return np.array(self.people, dtype=np.int64)
@@ -37,12 +44,12 @@ class Classes:
 
     @property
     def whole(self):
-        return Classes([sum(self.records)], [sum(self.people) + self.nowhere])
+        return Classes([sum(self.of_class)], [sum(self.people) + self.nowhere])
 
     def together(self, i, j):
         """The same with two classes made one."""
-        rest = [g for g in range(len(self.records)) if g not in (i, j)]
-        records = [self.records[g] for g in rest] + [self.records[i] + self.records[j]]
+        rest = [g for g in range(len(self.of_class)) if g not in (i, j)]
+        records = [self.of_class[g] for g in rest] + [self.of_class[i] + self.of_class[j]]
         return Classes(
             records, [self.people[g] for g in rest] + [self.people[i] + self.people[j]], self.nowhere
         )

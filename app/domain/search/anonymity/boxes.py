@@ -75,6 +75,9 @@ class BoxSearch:
 
     def _learn_pairs(self) -> None:
         judge = self._checks.judge
+        if judge.overlaps:
+            # Small classes of two attributes may be like others that lack a value.
+            return
         for pair in pair_bounds(judge.classes, self._top, judge.k):
             # Pairs grow with the square of the attributes: who asks for an end does not wait for them all.
             if not self._goes_on():

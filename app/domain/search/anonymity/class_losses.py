@@ -59,17 +59,24 @@ class ClassProgress(Progress):
         super().__init__(judge, budget, tick, halted)
         self.loss = loss
         self._counts = judge.table.reduced.counts
+        self._counts_pairs = judge.overlaps and loss.kind == "discernibility"
         # What is of the quasi-identifiers' distinct records is wanted of those of all attributes.
         self._group_of_row = group_of_row(table, judge.table)
 
     def least(self, levels: Levels) -> float:
         """A lower bound for every rule at or above the levels."""
+        if self._counts_pairs:
+            return self._least_pairs(levels)
         return self.loss.least(levels, *self._classes(levels, self.judge.rows_left_out))
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
         rows = self.judge.withheld_rows(levels, verdict)
-        self.note(levels, self.loss.of(levels, *self._classes(levels, rows)), verdict.suppressed)
+        if self._counts_pairs:
+            loss = self._pairs(levels, rows)
+        else:
+            loss = self.loss.of(levels, *self._classes(levels, rows))
+        self.note(levels, loss, verdict.suppressed)
 
     def take(self, levels: Levels) -> None:
         """Check a rule and take it as a candidate if it is allowed."""
@@ -89,6 +96,21 @@ class ClassProgress(Progress):
         number = np.cumsum(occurs) - 1
         suppressed: Bools = np.flatnonzero(occurs) >= groups.size
         return self._numbered(number[of_group], len(suppressed)), suppressed
+
+    def _pairs(self, levels: Levels, rows: Bools) -> float:
+        """Discernibility where classes overlap: kept records times those like them, n per suppressed one."""
+        alike, counts = self.judge.alike(levels, rows), self._counts
+        return float(int(counts[~rows] @ alike[~rows]) + int(counts[rows].sum()) * int(counts.sum()))
+
+    def _least_pairs(self, levels: Levels) -> float:
+        """A lower bound of it for every rule at or above the levels."""
+        nobody = np.zeros(len(self._counts), dtype=bool)
+        # Who is suppressed counts n times, but others no longer count it, as many as are like it at most.
+        alike = self.judge.alike(levels, nobody)
+        spared = np.maximum(2 * alike - int(self._counts.sum()), 0)
+        dearest = np.argsort(-spared, kind="stable")
+        most = np.minimum(np.cumsum(self._counts[dearest]), self.allowed)
+        return self._pairs(levels, nobody) - float(int(spared[dearest] @ np.diff(most, prepend=0)))
 
     def _numbered(self, of_group: Indices, n_classes: int) -> _Classes:
         sizes = np.bincount(of_group, self._counts, n_classes).astype(np.int64)
@@ -172,7 +194,7 @@ class ClassLossSearch:
         above = open_.above(rule)
         open_.bounds[above] = np.maximum(open_.bounds[above], least)
         keep = open_.bounds <= self._limit()
-        if verdict.allowed and not verdict.suppressed:
+        if verdict.allowed and not verdict.suppressed and not progress.judge.overlaps:
             # What is above it and ties comes after it.
             keep &= ~above
         keep &= ~(open_.levels == np.array(rule, dtype=np.int16)[:, None]).all(axis=0)

@@ -62,7 +62,9 @@ class LatticeSearch:
 
     def run(self) -> None:
         """Check rules until none is open or the budget ends."""
-        if self._checks.allowed <= PAIRS_UP_TO * self._checks.table.n_records:
+        is_strict = self._checks.allowed <= PAIRS_UP_TO * self._checks.table.n_records
+        # Small classes of two attributes may be like others that lack a value.
+        if is_strict and not self._checks.judge.overlaps:
             self._prune_pairs()
         if self._open.size > DESCENT_FROM:
             self._descend()

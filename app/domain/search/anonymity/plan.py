@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Protocol
 
+from app.domain.attacks.bayes import PAIRS_AT_ONCE
 from app.domain.classes.grouping import Bools
 from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries import Dictionary
@@ -33,6 +34,9 @@ BYTES_PER_RULE: Final = 100
 STEPS: Final = 0.25
 STEPS_SUPPRESSING: Final = 2.0
 """Rules checked per square root of the lattice's rules, without and with suppression: rough experience."""
+SHARE_TRIED: Final = 0.5
+"""Share of the rules that are checked where a criterion says nothing of others than the one checked."""
+BYTES_PER_PAIR: Final = 150
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ class AnonymityPlan:
     """A search for the rule of least loss; ``units`` are the rules of the lattice.
 
     Lattices of up to 2,000,000 rules are held in memory and searched until the optimum is proven. Larger
-    ones are searched by boxes, which ends of itself after 200,000 steps with the best rule and a bound.
+    ones are searched by boxes, which ends of itself after 200,000 steps with the best rule and a bound. So
+    does any search with a criterion that says nothing of other rules than the one that is checked.
     """
 
     n_blocks = 1
@@ -100,6 +105,9 @@ class AnonymityPlan:
             if hierarchy.height > 1:
                 hierarchy.require_tree("A level of an attribute")
         self._judge = Judge(table, problem, dictionary)
+        if self._judge.tries_rules:
+            most = MOST_STEPS if budget.max_nodes is None else min(MOST_STEPS, budget.max_nodes)
+            self._budget = replace(budget, max_nodes=most)
         self._quasi = self._judge.table
         self.units = math.prod(height + 1 for height in self._quasi.heights)
         if problem.minimal_rules and not self._holds_lattice:
@@ -122,7 +130,9 @@ class AnonymityPlan:
     @property
     def _steps(self) -> int:
         """Expected steps of the search; at most so many of one by boxes."""
-        if self._holds_lattice:
+        if self._judge.tries_rules:
+            steps = min(MOST_STEPS, math.ceil(SHARE_TRIED * self.units))
+        elif self._holds_lattice:
             suppresses = self._judge.allowed > 0
             steps = math.ceil((STEPS_SUPPRESSING if suppresses else STEPS) * math.sqrt(self.units))
         else:
@@ -134,12 +144,14 @@ class AnonymityPlan:
         """Estimated time; of a search by boxes the most it can take."""
         rows, rules = len(self._judge.records.group), self.units if self._holds_lattice else 0
         per_row = 1.5e-8 * (1 if self._judge.is_plain else 6)
-        return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * (3e-4 + per_row * rows + 2e-9 * rules)
+        per_rule = 3e-4 + per_row * rows + 2e-9 * rules + self._judge.more_seconds
+        return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory."""
         rows = len(self._judge.records.group) * (32 * KEPT_ROWS + 128 * self._table.n_attributes)
+        rows += BYTES_PER_PAIR * min(self._judge.pairs, PAIRS_AT_ONCE)
         return rows + (BYTES_PER_RULE * self.units if self._holds_lattice else 2_000 * self._steps)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

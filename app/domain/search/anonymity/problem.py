@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Ge, Le, Len, doc
 
-from app.domain.classes.grouping import Suppressed
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
@@ -20,8 +20,6 @@ from app.domain.rules import Rule, TableRule
 from app.domain.search.outcome import Bounds, Counters, Status
 
 MOST_CRITERIA: Final = 20
-
-MissingValues = Literal["own_category", "excluded"]
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ class AnonymityProblem:
         default_factory=LossChoice
     )
     missing: Annotated[
-        MissingValues,
+        Missing,
         doc(
-            "A missing quasi-identifier is like another missing one (`own_category`), or reason to suppress "
-            "the record under every rule (`excluded`)."
+            "A missing quasi-identifier is like another missing one (`own_category`), like any value "
+            "(`matches_everything`), or reason to suppress the record under every rule (`excluded`)."
         ),
     ] = "own_category"
     suppressed: Annotated[
@@ -152,7 +150,11 @@ class Attained:
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form."""
         shown = None if self.value is None else to_json_number(self.value)
-        return {"criterion": criterion_document(self.criterion), "attained": shown}
+        return {
+            "criterion": criterion_document(self.criterion),
+            "attained": shown,
+            "guarantee": self.criterion.guarantee,
+        }
 
 
 @dataclass(frozen=True)

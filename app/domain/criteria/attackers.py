@@ -1,0 +1,126 @@
+"""Journalist and marketer: attackers who hold the release against a population (field models 3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le, doc
+
+from app.domain.classes.grouping import Bools
+from app.domain.criteria.criterion import Criterion, Judged, Merging
+from app.domain.criteria.population import (
+    SMALLEST_RISK,
+    AtMost,
+    KMap,
+    mean_risk,
+    people_of,
+    require_within,
+)
+from app.domain.errors import InvalidInput
+from app.domain.numbers import highest_accepted
+
+
+def _riskier_than_all_people(whole: Judged, threshold: float) -> str | None:
+    """Why not even all people together have so low a risk; None if they do."""
+    people = int(people_of(whole).sum())
+    if people and 1.0 / people <= highest_accepted(threshold):
+        return None
+    return f"The population has {people} people: together as one class they still have a higher risk."
+
+
+@dataclass(frozen=True)
+class HighestJournalistRisk(Criterion):
+    """No released record is found in the population with a higher probability."""
+
+    kind: ClassVar[str] = "highest_journalist_risk"
+    title: ClassVar[str] = "Highest journalist risk of a record"
+    source: ClassVar[str] = "El Emam 2013"
+    merging: ClassVar[Merging] = "fewer_fail"
+    needs_population: ClassVar[bool] = True
+
+    threshold: Annotated[
+        float,
+        Ge(SMALLEST_RISK),
+        Le(1),
+        doc("Greatest risk 1/F of a record, F people of the population being like its class."),
+    ]
+
+    def __post_init__(self) -> None:
+        require_within("threshold", self.threshold, SMALLEST_RISK, 1)
+
+    def failing(self, judged: Judged) -> Bools:
+        """Classes of records with a higher risk, records being people."""
+        failing: Bools = 1.0 / people_of(judged) > highest_accepted(self.threshold)
+        return failing
+
+    def attained(self, judged: Judged) -> float | None:
+        """The highest risk."""
+        people = people_of(judged)
+        return 1.0 / int(people.min()) if len(people) else None
+
+    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+        """k-map with the least k of a low enough risk."""
+        k = math.ceil(1 / highest_accepted(self.threshold))
+        while k > 1 and 1.0 / (k - 1) <= highest_accepted(self.threshold):
+            k -= 1
+        return (KMap(k),)
+
+    def impossible(self, whole: Judged) -> str | None:
+        """There are too few people for so low a risk."""
+        return _riskier_than_all_people(whole, self.threshold)
+
+
+@dataclass(frozen=True)
+class _AgainstPopulation(AtMost):
+    """A mean risk against the population."""
+
+    source: ClassVar[str] = "El Emam 2013"
+    needs_population: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise InvalidInput.of("/threshold", "out-of-range", "threshold must be above 0 and at most 1.")
+
+    def impossible(self, whole: Judged) -> str | None:
+        """There are too few people for so low a risk."""
+        return _riskier_than_all_people(whole, self.threshold)
+
+
+@dataclass(frozen=True)
+class AverageJournalistRisk(_AgainstPopulation):
+    """The released records are found in the population with no higher probability on average."""
+
+    kind: ClassVar[str] = "average_journalist_risk"
+    title: ClassVar[str] = "Average journalist risk of the released records"
+
+    threshold: Annotated[
+        float,
+        Gt(0),
+        Le(1),
+        doc(
+            "Greatest average risk: the greater of the mean of 1/F over records, and of classes divided by "
+            "the people who are like one of them."
+        ),
+    ]
+
+    def attained(self, judged: Judged) -> float | None:
+        """The greater of the two averages."""
+        people = people_of(judged)
+        per_record = mean_risk(judged.records, people)
+        return None if per_record is None else max(len(people) / int(people.sum()), per_record)
+
+
+@dataclass(frozen=True)
+class MarketerRisk(_AgainstPopulation):
+    """Who links every released record with the population gets no larger share of them right."""
+
+    kind: ClassVar[str] = "marketer_risk"
+    title: ClassVar[str] = "Marketer risk: expected share of released records that are linked rightly"
+
+    threshold: Annotated[float, Gt(0), Le(1), doc("Greatest share: the mean of 1/F over records.")]
+
+    def attained(self, judged: Judged) -> float | None:
+        """The share."""
+        return mean_risk(judged.records, people_of(judged))

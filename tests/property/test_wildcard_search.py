@@ -1,0 +1,461 @@
+"""Least loss where a missing value matches everything, against trying every rule on pairs of records."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.class_suppression import ClassSuppression, suppress_failing, withholding
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
+from app.domain.criteria.closeness import TCloseness
+from app.domain.criteria.disclosure import AlphaKAnonymity
+from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from app.domain.criteria.gains import BetaLikeness
+from app.domain.criteria.population import AverageRisk, HighestRisk, KMap, SampleUniqueness
+from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.hierarchies import TOP
+from app.domain.losses.catalogue import loss_of
+from app.domain.losses.loss import LossChoice
+from app.domain.measures.attacker_models import ATTACKER_MODELS
+from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
+from app.domain.measures.information_loss import INFORMATION_LOSS
+from app.domain.measures.k_map import K_MAP
+from app.domain.measures.l_diversity import L_DIVERSITY
+from app.domain.rules import TableRule
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.tables import Table
+from tests.property.diversity_by_hand import entropy_at_least, least_c
+from tests.property.effort import examples
+from tests.property.test_anonymity_search import ENGINES, ByHand, searched_by
+from tests.property.test_least_loss_criteria import LOSSES, loss_by_rows, tables
+from tests.property.test_population_models import context_of
+
+PEOPLE = (KMap, HighestJournalistRisk, AverageJournalistRisk, MarketerRisk)
+
+
+def criteria_of(name, others):
+    small, share = st.integers(1, 4), st.sampled_from([0.25, 0.34, 0.5, 0.75, 1.0])
+    among = {"attribute": st.just(name), "others": st.just(others)}
+    return {
+        "k_anonymity": st.builds(KAnonymity, small),
+        "distinct_l_diversity": st.builds(DistinctLDiversity, small, **among),
+        "entropy_l_diversity": st.builds(EntropyLDiversity, st.sampled_from([1.0, 2.0, 3.0]), **among),
+        "recursive_l_diversity": st.builds(
+            RecursiveLDiversity, st.sampled_from([0.5, 1.0, 1.5, 3.0]), st.integers(2, 3), **among
+        ),
+        "alpha_k_anonymity": st.builds(AlphaKAnonymity, share, small, attribute=st.just(name)),
+        "t_closeness": st.builds(
+            TCloseness, st.sampled_from([0.0, 0.1, 0.25, 0.4]), st.just("equal"), st.just(name)
+        ),
+        "beta_likeness": st.builds(
+            BetaLikeness, st.sampled_from([0.25, 1.0, 2.0]), st.just("basic"), attribute=st.just(name)
+        ),
+        "highest_risk": st.builds(HighestRisk, share),
+        "average_risk": st.builds(AverageRisk, share),
+        "sample_uniqueness": st.builds(SampleUniqueness, share),
+        "k_map": st.builds(KMap, small),
+        "highest_journalist_risk": st.builds(HighestJournalistRisk, share),
+        "average_journalist_risk": st.builds(AverageJournalistRisk, share),
+        "marketer_risk": st.builds(MarketerRisk, share),
+    }
+
+
+OF_PEOPLE = {"k_map", "highest_journalist_risk", "average_journalist_risk", "marketer_risk"}
+
+
+@st.composite
+def questions(draw, kinds=None, missing="matches_everything", **sizes):
+    """A table, a problem on it and the people of a population."""
+    table = draw(tables(**sizes))
+    own = criteria_of(
+        draw(st.sampled_from(sorted(table.sensitive))), draw(st.sampled_from(["in_classes", "apart"]))
+    )
+    offered = [
+        own[kind]
+        for kind in sorted(own)
+        if (kinds is None and kind not in OF_PEOPLE) or kind in (kinds or ())
+    ]
+    problem = AnonymityProblem(
+        tuple(draw(st.lists(st.one_of(offered), min_size=1, max_size=3))),
+        draw(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.75, 1.0])),
+        LossChoice(draw(st.sampled_from(LOSSES))),
+        missing,
+        draw(st.sampled_from(["excluded", "excluded", "own_block"])),
+    )
+    leaves = [table.hierarchies[j].leaves.tolist() for j in table.quasi_identifiers]
+    people = draw(st.lists(st.tuples(*map(st.sampled_from, leaves)), min_size=1, max_size=8))
+    return table, problem, people
+
+
+def dictionary_of(table, people):
+    links = [
+        link_nodes(table.attributes[j], table.hierarchies[j], np.array(column, dtype=np.int32))
+        for j, column in zip(table.quasi_identifiers, zip(*people, strict=True), strict=True)
+    ]
+    return Dictionary(len(people), tuple(links))
+
+
+@dataclass
+class Shown:
+    """What a rule of levels shows of the records that are kept; ``block`` are withheld, but judged as one."""
+
+    table: Table
+    levels: tuple[int, ...]
+    people: list[tuple[int, ...]]
+    kept: frozenset[int]
+    block: frozenset[int] = frozenset()
+
+    def __post_init__(self):
+        self.trees = [ByHand(self.table.hierarchies[j]) for j in self.table.quasi_identifiers]
+        rows = self.table.codes.tolist()
+        self.rows = [
+            tuple(
+                tree.at(row[j], level)
+                for j, tree, level in zip(self.table.quasi_identifiers, self.trees, self.levels, strict=True)
+            )
+            for row in rows
+        ]
+        self.lacks = [tuple(row[j] == TOP for j in self.table.quasi_identifiers) for row in rows]
+        self.judged = sorted(self.kept | self.block)
+
+    def matches(self, a, b):
+        """Whether a reader cannot tell two records: what is missing matches everything."""
+        if a in self.block or b in self.block:
+            return a in self.block and b in self.block
+        return all(
+            x == y or p or q
+            for x, y, p, q in zip(self.rows[a], self.rows[b], self.lacks[a], self.lacks[b], strict=True)
+        )
+
+    def alike(self, record):
+        return [other for other in self.judged if self.matches(record, other)]
+
+    def own(self, record):
+        if record in self.block:
+            return sorted(self.block)
+        return [other for other in sorted(self.kept) if self.rows[other] == self.rows[record]]
+
+    def n_people(self, record):
+        """People of the population who may be the record's, and no fewer than its own class."""
+        shown = self.rows[record]
+        if record in self.block:
+            shown = (TOP,) * len(shown)
+        fitting = sum(
+            all(
+                node == TOP or tree.at(code, level) == node
+                for node, tree, code, level in zip(shown, self.trees, person, self.levels, strict=True)
+            )
+            for person in self.people
+        )
+        return max(fitting, len(self.own(record)))
+
+    def values(self, criterion, record):
+        """How often each sensitive value occurs among those whom a record cannot be told from."""
+        j = self.table.position(criterion.attribute)
+        others = [self.table.position(name) for name in self.table.sensitive - {criterion.attribute}]
+        blocks = getattr(criterion, "others", "apart") == "in_classes"
+        codes = self.table.codes
+        return Counter(
+            codes[other, j]
+            for other in self.alike(record)
+            if not blocks or all(codes[other, i] == codes[record, i] for i in others)
+        )
+
+    def fails(self, criterion):
+        """The judged records whose class fails a criterion."""
+        if criterion.table_wide:
+            return set()
+        bad = {record for record in self.judged if self._fails(criterion, record)}
+        return {record for record in self.judged if bad & set(self.own(record))}
+
+    def _fails(self, criterion, record):
+        size = len(self.alike(record))
+        match criterion:
+            case KAnonymity(k):
+                return size < k
+            case HighestRisk(threshold):
+                return Fraction(1, size) > exact(threshold)
+            case KMap(k):
+                return self.n_people(record) < k
+            case HighestJournalistRisk(threshold):
+                return Fraction(1, self.n_people(record)) > exact(threshold)
+        counts = self.values(criterion, record)
+        match criterion:
+            case DistinctLDiversity(ell):
+                return len(counts) < ell
+            case EntropyLDiversity(ell):
+                return not entropy_at_least(counts, int(ell))
+            case RecursiveLDiversity(c, ell):
+                least = least_c(counts, ell)
+                return least is None or not least < exact(c)
+            case AlphaKAnonymity(alpha, k):
+                return size < k or max(counts.values()) > exact(alpha) * size
+        totals = Counter(self.table.codes[:, self.table.position(criterion.attribute)].tolist())
+        n = self.table.n_records
+        shares = [(Fraction(counts[value], size), Fraction(total, n)) for value, total in totals.items()]
+        if isinstance(criterion, TCloseness):
+            return sum(abs(q - p) for q, p in shares) / 2 > exact(criterion.t)
+        return any((q - p) / p > exact(criterion.beta) for q, p in shares)
+
+    def meets_together(self, criterion):
+        """Whether the judged records meet a criterion that is about all of them."""
+        if not self.judged or not criterion.table_wide:
+            return True
+        n = len(self.judged)
+        if isinstance(criterion, SampleUniqueness):
+            found = Fraction(sum(len(self.alike(record)) == 1 for record in self.judged), n)
+        elif isinstance(criterion, AverageRisk):
+            found = sum(Fraction(1, len(self.alike(record))) for record in self.judged) / n
+        else:
+            found = sum(Fraction(1, self.n_people(record)) for record in self.judged) / n
+            if isinstance(criterion, AverageJournalistRisk):
+                classes = {tuple(self.own(record)) for record in self.judged}
+                found = max(found, Fraction(len(classes), sum(self.n_people(own[0]) for own in classes)))
+        return found <= exact(criterion.threshold)
+
+    def is_met(self, privacy):
+        return not any(self.fails(own) for own in privacy) and all(map(self.meets_together, privacy))
+
+
+def exact(number):
+    return Fraction(number).limit_denominator(1000)
+
+
+def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False):
+    """Records that a rule withholds; None if it may not, ``by_rule`` asks for what it has to withhold."""
+    privacy, n = problem.privacy, table.n_records
+
+    def shown(gone, block=frozenset()):
+        return Shown(table, levels, people, frozenset(range(n)) - gone, block)
+
+    def peeled(gone):
+        while True:
+            failing = {record for own in privacy for record in shown(gone).fails(own)}
+            if not failing:
+                return gone
+            gone = gone | failing
+
+    everybody = shown(frozenset())
+    if not by_rule and everybody.is_met(privacy):
+        return frozenset()
+    gone = peeled(frozenset(record for record in range(n) if not any(everybody.rows[record])))
+    while not all(map(shown(gone).meets_together, privacy)):
+        left = shown(gone)
+        sizes = {record: len(left.alike(record)) for record in left.judged}
+        gone = peeled(gone | {record for record, size in sizes.items() if size == min(sizes.values())})
+    if by_rule:
+        return gone
+    if len(gone) > allowed:
+        return None
+    if problem.suppressed == "own_block" and gone and not shown(gone, gone).is_met(privacy):
+        return None
+    return gone
+
+
+def loss_by_hand(table, problem, levels, gone, people):
+    shown = Shown(table, levels, people, frozenset(range(table.n_records)) - gone)
+    if problem.loss.kind == "discernibility":
+        return float(sum(len(shown.alike(record)) for record in shown.judged) + len(gone) * table.n_records)
+    is_gone = [record in gone for record in range(table.n_records)]
+    return loss_by_rows(loss_of(table, problem.loss), table, levels, shown.rows, is_gone)
+
+
+def best_by_hand(table, problem, people):
+    allowed = int(problem.suppression_limit * table.n_records + 1e-9)
+    rated = []
+    for levels in itertools.product(*(range(table.heights[j] + 1) for j in table.quasi_identifiers)):
+        gone = withheld_by_hand(table, problem, levels, people, allowed)
+        if gone is not None:
+            rated.append((levels, loss_by_hand(table, problem, levels, gone, people), len(gone)))
+    if not rated:
+        return None
+    least = min(value for _, value, _ in rated)
+    return min(rule for rule in rated if rule[1] <= least + 1e-12 * max(1.0, abs(least)))
+
+
+def solved(table, problem, people, budget=UNLIMITED):
+    plan = AnonymityPlan(table, problem, budget, dictionary_of(table, people))
+    return plan, plan.combine({0: plan.run_block(0, lambda _: None, lambda: False)})
+
+
+def same_as_by_hand(table, problem, people):
+    plan, found = solved(table, problem, people)
+    expected = best_by_hand(table, problem, people)
+    if expected is None:
+        assert (found.status, found.rule) == ("infeasible", None)
+        return
+    levels, loss, suppressed = expected
+    assert found.status == "optimal"
+    assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == levels
+    assert found.loss == pytest.approx(loss, abs=1e-12, rel=1e-12)
+    assert found.suppressed_records == suppressed == np.count_nonzero(plan.withheld(found.rule.levels))
+    assert found.bounds.lower == found.loss
+
+
+@given(questions())
+@settings(deadline=None, max_examples=examples(40))
+def test_the_rule_of_least_loss_is_that_of_trying_them_all(question):
+    same_as_by_hand(*question)
+
+
+@given(questions(kinds=[*OF_PEOPLE, "k_anonymity", "distinct_l_diversity"]))
+@settings(deadline=None, max_examples=examples(20))
+def test_people_of_a_population_are_counted_per_class(question):
+    same_as_by_hand(*question)
+
+
+@given(questions(kinds=[*OF_PEOPLE, "k_anonymity"], missing="own_category"))
+@settings(deadline=None, max_examples=examples(20))
+def test_attackers_with_a_population_are_searched_right_in_partitions(question):
+    table, problem, people = question
+    codes = table.codes.copy()
+    for j in table.quasi_identifiers:
+        leaves = table.hierarchies[j].leaves
+        codes[:, j] = leaves[codes[:, j] % len(leaves)]
+    complete = Table(table.attributes, table.hierarchies, codes, sensitive=table.sensitive)
+    # A table without missing values is the same under every reading of them.
+    same_as_by_hand(complete, problem, people)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", sorted(criteria_of("s0", "apart")))
+def test_every_criterion_is_searched_right(kind):
+    @given(questions((kind, "k_anonymity")))
+    @settings(deadline=None, max_examples=examples(30))
+    def compare(question):
+        same_as_by_hand(*question)
+
+    compare()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_finds_the_same(engine):
+    @given(questions(most_attributes=4))
+    @settings(deadline=None, max_examples=examples(25))
+    def compare(question):
+        with searched_by(engine):
+            _, found = solved(*question)
+        expected = best_by_hand(*question)
+        if expected is None:
+            assert found.rule is None
+        elif found.status == "optimal":
+            table = question[0]
+            assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == expected[0]
+        else:
+            assert engine.startswith("boxes")
+            assert found.bounds.lower <= expected[1] + 1e-9
+
+    compare()
+
+
+@given(questions(), st.integers(1, 20))
+@settings(deadline=None, max_examples=examples(20))
+def test_a_search_with_a_budget_never_claims_too_much(question, most_nodes):
+    _, found = solved(*question, Budget(max_nodes=most_nodes))
+    expected = best_by_hand(*question)
+    if expected is None:
+        assert found.rule is None
+        return
+    assert found.status != "infeasible"
+    assert found.bounds.lower <= expected[1] + 1e-9 * max(1.0, abs(expected[1]))
+    if found.status == "optimal":
+        assert found.loss == pytest.approx(expected[1], abs=1e-9, rel=1e-9)
+
+
+@given(questions(), st.data())
+@settings(deadline=None, max_examples=examples(30))
+def test_a_rule_withholds_what_fails_again_and_again(question, data):
+    table, problem, people = question
+    levels = tuple(data.draw(st.integers(0, table.heights[j])) for j in table.quasi_identifiers)
+    rule = TableRule(
+        tuple(
+            levels[table.quasi_identifiers.index(j)] if j in table.quasi_identifiers else 0
+            for j in range(table.n_attributes)
+        )
+    )
+    suppression = ClassSuppression(problem.privacy, "matches_everything", problem.suppressed)
+    _, withheld = suppress_failing(table, rule, suppression)
+    expected = withheld_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
+    assert set(np.flatnonzero(withheld).tolist()) == expected
+
+
+MEASURED = [
+    "k_anonymity",
+    "distinct_l_diversity",
+    "entropy_l_diversity",
+    "highest_risk",
+    "average_risk",
+    "sample_uniqueness",
+    "k_map",
+    "highest_journalist_risk",
+    "average_journalist_risk",
+    "marketer_risk",
+]
+
+
+def measures_say(criterion, context):
+    """Whether the measure of the same model finds that the release meets the criterion."""
+
+    def measured(measure, **parameters):
+        asked = measure.parameters(missing="matches_everything", **parameters)
+        return measure.compute(context, asked, lambda done: None)
+
+    match criterion:
+        case KAnonymity(k):
+            return measured(EQUIVALENCE_CLASSES, k=k).is_k_anonymous
+        case KMap(k):
+            return measured(K_MAP, k=k).is_k_map
+        case SampleUniqueness(threshold):
+            return measured(EQUIVALENCE_CLASSES).unique_share <= threshold
+        case DistinctLDiversity(ell, attribute, others) | EntropyLDiversity(ell, attribute, others):
+            asked = measured(L_DIVERSITY, l=int(ell), attributes=(attribute,), others=others)
+            (found,) = asked.attributes
+            return (found.distinct if isinstance(criterion, DistinctLDiversity) else found.entropy).is_met
+    found = measured(ATTACKER_MODELS)
+    attained = {
+        HighestRisk: lambda: found.prosecutor.highest,
+        AverageRisk: lambda: found.prosecutor.average_per_record,
+        HighestJournalistRisk: lambda: found.journalist.highest,
+        AverageJournalistRisk: lambda: found.journalist.average,
+        MarketerRisk: lambda: found.marketer.share_re_identified,
+    }[type(criterion)]()
+    return attained <= criterion.threshold + 1e-9
+
+
+@given(questions(kinds=MEASURED))
+@settings(deadline=None, max_examples=examples(40))
+def test_a_rule_that_is_found_meets_its_criteria_when_it_is_measured(question):
+    table, problem, people = question
+    if problem.suppressed == "own_block":
+        return
+    plan, found = solved(*question)
+    if found.rule is None:
+        return
+    rule, loss = found.rule, problem.loss.kind
+    if found.suppressed_records:
+        gone = plan.withheld(found.rule.levels)
+        rule = withholding(table, found.rule, gone)
+        if not any(own.needs_population for own in problem.privacy):
+            by_rule = suppress_failing(
+                table, found.rule, ClassSuppression(problem.privacy, "matches_everything")
+            )
+            assert (by_rule[1] == gone).all()
+    context = context_of(table, rule, dictionary_of(table, people))
+    for own in problem.privacy:
+        assert measures_say(own, context), own
+    lost = INFORMATION_LOSS.compute(
+        context, INFORMATION_LOSS.parameters(missing="matches_everything"), lambda done: None
+    )
+    if loss in ("discernibility", "average_class_size", "ambiguity"):
+        assert getattr(lost, loss) == pytest.approx(found.loss, rel=1e-12)
