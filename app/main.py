@@ -42,6 +42,7 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.evidence_service import EvidenceService
 from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
@@ -163,6 +164,7 @@ async def application(
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),
                 example_data=example_data_service(store, loader, limits),
+                evidence=EvidenceService(store, utc_now),
                 webhooks=WebhookService(store, utc_now),
                 audit_trail=AuditTrailService(store),
             )

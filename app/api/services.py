@@ -13,6 +13,7 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.evidence_service import EvidenceService
 from app.services.example_data import ExampleDataService
 from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
@@ -49,6 +50,7 @@ class Services:
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
     example_data: ExampleDataService
+    evidence: EvidenceService
     webhooks: WebhookService
     audit_trail: AuditTrailService
 

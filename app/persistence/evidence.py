@@ -113,11 +113,14 @@ class PostgresEvidence:
             raise NotFound("evidence", new.resource_id)
         return found
 
-    async def get(self, evidence_id: str) -> StoredEvidence:
-        """The evidence of this id."""
-        found = await self._one(select(evidence).where(evidence.c.id == evidence_id))
+    async def get(self, ref: str) -> StoredEvidence:
+        """The evidence of this id, or the newest about something of this name."""
+        found = await self._one(select(evidence).where(evidence.c.id == ref))
         if found is None:
-            raise NotFound("evidence", evidence_id)
+            named = select(evidence).where(evidence.c.resource_name == ref)
+            found = await self._one(named.order_by(evidence.c.serial.desc()).limit(1))
+        if found is None:
+            raise NotFound("evidence", ref)
         return found
 
     async def of_resource(self, resource_id: str) -> StoredEvidence | None:

@@ -43,10 +43,10 @@ class EvidenceService:
             raise NotFound("evidence", ref)
         return found
 
-    async def get(self, actor: Actor, evidence_id: str) -> StoredEvidence:
-        """The evidence of this id, whether or not what it is about still exists."""
+    async def get(self, actor: Actor, ref: str) -> StoredEvidence:
+        """The evidence of this id or about this name, whether or not what it is about still exists."""
         async with self._store.work(actor.tenant) as work:
-            return await work.evidence.get(evidence_id)
+            return await work.evidence.get(ref)
 
     async def list(
         self, actor: Actor, *, name: str | None, limit: int, cursor: str | None

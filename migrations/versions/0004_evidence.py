@@ -93,6 +93,12 @@ def _create_evidence() -> None:
     )
     op.create_index("ix_evidence_tenant_id_serial", "evidence", ["tenant_id", "serial"], unique=False)
     op.create_index(
+        "ix_evidence_tenant_id_resource_name_serial",
+        "evidence",
+        ["tenant_id", "resource_name", "serial"],
+        unique=False,
+    )
+    op.create_index(
         "ix_evidence_tenant_id_key_id_issued_at",
         "evidence",
         ["tenant_id", "key_id", "issued_at"],

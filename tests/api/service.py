@@ -26,6 +26,7 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.evidence_service import EvidenceService
 from app.services.frontier_work import FrontierPreparation
 from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
@@ -131,6 +132,7 @@ def build_api(
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         example_data=example_data_service(store, loader, limits),
+        evidence=EvidenceService(store, clock),
         webhooks=WebhookService(store, clock),
         audit_trail=AuditTrailService(store),
     )

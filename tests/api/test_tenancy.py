@@ -50,6 +50,9 @@ async def known(api, client: httpx.AsyncClient) -> dict[str, dict[str, str]]:
                 found.setdefault(collection, {})[body["name"]] = body["id"]
             if collection == "api-keys":
                 found.setdefault(collection, {})[body["key"]["name"]] = body["key"]["id"]
+        if step.operation_id == "get_assessment_evidence":
+            address = response.headers["content-location"]
+            found.setdefault("evidence", {})["proposal-score"] = address.rsplit("/", 1)[-1]
         if response.status_code == 202:
             body = response.json()
             found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]

@@ -63,6 +63,7 @@ async def test_evidence_is_kept_once_and_outlives_what_it_is_about(store, tenant
         await work.commit()
     async with store.work(tenant) as work:
         kept = await work.evidence.get(first)
+        assert (await work.evidence.get(about.name)).id == first
         listed, following = await work.evidence.list(name="EVAL", limit=1, cursor=None)
         with pytest.raises(NotFound):
             await work.evidence.get("no such")

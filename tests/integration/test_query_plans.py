@@ -30,6 +30,8 @@ HOT = {
     "a data key": "SELECT * FROM data_keys WHERE id = 'x'",
     "the signing key in use": "SELECT * FROM signing_keys WHERE valid_until IS NULL",
     "evidence by its id": "SELECT * FROM evidence WHERE id = 'x'",
+    "the newest evidence about a name": "SELECT * FROM evidence WHERE resource_name = 'x'"
+    " ORDER BY serial DESC LIMIT 1",
     "the evidence about a resource": "SELECT * FROM evidence WHERE resource_id = 'x'",
     "a page of evidence": "SELECT * FROM evidence WHERE serial < 900 ORDER BY serial DESC LIMIT 51",
     "the last evidence of a key": "SELECT max(issued_at) FROM evidence WHERE key_id = 'k1'",
@@ -73,7 +75,7 @@ def _crowd(superuser):
         f" valid_until) SELECT tenant, 'k' || n, '', '', '', now(), CASE WHEN n > 1 THEN now() END {rows}",
         "INSERT INTO evidence (tenant_id, id, report, resource_id, resource_name, resource_sha256, key_id,"
         " sha256, envelope, issued_at)"
-        f" SELECT tenant, 'e' || n, 'verdict', 'r' || n, 'n', 'h', 'k' || n, 'h', '', now() {rows}",
+        f" SELECT tenant, 'e' || n, 'verdict', 'r' || n, 'n' || n, 'h', 'k' || n, 'h', '', now() {rows}",
         "ANALYZE",
     ):
         superuser.execute(statement)

@@ -271,10 +271,11 @@ class _Evidence(_Part):
             self.data.evidence[found.id] = found
         return found
 
-    async def get(self, evidence_id: str) -> StoredEvidence:
-        if evidence_id not in self.data.evidence:
-            raise NotFound("evidence", evidence_id)
-        return self.data.evidence[evidence_id]
+    async def get(self, ref: str) -> StoredEvidence:
+        found = [own for own in self.data.evidence.values() if ref in (own.id, own.resource_name)]
+        if not found:
+            raise NotFound("evidence", ref)
+        return found[-1]
 
     async def of_resource(self, resource_id: str) -> StoredEvidence | None:
         return next((own for own in self.data.evidence.values() if own.resource_id == resource_id), None)

@@ -1,0 +1,146 @@
+"""What the page of a verdict says beyond its document: words for outcomes, pictures, and what they mean."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from app.charts.drawing import Caption
+from app.charts.rows import Amount, Margin, draw_amounts, draw_margins
+from app.reports.assumptions import assumptions_of
+from app.reports.numbers import number, real
+
+Document = dict[str, Any]
+
+VERDICTS: Final = {
+    "pass": ("Passed", "The release keeps every blocking criterion of the policy."),
+    "fail": (
+        "Failed",
+        "The release does not keep every blocking criterion of the policy: do not release it.",
+    ),
+    "error": (
+        "Not decided",
+        "A blocking criterion could not be computed. That is no pass: do not release before it can be.",
+    ),
+}
+OUTCOMES: Final = {
+    "passed": "passed",
+    "failed": "failed",
+    "waived": "failed, waived",
+    "not_computable": "not computable",
+}
+COMPARISONS: Final = {
+    "at_least": "at least",
+    "at_most": "at most",
+    "above": "above",
+    "below": "below",
+    "equals": "equal to",
+}
+GUARANTEES: Final = {
+    "exact": "exact",
+    "bound": "a proven bound",
+    "statistical": "an estimate with a standard error",
+    "heuristic": "an estimate without a bound of its error",
+}
+CHANGES: Final = {
+    "found": "The nearest change that passes",
+    "none_exists": "No generalisation of this rule passes",
+    "not_found": "No change that passes was found; there may be one",
+}
+
+
+def sections(report: Document) -> Document:
+    """The values of the template ``verdict.html``."""
+    result: Document = report["result"]
+    criteria = result["criteria"]
+    return {
+        "result": result,
+        "heading": VERDICTS[result["verdict"]],
+        "summary": _summary(criteria),
+        "outcomes": OUTCOMES,
+        "comparisons": COMPARISONS,
+        "guarantees": GUARANTEES,
+        "changes": [_change(own, criteria) for own in result["changes"]],
+        "margins": _margins(criteria),
+        "risks": _risks(result),
+        "assumptions": assumptions_of(report),
+        "worst": [own for own in criteria if own["worst"] and own["outcome"] != "passed"],
+        "waived": [own for own in criteria if own["waiver"]],
+        "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],
+    }
+
+
+def _summary(criteria: list[Document]) -> str:
+    """``3 criteria passed, 1 failed …``, with warnings told apart."""
+    words = []
+    for outcome, word in OUTCOMES.items():
+        found = [own for own in criteria if own["outcome"] == outcome]
+        if found:
+            warn = sum(own["severity"] == "warn" for own in found)
+            only = f" ({warn} of them only a warning)" if warn and outcome != "passed" else ""
+            words.append(f"{len(found)} {word}{only}")
+    return f"Of {len(criteria)} criteria: " + ", ".join(words) + "."
+
+
+def _margins(criteria: list[Document]) -> Markup | None:
+    """The picture of how far each number is from its threshold."""
+    judged = [own for own in criteria if own["margin"] is not None and not isinstance(own["value"], bool)]
+    if not judged:
+        return None
+    rows = [
+        Margin(
+            own["id"],
+            _relative(real(own["margin"]), real(own["threshold"])),
+            real(own["margin"]) >= 0 and own["outcome"] == "passed",
+            f"{number(own['value'])} ({COMPARISONS[own['comparison']]} {number(own['threshold'])})",
+        )
+        for own in judged
+    ]
+    caption = Caption(
+        "margins",
+        "Distance of each criterion from its threshold",
+        "; ".join(f"{row.name}: {row.text}, {'passes' if row.passes else 'fails'}" for row in rows),
+    )
+    return Markup(draw_margins(caption, rows))  # noqa: S704 - texts are escaped where it is drawn
+
+
+def _relative(margin: float, threshold: float) -> float:
+    if math.isinf(margin) or threshold == 0 or math.isinf(threshold):
+        return math.copysign(1.0, margin) if margin else 0.0
+    return margin / abs(threshold)
+
+
+def _risks(result: Document) -> list[Document]:
+    """The risk under each dictionary with its picture of quantiles."""
+    risks = result.get("risk") or {}
+    return [
+        {"slot": slot, **risk, "picture": quantiles(f"risk-{place}", f"Risk under {slot}", risk)}
+        for place, (slot, risk) in enumerate(sorted(risks.items()))
+        if risk is not None
+    ]
+
+
+def quantiles(place: str, title: str, risk: Document) -> Markup:
+    """Mean, quantiles and maximum of the records' risks as bars on one scale."""
+    named = [
+        ("mean", risk["risk_average"]),
+        *(
+            (f"{100 * float(q):g} % are at most", risk["loss_quantiles"][q])
+            for q in sorted(risk["loss_quantiles"], key=float)
+        ),
+        ("greatest", risk["risk_max"]),
+    ]
+    rows = [Amount(name, max(real(value), 0.0), number(value)) for name, value in named]
+    caption = Caption(place, title, "; ".join(f"{row.name} {row.text}" for row in rows))
+    return Markup(draw_amounts(caption, rows))  # noqa: S704 - texts are escaped where it is drawn
+
+
+def _change(change: Document, criteria: list[Document]) -> Document:
+    titles = {own["id"]: own["title"] for own in criteria}
+    words = CHANGES[change["status"]]
+    if change["status"] == "found" and not change["proven"]:
+        words = "A change that passes, perhaps not the nearest"
+    whom = "all criteria" if change["for"] == "all" else titles.get(change["for"], change["for"])
+    return {**change, "words": words, "whom": whom}
