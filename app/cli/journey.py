@@ -12,6 +12,8 @@ TOML, or JSON of the same structure. Paths are relative to the file. Every membe
     [dictionary.links.ATTRIBUTE]           column, and at most one of
         lookup                             {file, key, value}: two columns of a table
         reference_date                     the column is an age on this day, the attribute a birth date
+    [dictionaries.SLOT]                    as [dictionary], file? – for gates whose policy names several;
+                                           the demonstration leaves them aside
     [sensitivity]                          family? (multiplicative)
     [optimisation]                         utility_floor? (the proposed rule's utility)
 """
@@ -96,16 +98,16 @@ def load_journey(path: Path, dataset: Path | None = None, dictionary: Path | Non
     InvalidInput
         If the file cannot be read or lacks a member; the pointer names the place.
     """
-    document = _Section(_read(path), "")
-    document.only("dataset", "dictionary", "sensitivity", "optimisation")
+    document = Section(read_tables_file(path), "")
+    document.only("dataset", "dictionary", "dictionaries", "sensitivity", "optimisation")
     data, side = document.section("dataset"), document.section("dictionary")
-    links, lookups = _links(side.section("links"), path.parent)
+    links, lookups = links_of(side.section("links"), path.parent)
     sensitivity = document.section("sensitivity", required=False)
     optimisation = document.section("optimisation", required=False)
     return Journey(
-        dataset=_table(data, path.parent, dataset, also=("attributes",)),
-        dictionary=_table(side, path.parent, dictionary, also=("links",)),
-        attributes=_attributes(data.section("attributes"), path.parent),
+        dataset=table_of(data, path.parent, dataset, also=("attributes",)),
+        dictionary=table_of(side, path.parent, dictionary, also=("links",)),
+        attributes=attributes_of(data.section("attributes"), path.parent),
         links=links,
         lookups=lookups,
         family=sensitivity.only("family").get("family", "multiplicative"),
@@ -113,7 +115,7 @@ def load_journey(path: Path, dataset: Path | None = None, dictionary: Path | Non
     )
 
 
-class _Section:
+class Section:
     """A table of the file, which knows where it stands."""
 
     def __init__(self, content: object, pointer: str) -> None:
@@ -124,11 +126,11 @@ class _Section:
         self.content: Json = content
         self.pointer = pointer
 
-    def section(self, key: str, required: bool = True) -> _Section:
+    def section(self, key: str, required: bool = True) -> Section:
         content = self.content.get(key, {})
         if required and key not in self.content:
             raise self._missing(key)
-        return _Section(content, f"{self.pointer}/{key}")
+        return Section(content, f"{self.pointer}/{key}")
 
     def text(self, key: str) -> str:
         if key not in self.content:
@@ -156,7 +158,8 @@ class _Section:
         return self.content
 
 
-def _read(path: Path) -> object:
+def read_tables_file(path: Path) -> object:
+    """What the file holds; InvalidInput if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -166,7 +169,8 @@ def _read(path: Path) -> object:
         raise InvalidInput.of(str(path), "malformed", f"{path} cannot be parsed: {error}.") from error
 
 
-def _table(section: _Section, folder: Path, instead: Path | None, also: tuple[str, ...]) -> TableFile:
+def table_of(section: Section, folder: Path, instead: Path | None, also: tuple[str, ...]) -> TableFile:
+    """The table that a section describes, or the file ``instead`` as described there."""
     content = section.only("name", "file", "identifier", *_DIALECT, *also)
     return TableFile(
         name=section.text("name"),
@@ -176,7 +180,8 @@ def _table(section: _Section, folder: Path, instead: Path | None, also: tuple[st
     )
 
 
-def _attributes(sections: _Section, folder: Path) -> tuple[Attribute, ...]:
+def attributes_of(sections: Section, folder: Path) -> tuple[Attribute, ...]:
+    """The disclosed attributes."""
     if not sections.content:
         raise InvalidInput.of(sections.pointer, "empty", "The journey discloses no attribute.", "Name one.")
     attributes = []
@@ -204,7 +209,8 @@ def _attributes(sections: _Section, folder: Path) -> tuple[Attribute, ...]:
     return tuple(attributes)
 
 
-def _links(sections: _Section, folder: Path) -> tuple[tuple[Json, ...], tuple[TableFile, ...]]:
+def links_of(sections: Section, folder: Path) -> tuple[tuple[Json, ...], tuple[TableFile, ...]]:
+    """A dictionary's links as the service takes them, without hierarchies, and the tables they look up in."""
     links, lookups = [], []
     for name in sections.content:
         section = sections.section(name)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import httpx
 
-from app.cli import benchmark, demo, experiment, operator_commands, profile, sample
+from app.cli import benchmark, demo, experiment, gate, operator_commands, profile, sample
+from app.cli.error_text import error_text
 from app.cli.operations import Operations
 from app.client import ClientError
-from app.domain.errors import InvalidInput, PrivacyRiskError
+from app.domain.errors import PrivacyRiskError
 
 
 def run(argv: Sequence[str], operations: Operations) -> int:
@@ -20,7 +21,7 @@ def run(argv: Sequence[str], operations: Operations) -> int:
     try:
         return int(arguments.run(arguments, operations))
     except (PrivacyRiskError, ClientError, httpx.TransportError, OSError) as error:
-        print(f"privacy-risk: {_message(error)}", file=sys.stderr)
+        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -35,17 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_parser(commands)
     profile.add_parser(commands)
     sample.add_parser(commands)
+    gate.add_parser(commands)
     benchmark.add_parser(commands)
     experiment.add_parser(commands)
     operator_commands.add_parsers(commands)
     return parser
-
-
-def _message(error: Exception) -> str:
-    if isinstance(error, InvalidInput):
-        return "\n".join(
-            f"{fault.pointer}: {fault.message} {fault.remedy}".rstrip() for fault in error.faults
-        )
-    if isinstance(error, PrivacyRiskError):
-        return f"{error.message} {error.remedy}".rstrip()
-    return str(error) or type(error).__name__

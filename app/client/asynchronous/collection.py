@@ -27,14 +27,8 @@ class AsyncReadable:
 
     async def list(self, name: str | None = None) -> AsyncIterator[Resource]:
         """All resources, newest first, asked for page by page as they are needed."""
-        cursor: str | None = None
-        while True:
-            page = await self.page(cursor=cursor, name=name)
-            for item in page.items:
-                yield item
-            if page.next_cursor is None:
-                return
-            cursor = page.next_cursor
+        async for item in self._connection.items(self._path, {"name": name}):
+            yield Resource.from_document(item)
 
     async def _page(self, path: str, parameters: Parameters) -> ResourcePage:
         document = await self._connection.get_json(path, parameters)

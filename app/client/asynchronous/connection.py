@@ -45,6 +45,17 @@ class AsyncConnection:
         """The JSON object that a GET answers."""
         return json_object(await self.get(path, parameters, headers))
 
+    async def items(self, path: str, parameters: Parameters) -> AsyncIterator[Json]:
+        """The items of a list, asked for page by page as they are needed."""
+        cursor: str | None = None
+        while True:
+            page = await self.get_json(path, {**parameters, "cursor": cursor})
+            for item in page["items"]:
+                yield item
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
     async def post(
         self,
         path: str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 from app.client.asynchronous.collection import AsyncCollection, AsyncDeletable
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.values import Json, Resource, Run
@@ -36,14 +38,23 @@ class AsyncEvaluations(AsyncDeletable):
 
 
 class AsyncEvidence:
-    """Signed evidence, which outlives what it is about."""
+    """Signed evidence, which outlives what it is about; a ``ref`` is its id or the name of that."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+        self._path = f"{VERSION}/evidence"
 
-    async def get(self, evidence_id: str) -> bytes:
+    async def get(self, ref: str) -> bytes:
         """The envelope, byte by byte as it was signed."""
-        return (await self._connection.get(f"{VERSION}/evidence/{evidence_id}")).content
+        return (await self._connection.get(f"{self._path}/{ref}")).content
+
+    async def report(self, ref: str) -> str:
+        """The evidence as an HTML page to read or print."""
+        return (await self._connection.get(f"{self._path}/{ref}/report")).text
+
+    def list(self, name: str | None = None) -> AsyncIterator[Json]:
+        """What there is, newest first; ``name`` filters by part of the name of what it is about."""
+        return self._connection.items(self._path, {"name": name})
 
 
 class AsyncSigningKeys:

@@ -37,14 +37,8 @@ class AsyncRuns:
 
     async def list(self, state: str | None = None) -> AsyncIterator[Run]:
         """All runs, newest first, asked for page by page as they are needed."""
-        cursor: str | None = None
-        while True:
-            page = await self.page(cursor=cursor, state=state)
-            for item in page.items:
-                yield item
-            if page.next_cursor is None:
-                return
-            cursor = page.next_cursor
+        async for item in self._connection.items(self._path, {"state": state}):
+            yield Run.from_document(item)
 
     async def stop(self, run_id: str) -> Run:
         """Ask for the best rule so far; the run then soon succeeds with it."""

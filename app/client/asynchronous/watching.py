@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from app.client.asynchronous.connection import VERSION, AsyncConnection, Parameters
+from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.values import Json
 
 
@@ -34,7 +34,7 @@ class AsyncWebhooks:
 
     def deliveries(self, ref: str) -> AsyncIterator[Json]:
         """The messages of the last 30 days, newest first, and how each stands."""
-        return _items(self._connection, f"{self._path}/{ref}/deliveries", {})
+        return self._connection.items(f"{self._path}/{ref}/deliveries", {})
 
     async def rotate_secret(self, ref: str, overlap_hours: int = 24) -> Json:
         """A new ``secret``, shown this once; messages carry the old one's signature too for so long."""
@@ -59,20 +59,8 @@ class AsyncAuditEvents:
 
         ``action`` picks those whose action begins so, ``subject`` those on the resource of this id.
         """
-        return _items(self._connection, self._path, {"action": action, "subject": subject})
+        return self._connection.items(self._path, {"action": action, "subject": subject})
 
     async def verify(self) -> Json:
         """Whether the chain of hashes over the events is unbroken."""
         return await self._connection.get_json(f"{self._path}/verification")
-
-
-async def _items(connection: AsyncConnection, path: str, parameters: Parameters) -> AsyncIterator[Json]:
-    """The items of all parts of a list."""
-    cursor: str | None = None
-    while True:
-        page = await connection.get_json(path, {**parameters, "cursor": cursor})
-        for item in page["items"]:
-            yield item
-        cursor = page.get("next_cursor")
-        if cursor is None:
-            return

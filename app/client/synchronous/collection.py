@@ -28,13 +28,8 @@ class Readable:
 
     def list(self, name: str | None = None) -> Iterator[Resource]:
         """All resources, newest first, asked for page by page as they are needed."""
-        cursor: str | None = None
-        while True:
-            page = self.page(cursor=cursor, name=name)
-            yield from page.items
-            if page.next_cursor is None:
-                return
-            cursor = page.next_cursor
+        for item in self._connection.items(self._path, {"name": name}):
+            yield Resource.from_document(item)
 
     def _page(self, path: str, parameters: Parameters) -> ResourcePage:
         document = self._connection.get_json(path, parameters)

@@ -46,6 +46,16 @@ class Connection:
         """The JSON object that a GET answers."""
         return json_object(self.get(path, parameters, headers))
 
+    def items(self, path: str, parameters: Parameters) -> Iterator[Json]:
+        """The items of a list, asked for page by page as they are needed."""
+        cursor: str | None = None
+        while True:
+            page = self.get_json(path, {**parameters, "cursor": cursor})
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
     def post(
         self,
         path: str,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from app.client.synchronous.collection import Collection, Deletable
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json, Resource, Run
@@ -37,14 +39,23 @@ class Evaluations(Deletable):
 
 
 class Evidence:
-    """Signed evidence, which outlives what it is about."""
+    """Signed evidence, which outlives what it is about; a ``ref`` is its id or the name of that."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._path = f"{VERSION}/evidence"
 
-    def get(self, evidence_id: str) -> bytes:
+    def get(self, ref: str) -> bytes:
         """The envelope, byte by byte as it was signed."""
-        return (self._connection.get(f"{VERSION}/evidence/{evidence_id}")).content
+        return (self._connection.get(f"{self._path}/{ref}")).content
+
+    def report(self, ref: str) -> str:
+        """The evidence as an HTML page to read or print."""
+        return (self._connection.get(f"{self._path}/{ref}/report")).text
+
+    def list(self, name: str | None = None) -> Iterator[Json]:
+        """What there is, newest first; ``name`` filters by part of the name of what it is about."""
+        return self._connection.items(self._path, {"name": name})
 
 
 class SigningKeys:

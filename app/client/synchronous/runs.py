@@ -36,13 +36,8 @@ class Runs:
 
     def list(self, state: str | None = None) -> Iterator[Run]:
         """All runs, newest first, asked for page by page as they are needed."""
-        cursor: str | None = None
-        while True:
-            page = self.page(cursor=cursor, state=state)
-            yield from page.items
-            if page.next_cursor is None:
-                return
-            cursor = page.next_cursor
+        for item in self._connection.items(self._path, {"state": state}):
+            yield Run.from_document(item)
 
     def stop(self, run_id: str) -> Run:
         """Ask for the best rule so far; the run then soon succeeds with it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.client.synchronous.connection import VERSION, Connection, Parameters
+from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json
 
 
@@ -35,7 +35,7 @@ class Webhooks:
 
     def deliveries(self, ref: str) -> Iterator[Json]:
         """The messages of the last 30 days, newest first, and how each stands."""
-        return _items(self._connection, f"{self._path}/{ref}/deliveries", {})
+        return self._connection.items(f"{self._path}/{ref}/deliveries", {})
 
     def rotate_secret(self, ref: str, overlap_hours: int = 24) -> Json:
         """A new ``secret``, shown this once; messages carry the old one's signature too for so long."""
@@ -58,19 +58,8 @@ class AuditEvents:
 
         ``action`` picks those whose action begins so, ``subject`` those on the resource of this id.
         """
-        return _items(self._connection, self._path, {"action": action, "subject": subject})
+        return self._connection.items(self._path, {"action": action, "subject": subject})
 
     def verify(self) -> Json:
         """Whether the chain of hashes over the events is unbroken."""
         return self._connection.get_json(f"{self._path}/verification")
-
-
-def _items(connection: Connection, path: str, parameters: Parameters) -> Iterator[Json]:
-    """The items of all parts of a list."""
-    cursor: str | None = None
-    while True:
-        page = connection.get_json(path, {**parameters, "cursor": cursor})
-        yield from page["items"]
-        cursor = page.get("next_cursor")
-        if cursor is None:
-            return

@@ -70,6 +70,8 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "evaluations.evidence": lambda c: c.evaluations.evidence("r"),
     "evaluations.report": lambda c: c.evaluations.report("r"),
     "evidence.get": lambda c: c.evidence.get("e"),
+    "evidence.report": lambda c: c.evidence.report("e"),
+    "evidence.list": lambda c: list(c.evidence.list()),
     "signing_keys.document": lambda c: c.signing_keys.document(),
     "signing_keys.rotate": lambda c: c.signing_keys.rotate(),
     "webhooks.create": lambda c: c.webhooks.create({}),

@@ -1,0 +1,16 @@
+"""What a person is told of an error."""
+
+from __future__ import annotations
+
+from app.domain.errors import InvalidInput, PrivacyRiskError
+
+
+def error_text(error: Exception) -> str:
+    """What was wrong and what to do, without a traceback."""
+    if isinstance(error, InvalidInput):
+        return "\n".join(
+            f"{fault.pointer}: {fault.message} {fault.remedy}".rstrip() for fault in error.faults
+        )
+    if isinstance(error, PrivacyRiskError):
+        return f"{error.message} {error.remedy}".rstrip()
+    return str(error) or type(error).__name__

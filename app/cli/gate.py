@@ -1,0 +1,174 @@
+"""``gate``: lets a release pass, or not, as a policy says; the exit status is the verdict."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from app.cli.error_text import error_text
+from app.cli.files import write_whole
+from app.cli.gate_junit import junit_of
+from app.cli.gate_markdown import markdown_of
+from app.cli.gate_outcome import Outcome
+from app.cli.gate_question import Subject, add_subject_arguments, policy_of, subject_of
+from app.cli.gate_sarif import sarif_of
+from app.cli.gate_service import Gate, Told, service_client
+from app.cli.gate_text import json_of, plan_text, text_of
+from app.cli.gate_verdict import FAULT, read_verdict
+from app.cli.operations import Operations
+from app.cli.progress import Bar
+from app.client import Client, ClientError, Progress, Resource
+from app.domain.errors import InvalidInput, PrivacyRiskError
+
+FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
+    "text": text_of,
+    "json": json_of,
+    "junit": junit_of,
+    "sarif": sarif_of,
+    "markdown": markdown_of,
+}
+
+EXPECTED: Final = (PrivacyRiskError, ClientError, httpx.TransportError, OSError)
+"""What can go wrong without a fault of this program."""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "gate",
+        help="judge a release by a policy: exit status 0 pass, 1 fail, 2 error",
+        description="Judge a table under a rule, or a finished release, by a policy. Exit status: 0 it "
+        "passes, 1 it fails, 2 there is no verdict. Only a pass is 0; a dry run, "
+        "which judges nothing, is 0 if all is there.",
+    )
+    parser.add_argument("policy", metavar="POLICY", help="YAML or JSON file, or NAME[@VERSION] of the server")
+    add_subject_arguments(parser)
+    told = parser.add_argument_group("what is told")
+    told.add_argument("--format", choices=FORMATS, default="text", help="of what is printed (default: text)")
+    told.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="[FORMAT=]FILE",
+        help="write the outcome to a file, and print it as text; may be repeated",
+    )
+    told.add_argument("--report", type=Path, metavar="FILE", help="write the signed evidence")
+    told.add_argument("--html", type=Path, metavar="FILE", help="write the evidence as a page to read")
+    told.add_argument("--dry-run", action="store_true", help="say what judging would take, and judge nothing")
+    told.add_argument("--quiet", action="store_true", help="no progress, and no text beside files")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Judge; the exit status is 0 only for a verdict that says pass and was written wherever it was to be."""
+    return guarded(lambda: _run(arguments, operations))
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """The command's exit status; 2 for whatever goes wrong: never the 1 that means a verdict."""
+    try:
+        return command()
+    except EXPECTED as error:
+        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
+    except Exception:
+        # A fault of this program must not be taken for a verdict either, as Python's own status 1 would be.
+        traceback.print_exc()
+    return FAULT
+
+
+def _run(arguments: argparse.Namespace, operations: Operations) -> int:
+    outputs = [_output(text, arguments.format) for text in arguments.output]
+    if arguments.dry_run:
+        return _dry_run(arguments, operations, outputs)
+    outcome = _outcome(arguments, operations)
+    for format_, path in outputs:
+        write_whole(path, FORMATS[format_](outcome).encode())
+    if outcome.fault is not None:
+        print(f"privacy-risk: {outcome.fault}", file=sys.stderr)
+    if not outputs:
+        _print(FORMATS[arguments.format](outcome))
+    elif not arguments.quiet:
+        _print(text_of(outcome))
+    return outcome.exit_code
+
+
+def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Sequence[object]) -> int:
+    """Print what it would take; 0 says that it can be judged, not that it would pass."""
+    if outputs or arguments.report or arguments.html or arguments.format not in ("text", "json"):
+        raise InvalidInput.of(
+            "--dry-run",
+            "nothing-to-write",
+            "A dry run has no verdict to write.",
+            "Leave --output, --report and --html out; --format is text or json.",
+        )
+    policy, subject = policy_of(arguments.policy, arguments.server is not None), subject_of(arguments)
+    with service_client(arguments.server, operations) as client:
+        plan = Gate(client, _told(arguments)).plan(subject, policy)
+    _print(plan_text(plan) if arguments.format == "text" else json.dumps(plan, ensure_ascii=False) + "\n")
+    return FAULT if plan.get("missing") else 0
+
+
+def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
+    """The outcome; what prevents a verdict is one too, so that reports say it where people look."""
+    shown = str(arguments.release or arguments.dataset or arguments.dataset_id)
+    try:
+        policy = policy_of(arguments.policy, arguments.server is not None)
+        subject = subject_of(arguments)
+        with service_client(arguments.server, operations) as client:
+            evaluation = Gate(client, _told(arguments)).evaluate(subject, policy)
+            return _judged(arguments, client, evaluation, subject)
+    except EXPECTED as error:
+        return Outcome(arguments.policy, shown, None, error_text(error))
+    except Exception as error:
+        traceback.print_exc()
+        return Outcome(arguments.policy, shown, None, f"The command failed inside: {type(error).__name__}.")
+
+
+def _judged(arguments: argparse.Namespace, client: Client, evaluation: Resource, subject: Subject) -> Outcome:
+    """The verdict with its evidence, which is written where it was asked for."""
+    verdict = read_verdict(evaluation.document.get("result"))
+    evidence = evaluation.document.get("evidence")
+    if not isinstance(evidence, Mapping) or not {"id", "sha256"} <= evidence.keys():
+        raise InvalidInput.of("evidence", "missing", "The service has no evidence of its verdict.")
+    envelope = client.evaluations.evidence(evaluation.id)
+    if hashlib.sha256(envelope).hexdigest() != evidence["sha256"]:
+        raise InvalidInput.of("evidence", "altered", "The evidence is not what the service says it is.")
+    if arguments.report is not None:
+        write_whole(arguments.report, envelope)
+    if arguments.html is not None:
+        write_whole(arguments.html, client.evaluations.report(evaluation.id).encode())
+    return Outcome(arguments.policy, subject.shown, verdict, None, evaluation.name, evidence)
+
+
+def _output(text: str, default: str) -> tuple[str, Path]:
+    format_, separator, path = text.partition("=")
+    if separator and format_ in FORMATS:
+        return format_, Path(path)
+    return default, Path(text)
+
+
+def _told(arguments: argparse.Namespace) -> Told:
+    """A bar on a terminal that somebody watches; nothing anywhere else."""
+    if arguments.quiet or "CI" in os.environ or not sys.stderr.isatty():
+        return lambda progress: None
+    bar = Bar(sys.stderr)
+
+    def tell(progress: Progress) -> None:
+        bar.progress("gate", progress)
+
+    return tell
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+    # An error of the last write must be met here, where it still changes the exit status.
+    sys.stdout.flush()

@@ -1,0 +1,63 @@
+"""A gate's outcome as JUnit XML: a test case per criterion."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as Xml
+
+from app.cli.gate_outcome import Outcome
+from app.cli.gate_text import waiver_text
+from app.cli.gate_verdict import JudgedCriterion, Standing
+
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_ELEMENTS = {
+    Standing.FAILED: "failure",
+    Standing.ERROR: "error",
+    Standing.WARNING: "skipped",
+    Standing.WAIVED: "skipped",
+}
+
+
+def junit_of(outcome: Outcome) -> str:
+    """One suite; criteria that do not block are skipped cases, so that pipelines show them and go on."""
+    verdict = outcome.verdict
+    name = _clean(verdict.policy if verdict else outcome.policy)
+    suite = Xml.Element("testsuite", name=name)
+    for criterion in verdict.criteria if verdict else ():
+        suite.append(_case(criterion, name))
+    if outcome.fault is not None or verdict is None:
+        case = Xml.SubElement(suite, "testcase", classname=name, name="the gate gives a verdict")
+        Xml.SubElement(case, "error", type="fault", message=_clean(outcome.fault or "There is no verdict."))
+    counted = {kind: len(suite.findall(f"testcase/{kind}")) for kind in ("failure", "error", "skipped")}
+    totals = {
+        "tests": str(len(suite)),
+        "failures": str(counted["failure"]),
+        "errors": str(counted["error"]),
+        "skipped": str(counted["skipped"]),
+    }
+    suite.attrib.update(totals)
+    suites = Xml.Element("testsuites", {"name": "privacy-risk gate", **totals})
+    suites.append(suite)
+    Xml.indent(suites)
+    return Xml.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(criterion: JudgedCriterion, suite: str) -> Xml.Element:
+    case = Xml.Element("testcase", classname=suite, name=_clean(f"{criterion.id}: {criterion.title}"))
+    kind = _ELEMENTS.get(criterion.standing)
+    if kind is not None:
+        waiver = criterion.document.get("waiver")
+        message = f"{criterion.standing}: {criterion.demanded}. {criterion.explanation}"
+        if criterion.standing is Standing.WAIVED:
+            message = f"{waiver_text(waiver or {})} {message}"
+        element = Xml.SubElement(case, kind, message=_clean(message))
+        if kind != "skipped":
+            element.set("type", criterion.standing)
+            element.text = _clean(f"{criterion.explanation}\n{criterion.reason}")
+    return case
+
+
+def _clean(text: str) -> str:
+    """The text without characters that XML has no way to write."""
+    return _NOT_IN_XML.sub("�", text)

@@ -1,0 +1,165 @@
+"""Puts what a gate judges onto the service, under names made of its content.
+
+The same files get the same names, so that a pipeline that runs daily leaves no heap of copies; the service
+compares the content itself and refuses another one under the name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from app.cli.gate_question import Subject
+from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
+from app.cli.journey import Attribute, Json, TableFile
+from app.client import Client
+from app.domain.errors import InvalidInput
+
+_MOST_IN_STEM: Final = 60
+_PIECE: Final = 1 << 20
+
+
+class Loading:
+    """Makes the resources that one evaluation needs; what is stored already keeps its name."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._hierarchies: dict[str, str] = {}
+
+    def body(self, subject: Subject, policy: Json | str) -> Json:
+        """What an evaluation is asked with, but for its name; the references are to what was made."""
+        if isinstance(subject.dataset, str):
+            return self._stored_body(subject)
+        document = policy if isinstance(policy, dict) else {}
+        if subject.tables is not None:
+            tables = load_tables(subject.tables, subject.dataset)
+        else:
+            tables = tables_of_policy(document, subject.dataset)
+        dataset = self._dataset(tables)
+        body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
+        body["dictionaries"] = self._dictionaries(subject, tables, document)
+        if subject.tables is not None or subject.sensitivity is not None:
+            body["sensitivity"] = subject.sensitivity or self._sensitivity(dataset, tables)
+        return body
+
+    def _stored_body(self, subject: Subject) -> Json:
+        named = {slot: name for slot, name in subject.dictionaries.items() if isinstance(name, str)}
+        if len(named) < len(subject.dictionaries):
+            raise InvalidInput.of(
+                "--dictionary",
+                "needs-tables",
+                "A dictionary's file has to be linked to the columns of a dataset's file.",
+                "Name a stored dictionary, or give --dataset and --tables.",
+            )
+        body: Json = {"dataset": subject.dataset, **self._form(subject, {}), "dictionaries": named}
+        return body | ({} if subject.sensitivity is None else {"sensitivity": subject.sensitivity})
+
+    def _form(self, subject: Subject, dialect: Json) -> Json:
+        if subject.release is None:
+            return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
+        stem = subject.release.name.split(".")[0]
+        upload = self._upload(TableFile(stem, subject.release, None, dialect))
+        return {"release": {"upload": upload} | ({} if subject.key is None else {"key": subject.key})}
+
+    def _dataset(self, tables: Tables) -> str:
+        table = tables.dataset
+        declared: list[Json] = []
+        if table.identifier is not None:
+            declared.append({"name": table.identifier, "type": "text", "role": "identifier"})
+        for attribute in tables.attributes:
+            hierarchy = self._hierarchy(attribute)
+            declared.append(attribute.declaration | ({} if hierarchy is None else {"hierarchy": hierarchy}))
+        body: Json = {"upload": self._upload(table), "attributes": declared}
+        return self._client.datasets.create({"name": stored_name(table.name, body), **body}).name
+
+    def _hierarchy(self, attribute: Attribute) -> str | None:
+        definition = attribute.hierarchy
+        if definition is None:
+            return None
+        if isinstance(definition, Path):
+            content = definition.read_bytes()
+            name = stored_name(attribute.hierarchy_name, hashlib.sha256(content).hexdigest())
+            made = self._client.hierarchies.create_from_csv(name, content)
+        else:
+            name = stored_name(attribute.hierarchy_name, definition)
+            made = self._client.hierarchies.create({"name": name, "definition": definition})
+        self._hierarchies[attribute.name] = made.name
+        return made.name
+
+    def _dictionaries(self, subject: Subject, tables: Tables, policy: Json) -> dict[str, str]:
+        """Slot → dictionary: as the command says, then as the tables file does for slots of the policy."""
+        filled: dict[str, str] = {}
+        for slot, given in subject.dictionaries.items():
+            filled[slot] = given if isinstance(given, str) else self._dictionary(tables, slot, given)
+        slots = [slot["name"] for slot in policy.get("dictionaries") or () if isinstance(slot, Mapping)]
+        for slot in slots:
+            own = tables.dictionaries.get(slot)
+            if own is None and len(slots) == 1:
+                own = tables.dictionaries.get(THE_DICTIONARY)
+            if slot not in filled and own is not None and own.path is not None:
+                filled[slot] = self._dictionary(tables, slot, own.path)
+        return filled
+
+    def _dictionary(self, tables: Tables, slot: str, path: Path) -> str:
+        linked = tables.dictionaries.get(slot, tables.dictionaries.get(THE_DICTIONARY))
+        if linked is None:
+            raise InvalidInput.of(
+                "--tables",
+                "missing",
+                f"Nothing says how the columns of {path} belong to the dataset's.",
+                f"Describe them under [dictionary] or [dictionaries.{slot}].",
+            )
+        body: Json = {
+            "upload": self._upload(TableFile(linked.name, path, None, linked.dialect)),
+            "links": [self._link(link, linked) for link in linked.links],
+        }
+        if linked.identifier is not None:
+            body["identifier"] = linked.identifier
+        return self._client.dictionaries.create({"name": stored_name(linked.name, body), **body}).name
+
+    def _link(self, link: Json, linked: Linked) -> Json:
+        hierarchy = self._hierarchies.get(link["attribute"])
+        made = link if hierarchy is None else link | {"hierarchy": hierarchy}
+        if made["transform"]["kind"] == "lookup":
+            table = next(table for table in linked.lookups if table.name == made["transform"]["upload"])
+            made = made | {"transform": made["transform"] | {"upload": self._upload(table)}}
+        return made
+
+    def _sensitivity(self, dataset: str, tables: Tables) -> str:
+        body: Json = {
+            "dataset": dataset,
+            "family": tables.family,
+            "attributes": {
+                attribute.name: {"leaves": attribute.weight, "inner": "harmonic"}
+                for attribute in tables.attributes
+            },
+        }
+        name = stored_name(f"{tables.dataset.name}-harm", body)
+        return self._client.sensitivity_profiles.create({"name": name, **body}).name
+
+    def _upload(self, table: TableFile) -> str:
+        content = {"sha256": _file_sha256(table.path), "format": table.format, **table.dialect}
+        named = replace(table, name=stored_name(table.name, content))
+        made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
+        return made.name
+
+
+def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value
+    """``stem-0123456789abcdef``: the stem as names may be written, and a hash of the content."""
+    clean = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:_MOST_IN_STEM] or "table"
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    return f"{clean}-{hashlib.sha256(canonical).hexdigest()[:16]}"
+
+
+def _file_sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        pieces: Iterable[bytes] = iter(lambda: file.read(_PIECE), b"")
+        for piece in pieces:
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,62 @@
+"""A gate's outcome as a Markdown summary: for the page of a pipeline's run or a comment on a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.cli.gate_outcome import Outcome
+from app.cli.gate_text import changes_of, waiver_text
+from app.cli.gate_verdict import JudgedCriterion, Standing
+
+_SIGNS = {
+    Standing.PASSED: "✅",
+    Standing.WARNING: "⚠️",
+    Standing.WAIVED: "➖",
+    Standing.FAILED: "❌",
+    Standing.ERROR: "⛔",
+}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&@-])")
+
+
+def markdown_of(outcome: Outcome) -> str:
+    """A heading, a table of the criteria, and what would pass."""
+    return "\n".join(_lines(outcome)) + "\n"
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    verdict = outcome.verdict
+    policy = verdict.policy if verdict else outcome.policy
+    yield f"## {outcome.headline}: {_plain(outcome.subject)} under {_plain(policy)}"
+    yield ""
+    if outcome.fault is not None:
+        yield _plain(outcome.fault)
+        yield ""
+    if verdict is None:
+        return
+    yield "| | Criterion | Found | |"
+    yield "|---|---|---|---|"
+    for criterion in verdict.criteria:
+        cells = (criterion.title, criterion.demanded, _remark(criterion))
+        yield f"| {_SIGNS[criterion.standing]} {criterion.standing} | {' | '.join(map(_plain, cells))} |"
+    yield ""
+    changes = [f"* {_plain(change)}" for change in changes_of(verdict)]
+    if changes:
+        yield from (*changes, "")
+    attacker = verdict.document["policy"].get("attacker")
+    if attacker:
+        yield f"Assumed of the attacker: {_plain(str(attacker))}"
+        yield ""
+    for sentence in verdict.document.get("not_covered") or ():
+        yield f"* Not covered: {_plain(str(sentence))}"
+
+
+def _remark(criterion: JudgedCriterion) -> str:
+    if criterion.standing is Standing.WAIVED:
+        return waiver_text(criterion.document["waiver"])
+    return criterion.explanation
+
+
+def _plain(text: str) -> str:
+    """The text on one line, none of whose characters Markdown or HTML would read as its own."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("\\<", "&lt;").replace("\\>", "&gt;")

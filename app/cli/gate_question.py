@@ -1,0 +1,155 @@
+"""What a gate is asked, as the command line says it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from app.cli.journey import Json
+from app.cli.structured_files import read_structured
+from app.domain.errors import InvalidInput
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(@[0-9]{1,9})?")
+_FILE_SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv", ".gz", ".parquet", ".arrow", ".arrows")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is judged: tables and documents of files, or by the names that the server stores them under.
+
+    Attributes
+    ----------
+    dataset
+        A file, or the name of a stored dataset.
+    tables
+        The file that describes the columns.
+    rule
+        A rule's definition, a stored rule's name, or None: the table as it is.
+    release, key
+        The finished release's file, and the column that says which record is which.
+    dictionaries
+        Slot of the policy → a file or a stored dictionary's name.
+    sensitivity
+        A stored sensitivity profile's name.
+    """
+
+    dataset: Path | str
+    tables: Path | None
+    rule: Json | str | None
+    release: Path | None
+    key: str | None
+    dictionaries: Mapping[str, Path | str]
+    sensitivity: str | None
+
+    @property
+    def shown(self) -> str:
+        """The release file or else the dataset, as it was named."""
+        return str(self.release or self.dataset)
+
+
+def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options by which a subject is named."""
+    subject = parser.add_argument_group("what is judged")
+    dataset = subject.add_mutually_exclusive_group(required=True)
+    dataset.add_argument(
+        "--dataset", type=Path, metavar="FILE", help="CSV, gzipped CSV, Parquet or Arrow file"
+    )
+    dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
+    subject.add_argument(
+        "--tables", type=Path, metavar="FILE", help="describes columns, hierarchies, links and weights (TOML)"
+    )
+    form = subject.add_mutually_exclusive_group()
+    form.add_argument(
+        "--rule", metavar="FILE|NAME", help="disclosure rule, YAML or JSON; without one the table as it is"
+    )
+    form.add_argument("--release", type=Path, metavar="FILE", help="a finished release instead of a rule")
+    subject.add_argument("--key", metavar="COLUMN", help="column that says which record of it is which")
+    subject.add_argument(
+        "--dictionary",
+        action="append",
+        default=[],
+        metavar="SLOT=FILE|NAME",
+        help="what fills a slot of the policy; may be repeated",
+    )
+    subject.add_argument("--sensitivity", metavar="NAME", help="a sensitivity profile that the server holds")
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
+    )
+
+
+def subject_of(arguments: argparse.Namespace) -> Subject:
+    """The subject; InvalidInput for what cannot be read or does not fit together."""
+    held = arguments.server is not None
+    if not held and (arguments.dataset_id or arguments.sensitivity):
+        option = "--dataset-id" if arguments.dataset_id else "--sensitivity"
+        raise InvalidInput.of(
+            option, "needs-server", f"{option} names what a server holds.", "Say which one by --server."
+        )
+    if arguments.dataset_id and arguments.tables:
+        raise InvalidInput.of(
+            "--tables", "two-descriptions", "A stored dataset has its columns described already.",
+            "Leave --tables out, and name what else is stored.",
+        )  # fmt: skip
+    if arguments.key and not arguments.release:
+        raise InvalidInput.of("--key", "needs-release", "--key belongs to a release file.", "Add --release.")
+    for path in (arguments.dataset, arguments.tables, arguments.release):
+        if path is not None and not path.is_file():
+            raise InvalidInput.of(str(path), "unreadable", f"There is no file {path}.")
+    return Subject(
+        dataset=arguments.dataset or _name(arguments.dataset_id, "--dataset-id"),
+        tables=arguments.tables,
+        rule=None if arguments.rule is None else _rule(arguments.rule, held),
+        release=arguments.release,
+        key=arguments.key,
+        dictionaries=_dictionaries(arguments.dictionary, held),
+        sensitivity=arguments.sensitivity and _name(arguments.sensitivity, "--sensitivity"),
+    )
+
+
+def policy_of(text: str, held: bool) -> Json | str:
+    """The policy's document if the text names a file, else its name on the server."""
+    found = file_or_name(text, "POLICY", held)
+    return read_structured(found) if isinstance(found, Path) else found
+
+
+def file_or_name(text: str, option: str, held: bool) -> Path | str:
+    """The file if there is one; else a name, where a server holds things and it does not look like a file."""
+    path = Path(text)
+    if path.is_file():
+        return path
+    if not held or "/" in text or path.suffix.lower() in _FILE_SUFFIXES:
+        raise InvalidInput.of(option, "unreadable", f"There is no file {text}.")
+    return _name(text, option)
+
+
+def _name(text: str, option: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise InvalidInput.of(
+            option, "malformed", f"{text!r} is no name.", "Names hold letters, digits, dots, dashes."
+        )
+    return text
+
+
+def _rule(text: str, held: bool) -> Json | str:
+    found = file_or_name(text, "--rule", held)
+    return read_structured(found) if isinstance(found, Path) else found
+
+
+def _dictionaries(texts: list[str], held: bool) -> dict[str, Path | str]:
+    found: dict[str, Path | str] = {}
+    for text in texts:
+        slot, _, value = text.partition("=")
+        if not slot or not value:
+            raise InvalidInput.of(
+                "--dictionary", "malformed", f"{text!r} fills no slot.", "Write SLOT=FILE or SLOT=NAME."
+            )
+        if slot in found:
+            raise InvalidInput.of("--dictionary", "repeated", f"The slot {slot} is filled twice.")
+        found[slot] = file_or_name(value, "--dictionary", held)
+    return found

@@ -1,0 +1,78 @@
+"""A gate's outcome in SARIF 2.1.0: a rule per criterion, a result for each that is not met."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from app.cli.gate_outcome import Outcome
+from app.cli.gate_text import waiver_text
+from app.cli.gate_verdict import JudgedCriterion, Standing
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: Final[Mapping[Standing, str]] = {
+    Standing.FAILED: "error",
+    Standing.ERROR: "error",
+    Standing.WARNING: "warning",
+    Standing.WAIVED: "note",
+}
+
+
+def sarif_of(outcome: Outcome) -> str:
+    """One run; a fault is a notification of an execution that did not succeed."""
+    criteria = outcome.verdict.criteria if outcome.verdict else ()
+    invocation: dict[str, Any] = {
+        "executionSuccessful": outcome.exit_code != 2,
+        "exitCode": outcome.exit_code,
+    }
+    if outcome.fault is not None or outcome.verdict is None:
+        message = outcome.fault or "There is no verdict."
+        invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": message}}]
+    run = {
+        "tool": {"driver": {"name": "privacy-risk", "rules": [_rule(criterion) for criterion in criteria]}},
+        "invocations": [invocation],
+        "results": [
+            _result(outcome, number, criterion)
+            for number, criterion in enumerate(criteria)
+            if criterion.standing is not Standing.PASSED
+        ],
+    }
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(criterion: JudgedCriterion) -> dict[str, Any]:
+    blocks = criterion.document.get("severity") != "warn"
+    rule: dict[str, Any] = {
+        "id": criterion.id,
+        "shortDescription": {"text": criterion.title},
+        "defaultConfiguration": {"level": "error" if blocks else "warning"},
+    }
+    if criterion.reason:
+        rule["fullDescription"] = {"text": criterion.reason}
+    return rule
+
+
+def _result(outcome: Outcome, number: int, criterion: JudgedCriterion) -> dict[str, Any]:
+    text = f"{criterion.explanation} {criterion.demanded}.".strip()
+    result: dict[str, Any] = {
+        "ruleId": criterion.id,
+        "ruleIndex": number,
+        "level": _LEVELS[criterion.standing],
+        "message": {"text": text},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(outcome.subject.replace("\\", "/"))},
+                    "region": {"startLine": 1},
+                }
+            }
+        ],
+        "partialFingerprints": {"criterion/v1": f"{outcome.subject}:{criterion.id}"},
+    }
+    if criterion.standing is Standing.WAIVED:
+        why = waiver_text(criterion.document["waiver"])
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+    return result

@@ -1,0 +1,97 @@
+"""The service that a pipeline asks, and the asking."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from app.cli.embedded import temporary_folder
+from app.cli.gate_loading import Loading, stored_name
+from app.cli.gate_question import Subject
+from app.cli.journey import Json
+from app.cli.operations import Operations
+from app.client import Client, ProblemError, Progress, Resource
+from app.domain.errors import InvalidInput
+
+KEY_VARIABLE: Final = "PRIVACY_RISK_API_KEY"
+
+Told = Callable[[Progress], None]
+
+
+@contextmanager
+def service_client(server: str | None, operations: Operations) -> Iterator[Client]:
+    """A client of the server, or of a service that runs for the length of the command."""
+    if server is not None:
+        key = os.environ.get(KEY_VARIABLE, "")
+        if not key:
+            raise InvalidInput.of(
+                KEY_VARIABLE, "missing", f"{KEY_VARIABLE} is not set.", "Put the key of the server into it."
+            )
+        with Client(server, key) as client:
+            yield client
+        return
+    with temporary_folder() as folder:
+        running = operations.start_service(folder / "home")
+        try:
+            with Client(running.base_url, running.api_key) as client:
+                yield client
+        finally:
+            running.stop()
+
+
+class Gate:
+    """Asks one policy about one subject."""
+
+    def __init__(self, client: Client, told: Told) -> None:
+        self._client = client
+        self._told = told
+
+    def plan(self, subject: Subject, policy: Json | str) -> Json:
+        """What judging would take; nothing is judged."""
+        ref, body = self._asked(subject, policy)
+        return dict(self._client.evaluations.plan(ref, body))
+
+    def evaluate(self, subject: Subject, policy: Json | str) -> Resource:
+        """The stored evaluation with its result, by a run where a direct answer would take too long."""
+        ref, body = self._asked(subject, policy)
+        try:
+            return self._client.evaluations.create(ref, body)
+        except ProblemError as problem:
+            if problem.code != "direct-budget-exceeded":
+                raise
+        run = self._client.evaluations.start_run(ref, body)
+        self._client.runs.wait(run.id, self._told)
+        return self._client.evaluations.get(body["name"])
+
+    def _asked(self, subject: Subject, policy: Json | str) -> tuple[str, Json]:
+        ref = self._policy(policy)
+        body = Loading(self._client).body(subject, policy)
+        return ref, {"name": _evaluation_name(ref), **body}
+
+    def _policy(self, policy: Json | str) -> str:
+        """``NAME@VERSION`` of the stored policy; a document is stored, unless it is already."""
+        if isinstance(policy, str):
+            return policy
+        try:
+            self._client.policies.create(policy)
+        except ProblemError as problem:
+            if problem.status != 403:
+                raise
+            raise InvalidInput.of(
+                "POLICY",
+                "needs-govern",
+                "This key may use policies, not store them.",
+                "Have the policy stored by a key with the scope govern, and name it: gate NAME@VERSION.",
+            ) from problem
+        return f"{policy['name']}@{policy['version']}"
+
+
+def _evaluation_name(policy: str) -> str:
+    """A new name: every evaluation is a record of its own, the same question asked tomorrow too."""
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    content: dict[str, Any] = {"moment": moment, "once": secrets.token_hex(8)}
+    return stored_name(f"{policy.replace('@', '-v')}-{moment}", content)

@@ -1,0 +1,104 @@
+"""The files that a gate judges, described as the demonstration's journey files describe them.
+
+Without a description the policy's own schema says what the columns are: categorical, each with the
+hierarchy that only knows the value and its absence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from app.cli.journey import (
+    Attribute,
+    Json,
+    Section,
+    TableFile,
+    attributes_of,
+    links_of,
+    read_tables_file,
+    table_of,
+)
+from app.domain.errors import InvalidInput
+
+THE_DICTIONARY: Final = ""
+"""The slot that ``[dictionary]`` stands for: every one that has no section of its own."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """How a dictionary's columns belong to the dataset's; ``path`` is None if the file is named elsewhere."""
+
+    name: str
+    path: Path | None
+    identifier: str | None
+    dialect: Json
+    links: tuple[Json, ...]
+    lookups: tuple[TableFile, ...]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The dataset's columns with their weights, and the dictionaries by slot."""
+
+    dataset: TableFile
+    attributes: tuple[Attribute, ...]
+    dictionaries: Mapping[str, Linked]
+    family: str
+
+
+def load_tables(path: Path, dataset: Path) -> Tables:
+    """Read a journey file for the table ``dataset``; what it says of an optimisation is left aside.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read or lacks a member; the pointer names the place.
+    """
+    document = Section(read_tables_file(path), "")
+    document.only("dataset", "dictionary", "dictionaries", "sensitivity", "optimisation")
+    data = document.section("dataset")
+    dictionaries: dict[str, Linked] = {}
+    if "dictionary" in document.content:
+        dictionaries[THE_DICTIONARY] = _linked(document.section("dictionary"), path.parent)
+    slots = document.section("dictionaries", required=False)
+    dictionaries |= {slot: _linked(slots.section(slot), path.parent) for slot in slots.content}
+    sensitivity = document.section("sensitivity", required=False)
+    return Tables(
+        dataset=table_of(data, path.parent, dataset, also=("attributes",)),
+        attributes=attributes_of(data.section("attributes"), path.parent),
+        dictionaries=dictionaries,
+        family=sensitivity.only("family").get("family", "multiplicative"),
+    )
+
+
+def tables_of_policy(policy: Json, dataset: Path) -> Tables:
+    """The columns as the policy's schema names them; InvalidInput if it names none."""
+    schema = policy.get("schema")
+    roles = schema.get("attributes") if isinstance(schema, Mapping) else None
+    if not isinstance(roles, Mapping) or not roles:
+        raise InvalidInput.of(
+            "--tables",
+            "missing",
+            "Nothing says what the columns of the dataset are: the policy has no schema.",
+            "Describe them in a file (python -m app sample DIRECTORY makes one) and give it as --tables.",
+        )
+    identifiers = [name for name, role in roles.items() if role == "identifier"]
+    attributes = tuple(
+        Attribute(name, {"name": name, "type": "categorical", "role": role}, None, 1.0, 0)
+        for name, role in roles.items()
+        if role != "identifier"
+    )
+    table = TableFile(
+        name=dataset.name.split(".")[0], path=dataset, identifier=next(iter(identifiers), None), dialect={}
+    )
+    return Tables(table, attributes, {}, "multiplicative")
+
+
+def _linked(section: Section, folder: Path) -> Linked:
+    file = folder / section.text("file") if "file" in section.content else None
+    table = table_of(section, folder, file or Path(), also=("links",))
+    links, lookups = links_of(section.section("links"), folder)
+    return Linked(table.name, file, table.identifier, dict(table.dialect), links, lookups)

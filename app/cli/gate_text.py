@@ -1,0 +1,109 @@
+"""A gate's outcome as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from app.cli.gate_outcome import Outcome
+from app.cli.gate_verdict import Json, Standing, Verdict, shown
+
+
+def text_of(outcome: Outcome) -> str:
+    """The verdict, each criterion with its value, what would pass, and what was not covered."""
+    return "\n".join(_lines(outcome)) + "\n"
+
+
+def json_of(outcome: Outcome) -> str:
+    """One JSON object: the exit code, the result document, where its evidence is."""
+    document = {
+        "verdict": outcome.headline.lower(),
+        "exit_code": outcome.exit_code,
+        "fault": outcome.fault,
+        "evaluation": outcome.evaluation,
+        "evidence": outcome.evidence,
+        "result": None if outcome.verdict is None else outcome.verdict.document,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def plan_text(plan: Json) -> str:
+    """What a dry run tells, one line per entry; the document of the service in words of its own."""
+    return "Nothing was judged. It would take:\n" + "\n".join(_plan_lines(plan, "  ")) + "\n"
+
+
+def changes_of(verdict: Verdict) -> Iterator[str]:
+    """A sentence per suggested change."""
+    titles = {criterion.id: criterion.title for criterion in verdict.criteria} | {"all": "all criteria"}
+    for change in verdict.document.get("changes") or ():
+        wanted = titles.get(change["for"], change["for"])
+        if change["status"] != "found":
+            none = (
+                "No generalisation passes"
+                if change.get("proven")
+                else "No passing generalisation was found for"
+            )
+            yield f"{none} {wanted}."
+            continue
+        levels = ", ".join(f"{name} {level}" for name, level in (change.get("levels") or {}).items())
+        withheld = change.get("suppressed_records") or 0
+        what = f"generalise at least to {levels}" if levels else "generalise nothing further"
+        if withheld:
+            what += f" and withhold {withheld:,} records"
+        cost = f"utility {shown(change.get('utility_before'))} → {shown(change.get('utility_after'))}"
+        yield f"To pass {wanted}: {what} ({cost}{'' if change.get('proven') else '; not proven nearest'})."
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    verdict = outcome.verdict
+    yield f"{outcome.headline}  {outcome.subject} under {verdict.policy if verdict else outcome.policy}"
+    if outcome.fault is not None:
+        yield f"  {outcome.fault}"
+    if verdict is None:
+        return
+    for criterion in verdict.criteria:
+        yield f"  {criterion.standing:<8} {criterion.title}: {criterion.demanded}"
+        if criterion.standing is not Standing.PASSED:
+            yield from (f"           {line}" for line in _why(criterion.explanation, criterion.document))
+    for change in changes_of(verdict):
+        yield f"  {change}"
+    for sentence in verdict.document.get("not_covered") or ():
+        yield f"  Not covered: {sentence}"
+    if outcome.evaluation is not None:
+        yield f"  Stored as the evaluation {outcome.evaluation}"
+
+
+def _why(explanation: str, document: Json) -> Iterator[str]:
+    if explanation:
+        yield explanation
+    error, waiver = document.get("error"), document.get("waiver")
+    if error:
+        yield " ".join(str(error[key]) for key in ("message", "remedy") if error.get(key))
+    if waiver:
+        yield waiver_text(waiver)
+
+
+def waiver_text(waiver: Json) -> str:
+    """Who waived what until when, in one sentence."""
+    lapsed = "" if waiver.get("in_force") is True else " It is not in force."
+    return (
+        f"Waived by {waiver.get('approved_by')} until {waiver.get('until')}: {waiver.get('reason')}{lapsed}"
+    )
+
+
+def _plan_lines(value: Any, indent: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(item, Mapping | Sequence) and not isinstance(item, str) and item:
+                yield f"{indent}{key}:"
+                yield from _plan_lines(item, indent + "  ")
+            else:
+                yield f"{indent}{key}: {'none' if item in ([], {}) else shown(item)}"
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            lines = list(_plan_lines(item, ""))
+            yield f"{indent}- {lines[0] if lines else ''}"
+            yield from (f"{indent}  {line}" for line in lines[1:])
+    else:
+        yield f"{indent}{shown(value)}"

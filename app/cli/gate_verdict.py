@@ -1,0 +1,148 @@
+"""A verdict as a pipeline reads it: only one that is whole and agrees with itself lets anything pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from app.domain.errors import InvalidInput
+
+Json = Mapping[str, Any]
+
+EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "fail": 1, "error": 2}
+FAULT: Final = 2
+"""The exit code of everything that is no verdict."""
+
+
+class Standing(StrEnum):
+    """What a criterion's outcome means for the release."""
+
+    PASSED = "passed"
+    WARNING = "warning"
+    WAIVED = "waived"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+_STANDINGS: Final[Mapping[tuple[str, str], Standing]] = {
+    ("block", "passed"): Standing.PASSED,
+    ("warn", "passed"): Standing.PASSED,
+    ("block", "waived"): Standing.WAIVED,
+    ("warn", "waived"): Standing.WAIVED,
+    ("block", "failed"): Standing.FAILED,
+    ("warn", "failed"): Standing.WARNING,
+    ("block", "not_computable"): Standing.ERROR,
+    ("warn", "not_computable"): Standing.WARNING,
+}
+
+
+@dataclass(frozen=True)
+class JudgedCriterion:
+    """One criterion of a verdict; ``document`` is all that is said of it."""
+
+    id: str
+    title: str
+    reason: str
+    standing: Standing
+    explanation: str
+    document: Json
+
+    @property
+    def demanded(self) -> str:
+        """``k 3, at least 5 is demanded``: the value beside what it is held against."""
+        value = self.document.get("value")
+        comparison = str(self.document.get("comparison", "")).replace("_", " ")
+        wanted = f"{comparison} {shown(self.document.get('threshold'))} is demanded"
+        return f"no value; {wanted}" if value is None else f"{shown(value)}; {wanted}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a policy says of a release."""
+
+    status: str
+    criteria: tuple[JudgedCriterion, ...]
+    document: Json
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 2 error."""
+        return EXIT_CODES[self.status]
+
+    @property
+    def policy(self) -> str:
+        """``NAME@VERSION``."""
+        policy = self.document["policy"]
+        return f"{policy['name']}@{policy['version']}"
+
+
+def read_verdict(document: object) -> Verdict:
+    """The verdict of a result document; InvalidInput unless it is whole and agrees with itself.
+
+    The verdict is derived again from the outcomes: a document that claims to pass beside a criterion that
+    blocks is no verdict.
+    """
+    if not isinstance(document, Mapping) or document.get("kind") != "verdict" or document.get("version") != 1:
+        raise _broken("It is no verdict of version 1.")
+    policy, entries = document.get("policy"), document.get("criteria")
+    if not isinstance(policy, Mapping) or not {"name", "version"} <= policy.keys():
+        raise _broken("It names no policy.")
+    if isinstance(entries, str) or not isinstance(entries, Sequence) or not entries:
+        raise _broken("It holds no criteria.")
+    criteria = tuple(_criterion(entry) for entry in entries)
+    if len({criterion.id for criterion in criteria}) < len(criteria):
+        raise _broken("It holds a criterion twice.")
+    status = _derived(criteria)
+    if document.get("verdict") != status:
+        raise _broken(f"It says {document.get('verdict')!r}, and its criteria {status!r}.")
+    return Verdict(status, criteria, document)
+
+
+def _criterion(entry: object) -> JudgedCriterion:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str):
+        raise _broken("A criterion of it has no id.")
+    severity, outcome = entry.get("severity"), entry.get("outcome")
+    standing = _STANDINGS.get((str(severity), str(outcome)))
+    if standing is None:
+        raise _broken(f"The criterion {entry['id']} is neither passed nor failed.")
+    if standing is Standing.PASSED and not _is_met(entry.get("margin")):
+        raise _broken(f"The criterion {entry['id']} is passed beside a margin that it misses.")
+    waiver = entry.get("waiver")
+    if standing is Standing.WAIVED and not (isinstance(waiver, Mapping) and waiver.get("in_force") is True):
+        raise _broken(f"The criterion {entry['id']} is waived without a waiver in force.")
+    texts = (str(entry.get(key) or "") for key in ("title", "reason", "explanation"))
+    title, reason, explanation = texts
+    return JudgedCriterion(entry["id"], title or entry["id"], reason, standing, explanation, entry)
+
+
+def _is_met(margin: object) -> bool:
+    """Whether a criterion with this margin can have passed; conditions have none."""
+    if margin is None or margin == "inf":
+        return True
+    return isinstance(margin, int | float) and not isinstance(margin, bool) and margin >= 0
+
+
+def _derived(criteria: Sequence[JudgedCriterion]) -> str:
+    standings = {criterion.standing for criterion in criteria}
+    if Standing.ERROR in standings:
+        return "error"
+    return "fail" if Standing.FAILED in standings else "pass"
+
+
+def _broken(why: str) -> InvalidInput:
+    return InvalidInput.of(
+        "result", "no-verdict", f"The service's answer cannot be used. {why}", "Nothing has passed."
+    )
+
+
+def shown(value: object) -> str:
+    """A number, truth value or text as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return {"inf": "∞", "-inf": "−∞", None: "–"}.get(value, str(value))  # type: ignore[call-overload,no-any-return]

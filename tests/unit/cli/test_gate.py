@@ -1,0 +1,437 @@
+"""The gate's command against a stub of the service: what it asks, what it writes, and its exit status."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.cli import gate, gate_service
+from app.cli.operations import Operations, RunningService
+from app.cli.program import run
+from app.client import Client, Retries
+from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS
+
+ENVELOPE = b'{"payload":"e30"}'
+EVIDENCE = {"id": "e-1", "sha256": hashlib.sha256(ENVELOPE).hexdigest()}
+POLICY = """\
+format: privacy-risk/policy/1
+name: public-release
+version: 2
+dictionaries: [{name: register, description: the register}]
+schema: {attributes: {id: identifier, city: quasi_identifier}}
+criteria: []
+"""
+TABLES = """\
+[dataset]
+name = "members"
+file = "other.csv"
+identifier = "id"
+delimiter = ";"
+[dataset.attributes.city]
+hierarchy = "city.csv"
+weight = 0.3
+[dictionary]
+name = "census"
+file = "census.csv"
+[dictionary.links.city]
+column = "zip"
+lookup = { file = "zip-city.csv", key = "zip", value = "city" }
+"""
+TOO_LARGE = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
+
+
+class Stub:
+    """Answers of the service; ``sent`` are the bodies by method and path, ``names`` those of uploads."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, Any] = {}
+        self.uploads: dict[str, tuple[bytes, dict[str, str]]] = {}
+        self.answers: dict[str, httpx.Response | BaseException] = {}
+        self.result: Any = PASS
+        self.evidence: Any = EVIDENCE
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1")
+        content, is_json = request.read(), request.headers.get("content-type") == "application/json"
+        body = json.loads(content) if is_json else {}
+        key = f"{request.method} {path}"
+        if path == "/uploads":
+            self.uploads[request.url.params["name"]] = (content, dict(request.url.params))
+        self.sent[key] = dict(request.url.params) | body
+        answer = self.answers.get(key)
+        if isinstance(answer, BaseException):
+            raise answer
+        if answer is not None:
+            return answer
+        if path.endswith("/evidence"):
+            return httpx.Response(200, content=ENVELOPE)
+        if path.endswith("/report"):
+            return httpx.Response(200, text="<!doctype html>")
+        if path.endswith("/events"):
+            data = json.dumps({"stage": "criteria", "done": 1, "total": 2})
+            return httpx.Response(200, content=f"id: 1\nevent: progress\ndata: {data}\n\n".encode())
+        name = self.sent[key].get("name", path.rsplit("/", 1)[-1])
+        made = {"id": f"id-{name}", "name": name, "sha256": "0", "state": "succeeded", "attempt": 1}
+        if "evaluations" in path:
+            made |= {"result": self.result, "evidence": self.evidence}
+        return httpx.Response(201, json=made)
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
+    stub = Stub()
+
+    def client(base_url: str, key: str) -> Client:
+        assert key == "pre.secret"
+        return Client(base_url, key, transport=httpx.MockTransport(stub), retries=Retries(attempts=1))
+
+    monkeypatch.setattr(gate_service, "Client", client)
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    return stub
+
+
+@pytest.fixture
+def operations() -> Operations:
+    service = RunningService("http://embedded", "pre.secret", 1, lambda: None, lambda: None)
+    verbs = dict.fromkeys(Operations.__dataclass_fields__) | {"start_service": lambda home: service}
+    return Operations(**verbs)
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "policy.yaml": POLICY, "tables.toml": TABLES, "members.csv": "id;city\n1;Gary\n",
+        "census.csv": "zip\n1\n", "city.csv": "Gary;Lake\n", "zip-city.csv": "zip,city\n1,Gary\n",
+        "release.csv": "id;city\n1;*\n",
+        "rule.yaml": "kind: table_level\nlevels: {city: 1}\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def judge(stub, operations, files):
+    def judge(*more: str, policy: str = "policy.yaml", dataset: str = "members.csv") -> int:
+        return run(["gate", policy, "--dataset", dataset, *more], operations)
+
+    return judge
+
+
+ASKED = "POST /gates/public-release@2/evaluations"
+
+
+@pytest.mark.parametrize(("result", "code"), [(PASS, 0), (FAIL, 1), (ERROR, 2)])
+def test_the_exit_status_is_the_verdict(judge, stub, capsys, result, code):
+    stub.result = result
+    assert judge() == code
+    assert capsys.readouterr().out.startswith(("PASS", "FAIL", "ERROR")[code])
+
+
+def test_the_policy_is_stored_and_asked_about_the_table_as_it_is(judge, stub):
+    judge()
+    assert stub.sent["POST /policies"]["name"] == "public-release"
+    asked = stub.sent[ASKED]
+    assert asked["rule"] == {"kind": "identity"}
+    assert asked["dictionaries"] == {}
+    assert "sensitivity" not in asked
+    declared = stub.sent["POST /datasets"]["attributes"]
+    assert declared == [
+        {"name": "id", "type": "text", "role": "identifier"},
+        {"name": "city", "type": "categorical", "role": "quasi_identifier"},
+    ]
+
+
+def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, stub):
+    judge("--tables", "tables.toml", "--rule", "rule.yaml")
+    asked = stub.sent[ASKED]
+    (dataset,) = [asked["dataset"]]
+    assert dataset.startswith("members-")
+    hierarchy = stub.sent["POST /hierarchies/csv"]["name"]
+    assert stub.sent["POST /datasets"]["attributes"][1]["hierarchy"] == hierarchy
+    (link,) = stub.sent["POST /dictionaries"]["links"]
+    assert link["hierarchy"] == hierarchy
+    assert link["transform"]["upload"] in stub.uploads
+    assert asked["dictionaries"] == {"register": stub.sent["POST /dictionaries"]["name"]}
+    assert stub.sent["POST /sensitivity-profiles"]["attributes"] == {
+        "city": {"leaves": 0.3, "inner": "harmonic"}
+    }
+    assert asked["sensitivity"] == stub.sent["POST /sensitivity-profiles"]["name"]
+    assert asked["rule"] == {"kind": "table_level", "levels": {"city": 1}}
+    sent = {name.rsplit("-", 1)[0]: parameters for name, (_, parameters) in stub.uploads.items()}
+    assert sent["members"]["delimiter"] == ";"
+    assert stub.uploads[stub.sent["POST /datasets"]["upload"]][0] == b"id;city\n1;Gary\n"
+
+
+def test_the_same_files_get_the_same_names_and_others_do_not(judge, stub, files):
+    judge("--tables", "tables.toml")
+    before = stub.sent[ASKED]
+    judge("--tables", "tables.toml")
+    after = stub.sent[ASKED]
+    assert {key: before[key] for key in ("dataset", "dictionaries", "sensitivity")} == {
+        key: after[key] for key in ("dataset", "dictionaries", "sensitivity")
+    }
+    assert before["name"] != after["name"]
+    (files / "members.csv").write_text("id;city\n1;Hammond\n")
+    judge("--tables", "tables.toml")
+    assert stub.sent[ASKED]["dataset"] != before["dataset"]
+
+
+def test_a_release_file_is_judged_by_its_key(judge, stub):
+    judge("--tables", "tables.toml", "--release", "release.csv", "--key", "id")
+    release = stub.sent[ASKED]["release"]
+    assert release["key"] == "id"
+    assert stub.uploads[release["upload"]][0] == b"id;city\n1;*\n"
+    assert "rule" not in stub.sent[ASKED]
+
+
+def test_a_dictionary_of_a_file_takes_the_place_of_the_described_one(judge, stub, files):
+    (files / "new.csv").write_text("zip\n2\n")
+    judge("--tables", "tables.toml", "--dictionary", "register=new.csv")
+    assert stub.uploads[stub.sent["POST /dictionaries"]["upload"]][0] == b"zip\n2\n"
+
+
+def test_what_a_server_holds_is_named_and_nothing_is_sent_to_it(judge, stub, operations):
+    argv = [
+        "gate",
+        "public-release@2",
+        "--dataset-id",
+        "members",
+        "--server",
+        "http://s",
+        "--rule",
+        "proposal",
+    ]
+    argv += ["--dictionary", "register=census", "--sensitivity", "members-harm"]
+    assert run(argv, operations) == 0
+    assert {key for key in stub.sent if key.startswith("POST")} == {ASKED}
+    asked = stub.sent[ASKED]
+    del asked["name"]
+    assert asked == {
+        "dataset": "members",
+        "rule": "proposal",
+        "dictionaries": {"register": "census"},
+        "sensitivity": "members-harm",
+    }
+
+
+def test_what_is_too_large_for_a_direct_answer_becomes_a_run(judge, stub):
+    stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
+    assert judge() == 0
+    name = stub.sent[f"{ASKED}/runs"]["name"]
+    assert f"GET /evaluations/{name}" in stub.sent
+
+
+def test_files_are_written_in_their_formats_and_text_is_printed(judge, files, capsys):
+    argv = [
+        "--format",
+        "junit",
+        "--output",
+        "a.xml",
+        "--output",
+        "sarif=b.sarif",
+        "--report",
+        "r.json",
+        "--html",
+    ]
+    assert judge(*argv, "r.html") == 0
+    assert capsys.readouterr().out.startswith("PASS")
+    assert "<testsuites" in (files / "a.xml").read_text()
+    assert json.loads((files / "b.sarif").read_text())["version"] == "2.1.0"
+    assert (files / "r.json").read_bytes() == ENVELOPE
+    assert (files / "r.html").read_text() == "<!doctype html>"
+    assert judge("--quiet", "--output", "a.txt") == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_fault_is_written_in_every_format_too(judge, files, capsys):
+    (files / "a.xml").write_text("<an-old-pass/>")
+    assert judge("--output", "junit=a.xml", dataset="nowhere.csv") == 2
+    assert "There is no file nowhere.csv" in (files / "a.xml").read_text()
+    captured = capsys.readouterr()
+    assert captured.out.startswith("ERROR  nowhere.csv")
+    assert "There is no file nowhere.csv" in captured.err
+
+
+PROBLEM = httpx.Response(422, json={"type": "/problems/invalid-input", "title": "No", "status": 422})
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        (ASKED, PROBLEM),
+        (ASKED, httpx.Response(500, text="broken")),
+        (ASKED, httpx.Response(200, text="not JSON")),
+        (ASKED, httpx.Response(200, json=[])),
+        (ASKED, httpx.Response(200, json={"unexpected": True})),
+        (ASKED, httpx.ConnectError("refused")),
+        (ASKED, httpx.ReadTimeout("late")),
+        (ASKED, RuntimeError("a fault of the program")),
+        ("POST /policies", httpx.Response(403, json={"type": "/problems/forbidden", "status": 403})),
+        ("POST /policies", httpx.Response(409, json={"type": "/problems/conflict", "status": 409})),
+        ("POST /uploads", PROBLEM),
+        ("POST /datasets", PROBLEM),
+    ],
+)
+def test_whatever_goes_wrong_on_the_way_is_2_and_takes_the_place_of_old_reports(
+    judge, stub, files, capsys, key, answer
+):
+    (files / "a.json").write_text('{"verdict": "pass"}')
+    stub.answers[key] = answer
+    assert judge("--output", "json=a.json") == 2
+    assert capsys.readouterr().err
+    assert json.loads((files / "a.json").read_text())["verdict"] == "error"
+
+
+@pytest.mark.parametrize(
+    "result", [None, {}, PASS | {"criteria": []}, PASS | {"verdict": "fail"}, FAIL | {"verdict": "pass"}]
+)
+def test_an_answer_that_is_no_verdict_is_2(judge, stub, result):
+    stub.result = result
+    assert judge() == 2
+
+
+@pytest.mark.parametrize("evidence", [None, {}, {"id": "e"}, EVIDENCE | {"sha256": "0" * 64}])
+def test_a_pass_without_its_evidence_is_2(judge, stub, evidence):
+    stub.evidence = evidence
+    assert judge() == 2
+
+
+def test_a_run_that_fails_is_2(judge, stub):
+    stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
+    failed = {"id": "r", "state": "failed", "attempt": 3, "error": {"code": "worker-lost"}}
+    stub.answers[f"{ASKED}/runs"] = httpx.Response(202, json=failed | {"id": "run-1"})
+    stub.answers["GET /runs/run-1"] = httpx.Response(200, json=failed)
+    assert judge() == 2
+
+
+@pytest.mark.parametrize("where", ["--report", "--html", "--output"])
+def test_a_file_that_cannot_be_written_is_2(judge, files, where):
+    assert judge(where, "no-such-folder/file") == 2
+    assert not (files / "no-such-folder").exists()
+
+
+def test_output_that_nobody_takes_is_2(judge, monkeypatch):
+    class Closed(io.StringIO):
+        def flush(self):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert judge() == 2
+
+
+def test_an_interrupt_is_130(judge, stub):
+    stub.answers[ASKED] = KeyboardInterrupt()
+    assert judge() == 130
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: [", "policy.yaml"),
+        ("name: a\nname: b\n", "policy.yaml"),
+        ("a: .nan\n", "policy.yaml"),
+        ("- a\n", "must hold an object"),
+        ("!!python/object/apply:os.system [ls]", "policy.yaml"),
+        ("a: &a [*a]\n", "policy.yaml"),
+        ("", "policy.yaml"),
+    ],
+)
+def test_a_policy_that_cannot_be_read_is_2(judge, files, capsys, text, said):
+    (files / "policy.yaml").write_text(text)
+    assert judge() == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--dictionary", "register"], "fills no slot"),
+        (["--dictionary", "register=census.csv"], "how the columns"),
+        (["--dictionary", "a=census.csv", "--dictionary", "a=census.csv"], "twice"),
+        (["--dictionary", "register=census"], "no file census"),
+        (["--rule", "proposal"], "no file proposal"),
+        (["--rule", "proposal.yaml", "--server", "http://s"], "no file proposal.yaml"),
+        (["--rule", "a b", "--server", "http://s"], "is no name"),
+        (["--sensitivity", "harm"], "--server"),
+        (["--key", "id"], "--release"),
+        (["--release", "none.csv"], "no file none.csv"),
+        (["--tables", "none.toml"], "no file none.toml"),
+        (["--tables", "policy.yaml"], "cannot be parsed"),
+    ],
+)
+def test_what_does_not_fit_together_is_2_and_says_what_to_do(judge, stub, capsys, argv, said):
+    assert judge(*argv) == 2
+    assert said in capsys.readouterr().err
+    assert ASKED not in stub.sent
+
+
+def test_without_a_schema_the_columns_have_to_be_described(judge, files, capsys):
+    (files / "policy.yaml").write_text(POLICY.replace("schema", "# schema"))
+    assert judge() == 2
+    assert "--tables" in capsys.readouterr().err
+
+
+def test_a_server_needs_its_key(judge, monkeypatch, capsys):
+    monkeypatch.delenv("PRIVACY_RISK_API_KEY")
+    assert judge("--server", "http://s") == 2
+    assert "PRIVACY_RISK_API_KEY" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["gate", "policy.yaml"],
+        ["gate", "policy.yaml", "--dataset", "a", "--dataset-id", "b"],
+        ["gate", "policy.yaml", "--dataset", "a", "--rule", "b", "--release", "c"],
+        ["gate", "policy.yaml", "--dataset", "a", "--format", "pdf"],
+    ],
+)
+def test_wrong_usage_is_2(argv, operations):
+    with pytest.raises(SystemExit) as caught:
+        run(argv, operations)
+    assert caught.value.code == 2
+
+
+@pytest.mark.parametrize(("missing", "code"), [([], 0), (["register"], 2)])
+def test_a_dry_run_judges_nothing_and_says_so(judge, stub, capsys, missing, code):
+    plan = {"missing": missing, "criteria": [{"id": "a", "route": "direct", "cost": {"seconds": 0.25}}]}
+    stub.answers[ASKED] = httpx.Response(200, json=plan)
+    assert judge("--dry-run") == code
+    assert stub.sent[ASKED]["dry_run"] == "true"
+    out = capsys.readouterr().out
+    assert out.startswith("Nothing was judged.")
+    assert "route: direct" in out
+    assert judge("--dry-run", "--format", "json") == code
+    assert json.loads(capsys.readouterr().out) == plan
+    assert judge("--dry-run", "--report", "r.json") == 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("ci", "argv", "drawn"), [(None, [], True), ("true", [], False), (None, ["--quiet"], False)]
+)
+def test_progress_is_drawn_on_a_terminal_and_not_in_a_pipeline(judge, stub, monkeypatch, ci, argv, drawn):
+    stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
+    if ci is None:
+        monkeypatch.delenv("CI", raising=False)
+    else:
+        monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert judge(*argv) == 0
+    assert ("criteria 1 of 2" in terminal.getvalue()) is drawn
+
+
+def test_every_format_that_is_offered_is_written():
+    assert set(gate.FORMATS) == {"text", "json", "junit", "sarif", "markdown"}

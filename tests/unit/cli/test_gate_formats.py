@@ -1,0 +1,172 @@
+"""A gate's outcome in every format: each is read by a parser, and held to what its format demands."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as Xml
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.cli.gate import FORMATS
+from app.cli.gate_outcome import Outcome
+from app.cli.gate_verdict import read_verdict
+from tests.property.effort import examples
+from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, verdict
+
+EVIDENCE = {"id": "e", "sha256": "0" * 64}
+
+
+def outcome(document, subject="data/members.csv"):
+    return Outcome("policy.yaml", subject, read_verdict(document), None, "evaluation-1", EVIDENCE)
+
+
+FAULT = Outcome("policy.yaml", "members.csv", None, "There is no file members.csv.")
+OUTCOMES = [outcome(PASS), outcome(FAIL), outcome(ERROR), FAULT]
+
+
+def test_text_says_verdict_values_and_what_would_pass():
+    text = FORMATS["text"](outcome(FAIL))
+    assert text.startswith("FAIL  data/members.csv under public-release@1\n")
+    assert "  failed   Title of b: 1; at least 5 is demanded\n" in text
+    assert "Of 12 records 3 are in classes of fewer than 5; none may be." in text
+    assert (
+        "To pass all criteria: generalise at least to city 1 and withhold 2 records (utility 10.5 → 9)."
+        in text
+    )
+    assert "Not covered: What the choice of withheld cells tells." in text
+    assert "Waived by A. Person until 2027-01-01: Agreed." in FORMATS["text"](outcome(PASS))
+    assert "no value; at least 5 is demanded" in FORMATS["text"](outcome(ERROR))
+    assert "There is none. Give one." in FORMATS["text"](outcome(ERROR))
+    assert FORMATS["text"](FAULT) == "ERROR  members.csv under policy.yaml\n  There is no file members.csv.\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"status": "none_exists", "proven": True}, "No generalisation passes Title of b."),
+        ({"status": "not_found", "proven": False}, "No passing generalisation was found for Title of b."),
+        (
+            {
+                "status": "found", "proven": False, "levels": None, "suppressed_records": 3,
+                "utility_before": 2, "utility_after": 1.5,
+            },
+            "To pass Title of b: generalise nothing further and withhold 3 records "
+            "(utility 2 → 1.5; not proven nearest).",
+        ),
+    ],
+)  # fmt: skip
+def test_text_says_too_where_no_change_is_known(change, sentence):
+    document = verdict("fail", criterion("b", "failed"), changes=[{"for": "b", **change}])
+    assert sentence in FORMATS["text"](outcome(document))
+
+
+@pytest.mark.parametrize("one", OUTCOMES)
+def test_json_is_one_object_with_exit_status_and_result(one):
+    document = json.loads(FORMATS["json"](one))
+    assert document["exit_code"] == one.exit_code
+    assert document["verdict"] == one.headline.lower()
+    assert document["result"] == (one.verdict and one.verdict.document)
+    assert document["evidence"] == (EVIDENCE if one.verdict else None)
+
+
+@pytest.mark.parametrize(
+    ("one", "counts"),
+    [
+        (outcome(PASS), ("3", "0", "0", "2")),
+        (outcome(FAIL), ("2", "1", "0", "0")),
+        (outcome(ERROR), ("2", "1", "1", "0")),
+        (FAULT, ("1", "0", "1", "0")),
+    ],
+)
+def test_junit_has_a_case_per_criterion_and_counts_that_agree(one, counts):
+    (suite,) = suites = Xml.fromstring(FORMATS["junit"](one))
+    for element in (suites, suite):
+        assert tuple(element.get(key) for key in ("tests", "failures", "errors", "skipped")) == counts
+    assert len(suite.findall("testcase")) == int(counts[0])
+    for case in suite:
+        assert case.get("name")
+        assert case.get("classname")
+        assert len(case) <= 1
+    if one.exit_code == 0:
+        assert suite.find("testcase/failure") is suite.find("testcase/error") is None
+
+
+def check_sarif(document, one):
+    """What SARIF 2.1.0 demands of each object that is written, by section of the standard."""
+    assert document["version"] == "2.1.0"  # 3.13.2
+    assert document["$schema"].endswith("sarif-schema-2.1.0.json")
+    (run,) = document["runs"]  # 3.13.4
+    driver = run["tool"]["driver"]  # 3.14.6, 3.18.2
+    assert driver["name"]  # 3.19.8
+    ids = [rule["id"] for rule in driver["rules"]]  # 3.49.3
+    assert len(set(ids)) == len(ids)
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"]  # 3.49.9, 3.12.3
+        assert rule["defaultConfiguration"]["level"] in ("error", "warning")  # 3.50.3
+    for invocation in run["invocations"]:
+        assert invocation["executionSuccessful"] is (one.exit_code != 2)  # 3.20.14
+        assert invocation["exitCode"] == one.exit_code  # 3.20.8
+        for notification in invocation.get("toolExecutionNotifications", ()):
+            assert notification["message"]["text"]  # 3.58.5
+    for result in run["results"]:  # 3.14.23
+        assert result["message"]["text"]  # 3.27.11
+        assert ids[result["ruleIndex"]] == result["ruleId"]  # 3.27.5, 3.27.6
+        assert result["level"] in ("none", "note", "warning", "error")  # 3.27.10
+        for location in result["locations"]:
+            physical = location["physicalLocation"]  # 3.28.3
+            assert re.fullmatch(r"[A-Za-z0-9._~/%:-]+", physical["artifactLocation"]["uri"])  # 3.4.3
+            assert physical["region"]["startLine"] >= 1  # 3.30.5
+        for suppression in result.get("suppressions", ()):
+            assert suppression["kind"] in ("inSource", "external")  # 3.35.2
+            assert suppression["status"] in ("accepted", "underReview", "rejected")  # 3.35.3
+
+
+@pytest.mark.parametrize("one", OUTCOMES)
+def test_sarif_holds_what_the_standard_demands(one):
+    check_sarif(json.loads(FORMATS["sarif"](one)), one)
+
+
+def test_sarif_has_a_result_for_what_is_not_met_and_suppresses_what_is_waived():
+    results = json.loads(FORMATS["sarif"](outcome(PASS)))["runs"][0]["results"]
+    assert [(r["ruleId"], r["level"], "suppressions" in r) for r in results] == [
+        ("b", "warning", False), ("c", "note", True),
+    ]  # fmt: skip
+    run = json.loads(FORMATS["sarif"](FAULT))["runs"][0]
+    (invocation,) = run["invocations"]
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == FAULT.fault
+    assert run["results"] == []
+
+
+def test_markdown_is_a_heading_and_a_table_of_as_many_cells_in_every_row():
+    lines = FORMATS["markdown"](outcome(PASS)).splitlines()
+    assert lines[0] == r"## PASS: data/members.csv under public\-release\@1"
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 2 + 3
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
+    assert r"generalise at least to city 1" in FORMATS["markdown"](outcome(FAIL))
+
+
+@given(
+    text=st.text(max_size=40),
+    subject=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
+)
+@settings(max_examples=examples(100))
+def test_no_text_of_a_policy_breaks_a_format(text, subject):
+    document = verdict(
+        "fail",
+        criterion("a", "failed", title=text, reason=text, explanation=text),
+        criterion(
+            "b", "waived", waiver={"approved_by": text, "reason": text, "until": text, "in_force": True}
+        ),
+        not_covered=[text],
+    )
+    one = outcome(document, subject)
+    assert Xml.fromstring(FORMATS["junit"](one)).find("testsuite/testcase/failure") is not None
+    check_sarif(json.loads(FORMATS["sarif"](one)), one)
+    assert json.loads(FORMATS["json"](one))["result"] == document
+    for line in FORMATS["markdown"](one).splitlines():
+        assert not re.search(r"(?<!\\)[<>`]", line)
+        assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 5

@@ -1,0 +1,60 @@
+"""Verdict documents as the service answers them, to change for each test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def criterion(id: str, outcome: str = "passed", severity: str = "block", **more: Any) -> dict[str, Any]:
+    margins = {"passed": 1, "failed": -4, "waived": -4, "not_computable": None}
+    document = {
+        "id": id,
+        "title": f"Title of {id}",
+        "reason": "A number that was agreed on.",
+        "severity": severity,
+        "outcome": outcome,
+        "value": None if outcome == "not_computable" else 1,
+        "comparison": "at_least",
+        "threshold": 5,
+        "margin": margins[outcome],
+        "waiver": None,
+        "error": None,
+        "explanation": "Of 12 records 3 are in classes of fewer than 5; none may be.",
+    }
+    if outcome == "waived":
+        document["waiver"] = {
+            "name": "w", "approved_by": "A. Person", "reason": "Agreed.", "until": "2027-01-01",
+            "in_force": True,
+        }  # fmt: skip
+    if outcome == "not_computable":
+        document["error"] = {"code": "no-dictionary", "message": "There is none.", "remedy": "Give one."}
+    return document | more
+
+
+def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "verdict",
+        "version": 1,
+        "verdict": status,
+        "policy": {"name": "public-release", "version": 1, "attacker": "someone with the register"},
+        "subject": {"dataset": "members", "records": 12},
+        "criteria": list(criteria),
+        "changes": [],
+        "not_covered": ["What the choice of withheld cells tells."],
+        **more,
+    }
+
+
+PASS = verdict("pass", criterion("a"), criterion("b", "failed", "warn"), criterion("c", "waived"))
+FAIL = verdict(
+    "fail",
+    criterion("a"),
+    criterion("b", "failed"),
+    changes=[
+        {
+            "for": "all", "status": "found", "proven": True, "levels": {"city": 1}, "suppressed_records": 2,
+            "utility_before": 10.5, "utility_after": 9.0, "examined": 7,
+        }
+    ],
+)  # fmt: skip
+ERROR = verdict("error", criterion("a", "not_computable"), criterion("b", "failed"))
