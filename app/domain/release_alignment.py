@@ -1,0 +1,122 @@
+"""A finished release held against the table that it was made of: which rule discloses just that.
+
+A released text is a label of the hierarchy, or stands for nothing (⊥). Where a label occurs several times, a
+node above every original that is shown as this text is meant, the lowest of these: readers of the release
+cannot tell such records apart by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
+from app.domain.rules import CellRule
+from app.domain.tables import Table
+
+DROPPED = -1
+
+Readings = tuple[str | None, ...]
+"""Labels that a text may stand for, the likeliest first; None is ⊥."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedColumn:
+    """One column of a release of r rows.
+
+    Attributes
+    ----------
+    readings
+        Of each distinct text.
+    positions
+        int32 (r,): which of them each cell is, −1 where it is empty: withheld.
+    """
+
+    readings: tuple[Readings, ...]
+    positions: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Misfit:
+    """Rows of the release, ascending from 0, where what is shown does not lie above the original."""
+
+    attribute: str
+    rows: Longs
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The rule that discloses what the release does, None if there are misfits, and these."""
+
+    rule: CellRule | None
+    misfits: tuple[Misfit, ...]
+
+
+def align(table: Table, columns: Mapping[str, ReleasedColumn], row_of_record: Longs) -> Alignment:
+    """Find the disclosed node of every cell.
+
+    Parameters
+    ----------
+    columns
+        By attribute; those that are not released are withheld.
+    row_of_record
+        (n,) the row of the release that each record is, −1 for those that it leaves out: they are withheld.
+    """
+    kept = np.flatnonzero(row_of_record != DROPPED)
+    rows = row_of_record[kept]
+    codes = np.zeros(table.codes.shape, dtype=np.int32, order="F")
+    misfits = []
+    for name, column in columns.items():
+        j = table.position(name)
+        nodes = _nodes(table.hierarchies[j], table.codes[kept, j], column.readings, column.positions[rows])
+        wrong = nodes == UNKNOWN
+        if wrong.any():
+            misfits.append(Misfit(name, np.sort(rows[wrong])))
+        codes[kept, j] = nodes
+    return Alignment(None if misfits else CellRule(codes), tuple(misfits))
+
+
+def _nodes(hierarchy: Hierarchy, originals: Ints, readings: Sequence[Readings], positions: Ints) -> Ints:
+    """The node that each cell shows, −1 where none of its readings lies above its original."""
+    pairs = distinct_rows([positions + 1, originals], [len(readings) + 1, hierarchy.n_nodes], len(originals))
+    texts, nodes = pairs.codes[:, 0] - 1, pairs.codes[:, 1]
+    found = np.zeros(pairs.size, dtype=np.int32)
+    above = _LabelsAbove(hierarchy)
+    starts = np.flatnonzero(np.diff(texts, prepend=-2))
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), pairs.size], strict=True):
+        if texts[start] >= 0:
+            found[start:end] = above.shown(nodes[start:end].tolist(), readings[texts[start]])
+    shown: Ints = found[pairs.inverse]
+    return shown
+
+
+class _LabelsAbove:
+    """Finds nodes by label among a node and all above it; remembers what it found."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self._hierarchy = hierarchy
+        self._found: dict[int, dict[str | None, frozenset[int]]] = {}
+
+    def shown(self, originals: Sequence[int], readings: Readings) -> list[int]:
+        """What each original is shown as, −1 where that is nothing above it."""
+        for reading in readings:
+            common = frozenset.intersection(*(self._above(node, reading) for node in originals))
+            if common:
+                # Parents precede their children, so that no node of the greatest code's is below it.
+                return [max(common)] * len(originals)
+        return [self._alone(node, readings) for node in originals]
+
+    def _alone(self, node: int, readings: Readings) -> int:
+        return next((max(own) for reading in readings if (own := self._above(node, reading))), UNKNOWN)
+
+    def _above(self, node: int, label: str | None) -> frozenset[int]:
+        if node not in self._found:
+            labels: dict[str | None, frozenset[int]] = {None: frozenset({TOP})}
+            for upper in self._hierarchy.up(node):
+                own = self._hierarchy.labels[upper]
+                labels[own] = labels.get(own, frozenset()) | {upper}
+            self._found[node] = labels
+        return self._found[node].get(label, frozenset())
