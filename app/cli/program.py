@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from app.cli import benchmark, demo, experiment, gate, operator_commands, profile, sample
+from app.cli import benchmark, demo, experiment, gate, operator_commands, profile, sample, verify
 from app.cli.error_text import error_text
 from app.cli.operations import Operations
 from app.client import ClientError
@@ -39,5 +39,6 @@ def _parser() -> argparse.ArgumentParser:
     gate.add_parser(commands)
     benchmark.add_parser(commands)
     experiment.add_parser(commands)
+    verify.add_parser(commands)
     operator_commands.add_parsers(commands)
     return parser

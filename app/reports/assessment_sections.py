@@ -64,7 +64,7 @@ def _riskiest(result: Document) -> list[str]:
             )
     said.append(
         f"The smallest group of records that are disclosed alike has {records(result['k_equivalence'])}; "
-        f"there are {number(result['classes'])} such groups among {records(result['n_records'])}."
+        f"the {records(result['n_records'])} make {number(result['classes'])} groups in all."
     )
     if result["infinite"]:
         said.append(

@@ -74,14 +74,18 @@ def _of_dataset(dataset: Stored) -> list[EvidenceInput]:
 async def _of_dictionary(work: UnitOfWork, dictionary: Stored, slot: str) -> list[EvidenceInput]:
     document = document_of(dictionary)
     if dictionary.kind is Kind.DICTIONARY_SET:
-        found = [EvidenceInput("dictionary_set", dictionary.name, dictionary.sha256, slot or None)]
+        found = [EvidenceInput("dictionary_set", dictionary.name, dictionary.sha256, slot)]
         for entry in document["members"]:
             member = await work.resources.get(Kind.DICTIONARY, entry["dictionary"]["id"])
             found += await _of_dictionary(work, member, slot)
         return found
-    found = [EvidenceInput("dictionary", dictionary.name, dictionary.sha256, slot or None)]
-    if document.get("upload") is not None:
-        found.append(_of_reference("upload", document["upload"], slot or "dictionary"))
+    found = [EvidenceInput("dictionary", dictionary.name, dictionary.sha256, slot)]
+    lookups = [link["transform"].get("upload") for link in document.get("links") or ()]
+    found += [
+        _of_reference("upload", upload, slot)
+        for upload in (document.get("upload"), *lookups)
+        if upload is not None
+    ]
     return found
 
 
