@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.client import AsyncClient
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
@@ -112,4 +113,11 @@ async def journey(api: Api, journeys_end: Prepared) -> AsyncIterator[httpx.Async
 async def fixture(api: Api, fixture_f_made: Prepared) -> AsyncIterator[httpx.AsyncClient]:
     """A client whose tenant has fixture F, see :func:`make_fixture_f`."""
     async with api.client(fixture_f_made.token) as client:
+        yield client
+
+
+@pytest.fixture
+async def python_journey(api: Api, journeys_end: Prepared) -> AsyncIterator[AsyncClient]:
+    """The same tenant through the client of programs in Python."""
+    async with api.python_client(journeys_end.token) as client:
         yield client

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from app.api.app import create_app
 from app.api.services import Services
+from app.client import AsyncClient, Retries
 from app.domain.search.budget import Halted, never
 from app.example_source import example_data_service
 from app.persistence.registry import PostgresRegistry
@@ -36,6 +37,7 @@ from app.services.measurements import MeasurementService
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.optimisations import OptimisationService
 from app.services.plans import DirectBudget
+from app.services.policies import PolicyService
 from app.services.ports import Clock
 from app.services.releases import ReleaseService
 from app.services.resources import Actor, Kind, Scope
@@ -81,6 +83,11 @@ class Api:
             base_url="http://service",
             headers={"Authorization": f"Bearer {token}"} if token else {},
         )
+
+    def python_client(self, token: str) -> AsyncClient:
+        """The client of programs in Python, over the application itself."""
+        transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
+        return AsyncClient("http://service", token, transport=transport, retries=Retries(attempts=1))
 
     async def tenant_with_key(self) -> tuple[Actor, str]:
         """A new tenant, and a key of it with every scope."""
@@ -131,6 +138,7 @@ def build_api(
         runs=RunService(store, InstantSignals()),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
+        policies=PolicyService(store),
         example_data=example_data_service(store, loader, limits),
         evidence=EvidenceService(store, clock),
         webhooks=WebhookService(store, clock),

@@ -160,7 +160,7 @@ class AsyncReleases(AsyncCollection):
             yield chunk
 
     async def frame(self, ref: str) -> pd.DataFrame:
-        """The released table as a pandas frame of texts."""
+        """The released table as a pandas frame of texts; what is withheld or missing is ``*``."""
         return frame_of(await self._content(f"{self._path}/{ref}/data", {"format": "parquet"}))
 
 

@@ -159,7 +159,7 @@ class Releases(Collection):
         yield from self._stream(f"{self._path}/{ref}/data", {"format": format})
 
     def frame(self, ref: str) -> pd.DataFrame:
-        """The released table as a pandas frame of texts."""
+        """The released table as a pandas frame of texts; what is withheld or missing is ``*``."""
         return frame_of(self._content(f"{self._path}/{ref}/data", {"format": "parquet"}))
 
 
