@@ -1,0 +1,22 @@
+"""A setting that is none ends every command with status 2, named and without its value."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from app.main import main
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("PRIVACY_RISK_PORT", "s3cret"), ("PRIVACY_RISK_WEBHOOK_NETWORKS", "s3cret")]
+)
+def test_a_setting_that_is_none_ends_the_command_with_status_2(variable, value, monkeypatch, capsys):
+    monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(sys, "argv", ["privacy-risk", "gate", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert variable in (said := capsys.readouterr().err)
+    assert value not in said
