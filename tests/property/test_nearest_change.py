@@ -275,3 +275,17 @@ def test_lattices_too_large_to_be_held_are_searched_alike(case, is_monotone):
         patch.setattr(vectors, "VECTORS_HELD", 0)
         change = nearest_change(case.table, case.rule, case.utility, [demand])
     check(case, change, brute_force(case, passes), passes)
+
+
+@settings(max_examples=examples(60))
+@given(cases(), st.integers(2, 4))
+def test_what_cannot_be_known_of_a_rule_says_nothing_of_others(case, one_of):
+    passes = monotone(case)
+
+    def answer(rule):
+        shown = apply(rule, case.table)
+        return None if int(shown.sum()) % one_of == 0 else passes(shown)
+
+    change = nearest_change(case.table, case.rule, case.utility, [Demand(answer, 1, True)])
+    expected = brute_force(case, lambda shown: int(shown.sum()) % one_of != 0 and passes(shown))
+    check(case, change, expected, passes)

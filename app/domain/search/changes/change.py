@@ -79,10 +79,11 @@ class Asked(Protocol):
 class Demand:
     """A demand of which nothing is known but whether rules meet it.
 
-    ``passes`` says so of a rule; ``cost`` and ``monotone`` are as of any demand.
+    ``passes`` says so of a rule; None is that it cannot be known: the rule is none that passes, and nothing
+    follows for others. ``cost`` and ``monotone`` are as of any demand.
     """
 
-    passes: Callable[[Rule], bool]
+    passes: Callable[[Rule], bool | None]
     cost: float = 1.0
     monotone: bool = False
 
@@ -94,7 +95,7 @@ class Demand:
     def answer(self, candidate: Candidate) -> Answer:
         """Whether the candidate meets it."""
         holds = self.passes(candidate.rule)
-        return Answer(holds, self.monotone and not holds and not candidate.withholds)
+        return Answer(holds is True, self.monotone and holds is False and not candidate.withholds)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class ClassDemand:
     """A demand on classes: asked of the judge first, and of whoever has the last word where it says yes."""
 
     judge: ClassJudge
-    passes: Callable[[Rule], bool]
+    passes: Callable[[Rule], bool | None]
     cost: float = 1.0
     monotone: bool = False
     refutes: ClassVar[bool] = True
@@ -107,9 +107,9 @@ class ClassDemand:
     def answer(self, candidate: Candidate) -> Answer:
         """Whether the candidate meets it."""
         if candidate.withholds or not self.judge.knows(candidate.levels):
-            return Answer(self.passes(candidate.rule))
+            return Answer(bool(self.passes(candidate.rule)))
         verdict = self.judge.of(candidate.levels)
-        return Answer(verdict.allowed and self.passes(candidate.rule), verdict.refutes_below)
+        return Answer(verdict.allowed and bool(self.passes(candidate.rule)), verdict.refutes_below)
 
 
 def privacy_demand(
@@ -117,8 +117,7 @@ def privacy_demand(
     rule: Rule,
     criteria: Sequence[Criterion],
     failing_share: float,
-    passes: Callable[[Rule], bool],
-    *,
+    passes: Callable[[Rule], bool | None],
     dictionary: Dictionary | None = None,
     cost: float = 1.0,
 ) -> Asked:

@@ -165,8 +165,10 @@ class _Search:
         """Whether a vector meets all demands; what that settles beside is noted."""
         candidate = self._candidate(option)
         self._count()
+        implied = []
         for number, demand in enumerate(self._demands):
             if demand.monotone and self._has_passed(number, option.vector):
+                implied.append(demand)
                 continue
             answer = demand.answer(candidate)
             if answer.refutes_below:
@@ -175,7 +177,8 @@ class _Search:
                 self._passed.setdefault(number, []).append(option.vector)
             if not answer.holds:
                 return False
-        return True
+        # Whoever is to take the answer asks all demands of it.
+        return all(demand.answer(candidate).holds for demand in implied)
 
     def _has_passed(self, number: int, vector: Vector) -> bool:
         return any(
@@ -226,15 +229,8 @@ class _Search:
         if self._spare is not None and option.utility <= self._spare.utility:
             return
         candidate = self._candidate(option)
-        for number, demand in enumerate(self._demands):
-            if demand.monotone and self._has_passed(number, vector):
-                continue
-            holds = demand.answer(candidate).holds
-            if holds and demand.monotone:
-                self._passed.setdefault(number, []).append(vector)
-            if not holds:
-                return
-        self._spare = option
+        if all(demand.answer(candidate).holds for demand in self._demands):
+            self._spare = option
 
     def _last_on_chain(
         self, vector: Vector, refutes: Callable[[Vector], bool]

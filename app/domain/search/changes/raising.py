@@ -48,9 +48,8 @@ class Raising:
             table.attributes,
             table.hierarchies,
             apply(rule, table),
-            table.entity_ids,
-            table.weights,
-            table.sensitive,
+            weights=table.weights,
+            sensitive=table.sensitive,
         )
         raised = range(table.n_attributes) if attributes is None else attributes
         every = [self._of_attribute(j, j in set(raised)) for j in range(table.n_attributes)]
