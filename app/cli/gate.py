@@ -114,7 +114,8 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
     with service_client(arguments.server, operations) as client:
         plan = Gate(client, _told(arguments)).plan(subject, policy)
     _print(plan_text(plan) if arguments.format == "text" else json.dumps(plan, ensure_ascii=False) + "\n")
-    return FAULT if plan.get("missing") else 0
+    blocking = [own for own in plan.get("criteria") or () if own.get("severity") != "warn"]
+    return FAULT if plan.get("missing") or any(own.get("error") for own in blocking) else 0
 
 
 def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:

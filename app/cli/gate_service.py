@@ -52,27 +52,27 @@ class Gate:
 
     def plan(self, subject: Subject, policy: Json | str) -> Json:
         """What judging would take; nothing is judged."""
-        ref, body = self._asked(subject, policy)
-        return dict(self._client.evaluations.plan(ref, body))
+        ref = self.store(policy)
+        return dict(self._client.evaluations.plan(ref, Loading(self._client).body(subject, policy)))
 
     def evaluate(self, subject: Subject, policy: Json | str) -> Resource:
-        """The stored evaluation with its result, by a run where a direct answer would take too long."""
-        ref, body = self._asked(subject, policy)
+        """The stored evaluation with its result."""
+        ref = self.store(policy)
+        return self.ask(ref, Loading(self._client).body(subject, policy))
+
+    def ask(self, ref: str, body: Json) -> Resource:
+        """The evaluation of a stored policy, by a run where a direct answer would take too long."""
+        named = {"name": _evaluation_name(ref), **body}
         try:
-            return self._client.evaluations.create(ref, body)
+            return self._client.evaluations.create(ref, named)
         except ProblemError as problem:
             if problem.code != "direct-budget-exceeded":
                 raise
-        run = self._client.evaluations.start_run(ref, body)
+        run = self._client.evaluations.start_run(ref, named)
         self._client.runs.wait(run.id, self._told)
-        return self._client.evaluations.get(body["name"])
+        return self._client.evaluations.get(named["name"])
 
-    def _asked(self, subject: Subject, policy: Json | str) -> tuple[str, Json]:
-        ref = self._policy(policy)
-        body = Loading(self._client).body(subject, policy)
-        return ref, {"name": _evaluation_name(ref), **body}
-
-    def _policy(self, policy: Json | str) -> str:
+    def store(self, policy: Json | str) -> str:
         """``NAME@VERSION`` of the stored policy; a document is stored, unless it is already."""
         if isinstance(policy, str):
             return policy

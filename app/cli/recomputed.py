@@ -1,0 +1,117 @@
+"""Whether two reports say the same: hashes, integers and verdicts equal, reals to 1e-12."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from app.cli.gate_verdict import Json
+
+RELATIVE: Final = 1e-12
+_NAMES: Final = frozenset({"name", "upload", "dataset", "sensitivity", "failure"})
+"""Members of a verdict's subject that say what things are called, which is nothing to recompute."""
+
+
+def differences(then: Json, now: Json) -> list[str]:
+    """What differs between two predicates, a line each; empty if they say the same."""
+    left_out = _not_compared(then, now)
+    results = [
+        {key: value for key, value in _comparable(one).items() if key not in left_out} for one in (then, now)
+    ]
+    return [*_inputs(then["inputs"], now["inputs"]), *_values("result", *results)]
+
+
+def versions(then: Json, now: Json) -> list[str]:
+    """What computed each of the two, where it is not the same."""
+    return list(_values("service", then["service"], now["service"]))
+
+
+def _inputs(then: Sequence[Json], now: Sequence[Json]) -> Iterator[str]:
+    before, after = _hashes(then), _hashes(now)
+    for key in sorted(before.keys() | after.keys()):
+        if before.get(key) != after.get(key):
+            role, slot = key
+            what = f"{role} of {slot}" if slot else role
+            said = "is another one" if key in before and key in after else "is only in one of the two"
+            yield f"input: the {what} {said}"
+
+
+def _hashes(inputs: Sequence[Json]) -> dict[tuple[str, str], list[str]]:
+    """Role and slot → hashes. Waivers are what people said, which no computation brings back."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for own in inputs:
+        if own["role"] != "waiver":
+            found.setdefault((own["role"], own.get("slot") or ""), []).append(own["sha256"])
+    return {key: sorted(hashes) for key, hashes in found.items()}
+
+
+def _not_compared(then: Json, now: Json) -> set[str]:
+    """Members of a verdict that depend on more than what is computed.
+
+    What a waiver lets pass needs no change. And changes are looked for within a budget, which depends on how
+    the answer was given.
+    """
+    criteria = [own for one in (then, now) for own in one["result"].get("criteria", ())]
+    if any(own.get("waiver") for own in criteria):
+        return {"warnings", "changes"}
+    same_budget = then["parameters"].get("change_rules") == now["parameters"].get("change_rules")
+    return set() if same_budget else {"changes"}
+
+
+def _comparable(predicate: Json) -> dict[str, Any]:
+    """The result without names and without what waivers made of it."""
+    result = dict(predicate["result"])
+    if predicate["report"] != "verdict":
+        return result
+    result["criteria"] = [_without_waiver(own) for own in result["criteria"]]
+    result["verdict"] = _verdict(result["criteria"])
+    result["subject"] = _without_names(result["subject"])
+    result["changes"] = [
+        {key: value for key, value in change.items() if key != "rule"} for change in result["changes"]
+    ]
+    return result
+
+
+def _without_waiver(criterion: Json) -> Json:
+    outcome = "failed" if criterion["outcome"] == "waived" else criterion["outcome"]
+    return {**criterion, "outcome": outcome, "waiver": None}
+
+
+def _verdict(criteria: Sequence[Json]) -> str:
+    blocking = {own["outcome"] for own in criteria if own["severity"] == "block"}
+    return "error" if "not_computable" in blocking else "fail" if "failed" in blocking else "pass"
+
+
+def _without_names(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, Mapping):
+        return {
+            key: _without_names(item)
+            for key, item in value.items()
+            if key not in _NAMES or not isinstance(item, str | None)
+        }
+    return value
+
+
+def _values(place: str, then: Any, now: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON values
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in sorted(then.keys() | now.keys()):
+            yield from _values(f"{place}/{key}", then.get(key), now.get(key))
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for number, (before, after) in enumerate(zip(then, now, strict=True)):
+            yield from _values(f"{place}/{number}", before, after)
+    elif not _same(then, now):
+        yield f"{place}: {_short(then)} in the report, {_short(now)} now"
+
+
+def _same(then: Any, now: Any) -> bool:  # noqa: ANN401 - any JSON values
+    numbers = isinstance(then, int | float) and isinstance(now, int | float)
+    if numbers and bool not in (type(then), type(now)) and float in (type(then), type(now)):
+        return math.isclose(then, now, rel_tol=RELATIVE, abs_tol=0.0)
+    return type(then) is type(now) and bool(then == now)
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    if isinstance(value, Mapping | list):
+        return f"{len(value)} entries"
+    return "nothing" if value is None else str(value)

@@ -1,0 +1,265 @@
+"""Reports computed again, against a stub of the service: what counts as the same, and what cannot be told."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from app.cli import gate_service
+from app.cli.program import run
+from app.cli.recomputed import differences, versions
+from app.client import Client, Retries
+from app.evidence.envelope import Signer, sealed
+from app.evidence.keys import PublicKey, keys_bytes
+from app.evidence.statement import Statement, Subject
+from tests.unit.cli.test_gate import Stub, files, operations  # noqa: F401 - fixtures
+from tests.unit.cli.verdict_documents import criterion, verdict
+
+POLICY = {"name": "public-release", "version": 2, "dictionaries": [], "criteria": []}
+RESULT = verdict(
+    "fail",
+    criterion("a", value=0.1 + 0.2, margin=0.25),
+    criterion("b", "failed", value=3),
+    subject={
+        "dataset": "members", "dataset_sha256": "1" * 64, "rule": {"name": "proposal", "kind": "identity"},
+        "dictionaries": {"register": {"name": "census", "entities": 40}}, "records": 12, "sensitivity": None,
+    },
+    changes=[{"for": "all", "status": "found", "levels": {"city": 1}, "rule": {"rule": "proposal"}}],
+    warnings=[],
+)  # fmt: skip
+
+
+def predicate(**more: Any) -> dict[str, Any]:
+    return copy.deepcopy({
+        "report": "verdict",
+        "version": 1,
+        "issued_at": "2026-11-20T12:00:00.000000Z",
+        "service": {"version": "0.1.0", "python": "3.11.2", "libraries": {"numpy": "2.3.0"}},
+        "resource": {"name": "members-gate", "sha256": "0" * 64},
+        "inputs": [
+            {"role": "dataset", "name": "members", "sha256": "1" * 64, "slot": None},
+            {"role": "dictionary", "name": "census", "sha256": "2" * 64, "slot": "register"},
+            {"role": "waiver", "name": "w", "sha256": "3" * 64, "slot": None},
+        ],
+        "parameters": {
+            "dataset": "members",
+            "rule": {"name": None, "kind": "identity", "levels": None, "sha256": "4" * 64},
+            "release": None, "dictionaries": {}, "sensitivity": None, "failure": None, "options": {},
+            "change_rules": 100,
+        },
+        "policy": POLICY,
+        "measures": {},
+        "seeds": {},
+        "hypotheses": [],
+        "result": RESULT,
+        "tolerance": {"absolute": 1e-9},
+        **more,
+    })  # fmt: skip
+
+
+KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
+PUBLIC = PublicKey(KEY.public_key().public_bytes_raw(), datetime(2026, 1, 1, tzinfo=UTC), None)
+
+
+def report_of(document: dict[str, Any]) -> bytes:
+    subjects = (Subject("dataset/members", "1" * 64),)
+    return sealed(Statement(document["report"], subjects, document), Signer(PUBLIC, KEY.sign))
+
+
+def with_result(**changes: Any) -> dict[str, Any]:
+    return predicate(result={**RESULT, **changes})
+
+
+def with_criterion(number: int, **changes: Any) -> dict[str, Any]:
+    criteria = copy.deepcopy(RESULT["criteria"])
+    criteria[number] |= changes
+    return with_result(criteria=criteria)
+
+
+def test_what_is_the_same_has_no_differences():
+    assert differences(predicate(), predicate()) == []
+    assert versions(predicate(), predicate()) == []
+
+
+def test_names_are_nothing_to_recompute():
+    now = predicate()
+    now["inputs"][0]["name"] = "members-0123"
+    now["result"]["subject"] |= {"dataset": "members-0123", "rule": {"name": None, "kind": "identity"}}
+    now["result"]["subject"]["dictionaries"]["register"]["name"] = "census-0123"
+    now["result"]["changes"][0]["rule"] = {"rule": "other"}
+    assert differences(predicate(), now) == []
+
+
+@pytest.mark.parametrize(("factor", "same"), [(1 + 1e-13, True), (1 + 1e-11, False), (1 - 1e-11, False)])
+def test_reals_agree_to_twelve_digits(factor, same):
+    found = differences(predicate(), with_criterion(0, value=(0.1 + 0.2) * factor))
+    assert (found == []) is same
+    assert same or found[0].startswith("result/criteria/0/value: 0.3")
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        with_criterion(1, value=4),
+        with_criterion(1, value=3.0000001),
+        with_criterion(1, value=True),
+        with_criterion(1, value=None),
+        with_criterion(1, outcome="passed"),
+        with_criterion(1, explanation="Of 12 records 4 are."),
+        with_result(criteria=RESULT["criteria"][:1]),
+        with_result(changes=[]),
+        with_result(not_covered=[]),
+    ],
+)
+def test_integers_outcomes_and_texts_are_equal_or_differ(now):
+    assert differences(predicate(), now)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ([{"role": "dataset", "sha256": "9" * 64}], "the dataset is another one"),
+        ([], "the dictionary of register is only in one of the two"),
+    ],
+)
+def test_other_inputs_are_named(inputs, said):
+    now = predicate(inputs=inputs)
+    assert any(said in line for line in differences(predicate(), now))
+
+
+def test_a_waiver_is_no_number():
+    """What people waived then is computed as failed now, and is not a difference."""
+    then = with_criterion(1, outcome="waived", waiver={"name": "w", "in_force": True})
+    then["result"]["verdict"] = "pass"
+    assert differences(then, predicate()) == []
+    assert differences(then, with_criterion(1, outcome="passed"))
+
+
+def test_another_budget_for_suggestions_is_no_difference_and_another_suggestion_is():
+    now = with_result(changes=[])
+    assert differences(predicate(), now)
+    now["parameters"]["change_rules"] = 7
+    assert differences(predicate(), now) == []
+
+
+def test_other_libraries_are_named_and_do_not_count():
+    now = predicate()
+    now["service"]["libraries"]["numpy"] = "2.4.0"
+    assert versions(predicate(), now) == ["service/libraries/numpy: 2.3.0 in the report, 2.4.0 now"]
+    assert differences(predicate(), now) == []
+
+
+class Recomputing(Stub):
+    """Answers the evidence ``now``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = predicate()
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        answer = super().__call__(request)
+        if request.url.path.endswith("/evidence") and answer.is_success:
+            return httpx.Response(200, content=report_of(self.now))
+        return answer
+
+
+@pytest.fixture
+def recomputing(monkeypatch) -> Recomputing:
+    answering = Recomputing()
+    monkeypatch.setattr(
+        gate_service,
+        "Client",
+        lambda url, key: Client(
+            url, key, transport=httpx.MockTransport(answering), retries=Retries(attempts=1)
+        ),
+    )
+    return answering
+
+
+@pytest.fixture
+def reproduce(recomputing, operations, files):  # noqa: F811
+    def reproduce(then: dict[str, Any], *more: str) -> int:
+        (files / "report.json").write_bytes(report_of(then))
+        argv = ["reproduce", "report.json", "--dataset", "members.csv", "--tables", "tables.toml"]
+        return run([*argv, *more], operations)
+
+    return reproduce
+
+
+def test_the_policy_and_the_rule_of_the_report_are_asked_again(reproduce, recomputing, capsys):
+    levels = {"kind": "table_level", "levels": {"city": 1}, "name": "proposal", "sha256": "4" * 64}
+    then = predicate()
+    then["parameters"]["rule"] = levels
+    assert reproduce(then) == 0
+    assert recomputing.sent["POST /policies"] == POLICY
+    asked = recomputing.sent["POST /gates/public-release@2/evaluations"]
+    assert asked["rule"] == {"kind": "table_level", "levels": {"city": 1}}
+    assert "sensitivity" not in asked
+    captured = capsys.readouterr()
+    assert captured.out.startswith("Same: verdict 'members-gate'")
+    assert "The signature is not checked" in captured.err
+
+
+def test_a_difference_is_1_and_is_named(reproduce, recomputing, capsys):
+    recomputing.now = with_criterion(1, value=4)
+    assert reproduce(predicate()) == 1
+    assert "  result/criteria/1/value: 3 in the report, 4 now" in capsys.readouterr().out
+
+
+def test_an_assessment_is_asked_again_with_its_options(reproduce, recomputing):
+    then = predicate(report="assessment", policy=None, result={"risk_average": 0.5, "records": 12})
+    then["parameters"] |= {
+        "dictionaries": {"dictionary": "census"}, "sensitivity": "harm", "bounds": None,
+        "options": {"absent_policy": "zero"},
+    }  # fmt: skip
+    recomputing.now = then
+    assert reproduce(then) == 0
+    asked = recomputing.sent["POST /assessments"]
+    assert asked["absent_policy"] == "zero"
+    assert asked["dictionary"] == recomputing.sent["POST /dictionaries"]["name"]
+    assert asked["sensitivity"] == recomputing.sent["POST /sensitivity-profiles"]["name"]
+    recomputing.now = copy.deepcopy(then)
+    recomputing.now["result"]["risk_average"] = 0.5 + 1e-9
+    assert reproduce(then) == 1
+
+
+def test_the_signature_is_checked_where_keys_are_given(reproduce, files, capsys):  # noqa: F811
+    (files / "keys.json").write_bytes(keys_bytes([PUBLIC]))
+    assert reproduce(predicate(), "--keys", "keys.json") == 0
+    other = Ed25519PrivateKey.from_private_bytes(b"o" * 32)
+    stranger = PublicKey(other.public_key().public_bytes_raw(), datetime(2026, 1, 1, tzinfo=UTC), None)
+    (files / "keys.json").write_bytes(keys_bytes([stranger]))
+    assert reproduce(predicate(), "--keys", "keys.json") == 2
+    assert "key set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"rule": {"kind": "record_level", "levels": None, "records": 12, "sha256": "4" * 64}}, "--rule"),
+        ({"failure": "members-suspicion"}, "failure profile"),
+    ],
+)
+def test_what_the_report_does_not_hold_cannot_be_told(reproduce, capsys, changes, said):
+    then = predicate()
+    then["parameters"] |= changes
+    assert reproduce(then) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"payload": "x"}', b"\xff", json.dumps(RESULT).encode()])
+def test_what_is_no_report_cannot_be_told(operations, files, content):  # noqa: F811
+    (files / "report.json").write_bytes(content)
+    assert run(["reproduce", "report.json", "--dataset", "members.csv"], operations) == 2
+
+
+def test_a_service_that_refuses_cannot_be_told(reproduce, recomputing, capsys):
+    recomputing.answers["POST /policies"] = httpx.Response(422, json={"status": 422, "title": "No"})
+    assert reproduce(predicate()) == 2
+    assert "--policy" in capsys.readouterr().err
