@@ -39,9 +39,20 @@ SECONDS_PER_COMPARED_ENTITY: Final = 2e-6
 
 
 class RuleScore:
-    """One rule to be scored; ``bounds`` asks whether its risk is an upper bound, too."""
+    """One rule to be scored; ``bounds`` asks whether its risk is an upper bound, too.
 
-    def __init__(self, scoring: Scoring, rule: Rule, memory_ceiling: int, *, bounds: bool = False) -> None:
+    ``counters`` are those that other scores of the same table have made, by the identity of the dictionary.
+    """
+
+    def __init__(
+        self,
+        scoring: Scoring,
+        rule: Rule,
+        memory_ceiling: int,
+        *,
+        bounds: bool = False,
+        counters: dict[int, Counter] | None = None,
+    ) -> None:
         if scoring.sensitivity is None or not scoring.linked:
             raise ValueError("a score needs what the attacker has and the harm of a disclosure")
         self._scoring = scoring
@@ -49,7 +60,7 @@ class RuleScore:
         self._rule = rule
         self._memory_ceiling = memory_ceiling
         self._bounds = bounds
-        self._counters: dict[int, Counter] = {}
+        self._counters: dict[int, Counter] = {} if counters is None else counters
 
     @property
     def units(self) -> int:
@@ -113,14 +124,28 @@ class RuleScore:
             counter=self._counter(dictionary),
         )
 
+    @cached_property
+    def document(self) -> JsonObject:
+        """The score as a document, without the question of bounds."""
+        return result_of(self.found, self._scoring.options, self._scoring.utility)
+
+    @property
+    def view_loss(self) -> npt.NDArray[np.float64]:
+        """(n,) risk of every record in the attacker's view."""
+        found = self.found
+        if isinstance(found, SetAssessment):
+            return found.view(self._scoring.options.attacker_view or "worst_case").loss
+        return found.records.loss
+
     def result(self) -> JsonObject:
         """The result document."""
-        result = result_of(self.found, self._scoring.options, self._scoring.utility)
+        result = dict(self.document)
         if self._bounds:
-            result["bound"] = bound_document(self._bound())
+            result["bound"] = bound_document(self.bound())
         return result
 
-    def _bound(self) -> BoundAnswer:
+    def bound(self) -> BoundAnswer:
+        """Whether the risk is an upper bound of that under the true dictionary, with the reasons."""
         scoring = self._scoring
         true, modes = scoring.true_dictionary, scoring.options.consistency
         return bound_hypotheses(
@@ -149,14 +174,12 @@ class RuleScore:
         if isinstance(found, SetAssessment):
             for name, part in zip(dictionary_names, found.assessments, strict=True):
                 columns[f"count_{name}"] = part.records.counts
-            loss = found.view(self._scoring.options.attacker_view or "worst_case").loss
         else:
             columns |= {"count": records.counts, "probability": records.probability}
-            loss = records.loss
         columns["phi"] = records.phi
         if records.psi is not None:
             columns["psi"] = records.psi
-        return columns | {"loss": loss, "utility": records.utility}
+        return columns | {"loss": self.view_loss, "utility": records.utility}
 
 
 class AssessmentWork:

@@ -198,7 +198,7 @@ class MeasurementService(NamedResources):
             if isinstance(request.rule, str):
                 stored_rule = await work.resources.get(Kind.RULE, request.rule)
                 rule = require_rule_of(stored_rule, sources.dataset)
-            parameters = await _with_released_rules(work, request.parameters, sources.dataset)
+            parameters = await with_released_rules(work, request.parameters, sources.dataset)
             by_pointer = {
                 reference.pointer: await work.resources.get(reference.kind, reference.ref)
                 for reference in references_in(parameters)
@@ -313,7 +313,7 @@ def _summary(request: CreateMeasurement, question: Question, rule: Stored | None
     return summary
 
 
-async def _with_released_rules(work: UnitOfWork, parameters: Any, dataset: Stored) -> Any:  # noqa: ANN401
+async def with_released_rules(work: UnitOfWork, parameters: Any, dataset: Stored) -> Any:  # noqa: ANN401
     """The parameters with the rules of the dataset's releases, oldest first, where they ask for these."""
     hints = get_type_hints(type(parameters), include_extras=True)
     asked = [

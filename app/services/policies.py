@@ -92,26 +92,30 @@ class PolicyService(NamedResources):
         Values of cells that it names are left out for keys that may not read the data.
         """
         async with self._store.work(actor.tenant) as work:
-            return shown_to(actor, await self.find(work, ref))
+            return shown_to(actor, await find_policy(work, ref))
 
     async def versions(self, actor: Actor, ref: str) -> Sequence[Stored]:
         """All versions of the policy that a reference names, the highest first; at most 200."""
         async with self._store.work(actor.tenant) as work:
-            found = await self.find(work, ref)
+            found = await find_policy(work, ref)
             versions = await _versions(work, found.summary["policy"])
         return versions[:MOST_VERSIONS_SHOWN]
 
-    async def compare(self, actor: Actor, old: str, new: str) -> Difference:
-        """What changed from one stored policy to another, as far as this key may see it."""
+    async def compare(self, actor: Actor, old: str | None, new: str) -> Difference:
+        """What changed from one stored policy to another, as far as this key may see it.
+
+        Without an old one, from the version before; InvalidInput if there is none.
+        """
         async with self._store.work(actor.tenant) as work:
-            before, after = await self.find(work, old), await self.find(work, new)
+            after = await find_policy(work, new)
+            before = await find_policy(work, await _version_before(work, after) if old is None else old)
         return _shown_difference(actor, policy_of(document_of(before)), policy_of(document_of(after)))
 
     async def delete(self, actor: Actor, ref: str) -> None:
         """Delete one version, which has to be named; Conflict naming its users while it is in use."""
         require(actor, self.write_scope)
         async with self._store.work(actor.tenant) as work:
-            found = await self.find(work, ref)
+            found = await find_policy(work, ref)
         if ref not in (found.id, found.name):
             raise Conflict(
                 f"{ref!r} stands for the highest version, {found.name!r}.",
@@ -119,15 +123,16 @@ class PolicyService(NamedResources):
             )
         await super().delete(actor, found.id)
 
-    async def find(self, work: UnitOfWork, ref: str) -> Stored:
-        """The policy with its whole document: by id, ``NAME@VERSION``, or the highest version of a name."""
-        try:
-            return await work.resources.get(Kind.POLICY, ref)
-        except NotFound:
-            versions = await _versions(work, ref)
-            if not versions:
-                raise
-        return await work.resources.get(Kind.POLICY, versions[0].id)
+
+async def find_policy(work: UnitOfWork, ref: str) -> Stored:
+    """The policy with its whole document: by id, ``NAME@VERSION``, or the highest version of a name."""
+    try:
+        return await work.resources.get(Kind.POLICY, ref)
+    except NotFound:
+        versions = await _versions(work, ref)
+        if not versions:
+            raise
+    return await work.resources.get(Kind.POLICY, versions[0].id)
 
 
 def checked_policy(document: object) -> Checked:
@@ -157,6 +162,20 @@ async def _versions(work: UnitOfWork, name: str) -> list[Stored]:
         cursor = page.next_cursor
         if cursor is None:
             return sorted(found, key=lambda own: -int(own.summary["version"]))
+
+
+async def _version_before(work: UnitOfWork, stored: Stored) -> str:
+    """The id of the next lower version."""
+    versions = await _versions(work, stored.summary["policy"])
+    lower = [own.id for own in versions if own.summary["version"] < stored.summary["version"]]
+    if not lower:
+        raise InvalidInput.of(
+            "query/against",
+            "no-earlier-version",
+            f"There is no version before {stored.name!r} to compare it with.",
+            "Name the policy to compare with.",
+        )
+    return lower[0]
 
 
 def _resource(policy: Policy, checked: Lint) -> NewResource:

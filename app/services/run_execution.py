@@ -54,12 +54,14 @@ Report = Callable[[Progress], None]
 class Conclusion:
     """What a run found: its result, without ids and times, and the rule to store with it, if any.
 
-    ``reproducible`` unless the result depends on when the run was halted.
+    ``reproducible`` unless the result depends on when the run was halted. ``also`` stores what belongs to the
+    result, in the same transaction.
     """
 
     result: JsonObject
     rule: NewResource | None = None
     reproducible: bool = True
+    also: Callable[[UnitOfWork, Run], Awaitable[None]] | None = None
 
 
 class Work(Protocol):
@@ -153,6 +155,8 @@ class RunExecution:
             await work.runs.heartbeat(claim, last)
             if conclusion.rule is not None:
                 await work.resources.add(conclusion.rule)
+            if conclusion.also is not None:
+                await conclusion.also(work, run)
             await work.runs.finish(
                 claim,
                 RunState.SUCCEEDED,

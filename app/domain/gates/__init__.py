@@ -1,0 +1,1 @@
+"""Gates: what the criteria of a policy amount to for one release, from found values to a verdict."""

@@ -1,0 +1,205 @@
+"""Whose classes fail a criterion of privacy in a release, by the functions that searches judge by.
+
+Records of which nothing at all is disclosed are in no class. Records whose quasi-identifiers are withheld but
+of which something else is shown are one more class: what is shown can harm them. Where there are both, the
+former may be read as members of that class or not, and the reading that fewer fail counts: under the one a
+search leaves out what it withholds, under the other it judges that as one more class. Distributions are
+compared with that of the whole table, withheld records included, as a search does that withholds them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping, equivalence_classes
+from app.domain.classes.population import entities_of_classes, require_tuples, shared_levels
+from app.domain.classes.released import Release
+from app.domain.counting.counter import Counter
+from app.domain.criteria.criterion import Criterion
+from app.domain.criteria.judging import JudgedRecords, Population, withheld
+from app.domain.criteria.knowledge import Knowledge
+from app.domain.criteria.population import DeltaPresence
+from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.gates.findings import Group, Part
+from app.domain.hierarchies import TOP
+from app.domain.numbers import highest_accepted
+from app.domain.rules import TableRule, apply
+
+
+def failing_records(
+    release: Release,
+    criterion: Criterion,
+    quasi_identifiers: tuple[str, ...] | None = None,
+    counter: Counter | None = None,
+    *,
+    everybody: bool = False,
+) -> Bools:
+    """(n,) records of classes that fail; of a criterion of all classes those that would be withheld for it.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        What records are grouped by; None: the table's.
+    counter
+        Of the release's table and the population, where the criterion compares classes with one.
+    everybody
+        Whether records of which nothing is disclosed have to be in a class, too.
+
+    Raises InvalidInput for attributes that the table lacks and for a population that is missing, NotSupported
+    where classes cannot be compared with it.
+    """
+    showing, silent = _without_quasi_identifiers(release)
+    nobody = np.zeros_like(silent)
+    readings = [nobody] if everybody else [silent]
+    if silent.any() and showing.any() and not everybody:
+        readings.append(nobody)
+    found = [_failing(release, criterion, quasi_identifiers, counter, left_out) for left_out in readings]
+    return min(found, key=np.count_nonzero)
+
+
+def _failing(
+    release: Release,
+    criterion: Criterion,
+    quasi_identifiers: tuple[str, ...] | None,
+    counter: Counter | None,
+    left_out: Bools,
+) -> Bools:
+    """The same (n,) with the records ``left_out`` (n,) in no class."""
+    grouping = Grouping(quasi_identifiers=quasi_identifiers)
+    classes = equivalence_classes(release.table, release.codes, left_out, grouping)
+    found = np.zeros(release.table.n_records, dtype=bool)
+    apart = classes.n_classes
+    if not apart:
+        return found
+    groups, of_group = _groups(release, criterion, classes)
+    population = None
+    if criterion.needs_population:
+        population = _population(release, criterion, grouping, classes, counter)
+    if criterion.needs_beliefs:
+        population = _with_knowledge(release, classes, groups, counter, population)
+    records = JudgedRecords(release.table, groups, _shown(release, criterion, left_out))
+    judged = records.judged(of_group[: records.n_groups], apart, population)
+    failing = np.append(withheld(judged, (criterion,)).classes, False)
+    found |= failing[classes.of_record]
+    return found
+
+
+def _groups(release: Release, criterion: Criterion, classes: EquivalenceClasses) -> tuple[Ints, Longs]:
+    """(n,) group of each record and (g,) the class of each group, −1 for who is in none.
+
+    A group is a class; where it counts who the people are, its records of equal original values.
+    """
+    apart = classes.n_classes
+    of_record = np.where(classes.of_record < 0, apart, classes.of_record).astype(np.int32)
+    if not criterion.needs_beliefs:
+        return of_record, np.append(np.arange(apart, dtype=np.int64), -1)
+    table = release.table
+    if classes.attributes != table.quasi_identifiers:
+        raise NotSupported(
+            f"{criterion.kind} is about what people can be told by, which are all quasi-identifiers.",
+            "Leave the scope of attributes out.",
+        )
+    rows = distinct_rows(
+        [of_record, *(table.codes[:, j] for j in classes.attributes)],
+        [apart + 1, *(table.sizes[j] for j in classes.attributes)],
+        len(of_record),
+    )
+    class_of_group = rows.codes[:, 0].astype(np.int64)
+    class_of_group[class_of_group == apart] = -1
+    return rows.inverse, class_of_group
+
+
+def _with_knowledge(
+    release: Release,
+    classes: EquivalenceClasses,
+    groups: Ints,
+    counter: Counter | None,
+    population: Population | None,
+) -> Population:
+    """The population with what it tells of sensitive values."""
+    if counter is None or population is None:
+        raise ValueError("beliefs need a population")
+    table = release.table
+    first = np.unique(groups, return_index=True)[1]
+    own = table.codes[first][:, classes.attributes]
+    knowledge = Knowledge(table, counter.dictionary, own)
+    return replace(population, shown=classes.codes, knowledge=knowledge)
+
+
+def allowed_of(records: int, share: float) -> int:
+    """How many records a share of them is, rounded down as searches do it."""
+    return min(records, math.floor(highest_accepted(share * records)))
+
+
+def share_part(failing: int, records: int, allowed_share: float, group: Group | None = None) -> Part:
+    """The share of records that fail, counted exactly: as many may as a search may withhold of them."""
+    share, passes = failing / records, failing <= allowed_of(records, allowed_share)
+    room = allowed_share - share
+    # The margin says the same as the count, whatever the division made of it.
+    least_short = -1.0 / records
+    return Part(share, passes, max(0.0, room) if passes else min(room, least_short / 2), None, group)
+
+
+def _without_quasi_identifiers(release: Release) -> tuple[Bools, Bools]:
+    """(n,) records whose quasi-identifiers are withheld: of which something is shown, and nothing."""
+    gone = release.is_suppressed
+    others = [j for j in range(release.table.n_attributes) if j not in release.table.quasi_identifiers]
+    shows = (release.codes[:, others] != TOP).any(axis=1)
+    return gone & shows, gone & ~shows
+
+
+def silent_records(release: Release) -> Bools:
+    """(n,) records of which a rule for single records discloses nothing at all."""
+    return _without_quasi_identifiers(release)[1]
+
+
+def _shown(release: Release, criterion: Criterion, left_out: Bools) -> Ints:
+    """(n, m) nodes whose values classes have; for who is left out what they would show as the others do."""
+    names_values = any(field.name == "attribute" for field in dataclasses.fields(criterion))
+    if not (names_values and left_out.any()):
+        return release.codes
+    shown = release.codes.copy(order="F")
+    for name in sorted(release.table.sensitive):
+        j = release.table.position(name)
+        shown[left_out, j] = release.values(Grouping(), name)[1][left_out]
+    return shown
+
+
+def _population(
+    release: Release,
+    criterion: Criterion,
+    grouping: Grouping,
+    classes: EquivalenceClasses,
+    counter: Counter | None,
+) -> Population:
+    """The entities that are disclosed like each class, and how many like no record of the table."""
+    if counter is None:
+        raise InvalidInput.of(
+            "/dictionary",
+            "no-population",
+            "The criterion compares the classes with a population, and none is given.",
+            "Name a dictionary that lists it.",
+        )
+    rule = release.rule
+    levels = rule.levels if isinstance(rule, TableRule) else None
+    entities = entities_of_classes(counter, classes, levels)
+    if not isinstance(criterion, DeltaPresence):
+        return Population(entities, max(0, counter.dictionary.n_entities - int(entities.sum())))
+    tuples = shared_levels(rule, release.table, ~release.is_suppressed, classes.attributes)
+    if tuples is None:
+        raise NotSupported(
+            "The rule discloses the quasi-identifiers of different records on different levels: the "
+            "population has no tuples of its own to compare the classes with.",
+            "Use a rule with one level per attribute for the whole table; it may suppress records.",
+        )
+    require_tuples(release.table, counter.dictionary, classes.attributes, tuples, "/scope")
+    nobody = np.zeros(release.table.n_records, dtype=bool)
+    # What is withheld is not known to be absent: its tuple is one of the table's.
+    every = equivalence_classes(release.table, apply(TableRule(tuples), release.table), nobody, grouping)
+    known = int(entities_of_classes(counter, every, tuples).sum())
+    return Population(entities, max(0, counter.dictionary.n_entities - known))

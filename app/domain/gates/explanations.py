@@ -1,0 +1,71 @@
+"""One sentence per criterion, for people who sign: what was found, and what would have to hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from app.domain.gates.findings import Finding, Part, worst_of
+from app.domain.policies.comparison import WORDS, Comparison, Value
+
+
+def number(value: Value) -> str:
+    """A number in words and digits: whole ones in full, reals to six digits."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinity"
+    return f"{value:,.6g}"
+
+
+def of_value(what: str, parts: Sequence[Part], comparison: Comparison, threshold: Value) -> str:
+    """Of a value with a threshold; the worst of several parts is named."""
+    worst = worst_of(parts)
+    place = "".join(
+        [
+            "" if worst.dictionary is None else f" under {worst.dictionary!r}",
+            "" if worst.group is None else f" for group {worst.group.number} of {len(parts)}",
+        ]
+    )
+    found = f"{what}{place} is {number(worst.value)}"
+    return f"{found}; it must be {WORDS[comparison]} {number(threshold)}."
+
+
+def of_share(name: str, failing: int, records: int, allowed: int, worst: Part) -> str:
+    """Of the records in classes that fail a criterion of privacy."""
+    may = "none may be" if not allowed else f"{number(allowed)} may be"
+    if worst.group is not None:
+        return (
+            f"Of the {number(worst.group.records)} records of group {worst.group.number} "
+            f"{number(failing)} are in classes that fail {name}; {may}."
+        )
+    return f"Of {number(records)} records {number(failing)} are in classes that fail {name}; {may}."
+
+
+def of_bound(slot: str, claimed: bool, rests: bool, may_rest: bool) -> str:
+    """Of the claim that the risk bounds that under what the attacker has."""
+    if not claimed:
+        return f"That the risk under {slot!r} is an upper bound cannot be claimed: a hypothesis is false."
+    if not rests:
+        return f"The risk under {slot!r} is an upper bound of the true one: every hypothesis was shown."
+    suffix = "which the policy allows" if may_rest else "which the policy does not allow"
+    return f"The risk under {slot!r} is an upper bound if what could not be checked is true, {suffix}."
+
+
+def of_optimum(gap: float, allowed: float) -> str:
+    """Of the distance from the proven optimum."""
+    if math.isinf(gap):
+        return "The rule does not keep what the objective demands, or is infinitely far from its optimum."
+    if gap == 0.0:
+        return "The rule is optimal: no rule was shown to do better."
+    return f"The rule is {gap:.4%} from the proven optimum; {allowed:.4%} are allowed."
+
+
+def with_failures(finding: Finding) -> str:
+    """The sentence of a finding, with how many of its parts fail where there are several."""
+    failing = sum(not part.passes for part in finding.parts)
+    if len(finding.parts) == 1 or not failing:
+        return finding.explanation
+    return f"{finding.explanation} {failing} of {len(finding.parts)} parts fail."

@@ -1,0 +1,139 @@
+"""How far a rule is from the proven optimum of an objective.
+
+The rule must meet what the objective demands of its rules; one that does not is infinitely far away, however
+well it does otherwise. Rules of another kind than was searched may do better than the optimum: distance 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from app.domain.attackers import SetAssessment
+from app.domain.classes.released import Release
+from app.domain.counting.counter import Counter
+from app.domain.errors import NotSupported
+from app.domain.gates.class_shares import failing_records, silent_records
+from app.domain.hierarchies import TOP
+from app.domain.losses.loss import LossChoice, LossKind
+from app.domain.measures.entry import MeasureContext
+from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
+from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.risk.models import MODEL_I
+from app.domain.rules import Rule
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.context import SearchContext
+from app.domain.search.outcome import Score, score
+from app.domain.search.problem import Problem
+from app.domain.utility import Utility
+from app.domain.weights import Floats
+
+_FIELDS: Final[dict[LossKind, str]] = {
+    "geometric": "geometric",
+    "arithmetic": "arithmetic",
+    "precision": "precision_loss",
+    "height": "generalisation_height",
+    "discernibility": "discernibility",
+    "average_class_size": "average_class_size",
+    "non_uniform_entropy": "non_uniform_entropy",
+    "ambiguity": "ambiguity",
+    "kl_divergence": "kl_divergence",
+    "ail": "ail",
+}
+
+
+def relative_gap(value: float, lower: float) -> float:
+    """How far a value is above its lower bound, as a share of the value; ∞ above a bound at value 0 or ∞."""
+    if value == lower or value - lower <= tie_margin(value):
+        return 0.0
+    if not math.isfinite(value) or value == 0.0:
+        return math.inf
+    return (value - lower) / abs(value)
+
+
+def gap_of_rule(context: SearchContext, problem: Problem, rule: Rule, lower: float) -> float:
+    """The gap of a rule to what the search proved that no rule falls below.
+
+    ``lower`` bounds what is minimised: minus the objective where that is maximised. NotSupported for the
+    aggregate objective, whose value is not one of a score.
+    """
+    if problem.objective == "aggregate":
+        raise NotSupported(
+            "The aggregate objective is no figure of a score, so that a rule cannot be held against it.",
+            "Demand the optimum of min_risk, max_utility, lagrangian or min_loss.",
+        )
+    found, value = score(context, problem, rule)
+    if not _meets(context, problem, found):
+        return math.inf
+    return relative_gap(-value if problem.objective == "max_utility" else value, lower)
+
+
+def _meets(context: SearchContext, problem: Problem, found: Score) -> bool:
+    """Whether the rule keeps the problem's threshold, of every record where it is one of every record."""
+    each = problem.scope == "record_level" and problem.constraint == "per_record"
+    if problem.objective == "min_risk":
+        floor = lowest_accepted(problem.in_utility(context.utility).threshold)
+        one = found.assessment or (found.in_set.assessments[0] if found.in_set else None)
+        return found.utility >= floor and not (
+            each and one is not None and bool((one.records.utility < floor).any())
+        )
+    if problem.objective == "max_utility":
+        cap = highest_accepted(problem.threshold)
+        return found.risk <= cap and not (each and bool((_losses(found, problem) > cap).any()))
+    return True
+
+
+def _losses(found: Score, problem: Problem) -> Floats:
+    if isinstance(found.in_set, SetAssessment):
+        return found.in_set.view(problem.view).loss
+    if found.assessment is None:
+        raise ValueError("a score without an assessment")
+    return found.assessment.records.loss
+
+
+def gap_of_loss(
+    release: Release,
+    problem: AnonymityProblem,
+    utility: Utility,
+    lower: float,
+    counter: Counter | None = None,
+) -> float:
+    """The gap of a rule's loss of information to the least that any rule was proven to need.
+
+    Infinite unless the rule meets all criteria of the problem and withholds no more records than it allows.
+    """
+    known = (release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
+    # Who has no quasi-identifier to begin with is not withheld by the rule.
+    gone = int((silent_records(release) & known).sum())
+    everybody = gone > problem.suppression_allowed(release.table.n_records)
+    for criterion in problem.privacy:
+        # More than may be withheld are disclosed like nobody: they are a class as any other.
+        if failing_records(release, criterion, None, counter, everybody=everybody).any():
+            return math.inf
+    return relative_gap(loss_of_release(release, problem.loss, utility), lower)
+
+
+def loss_of_release(release: Release, choice: LossChoice, utility: Utility) -> float:
+    """A release's loss of information as searches minimise it; NotSupported where it has none."""
+    context = MeasureContext(
+        table=release.table,
+        rule=release.rule,
+        dictionary=None,
+        sensitivity=None,
+        failure=None,
+        utility=utility,
+        model=MODEL_I,
+        absent_policy="zero",
+    )
+    context.__dict__["release"] = release
+    parameters = InformationLossParameters(leaf_domain=choice.leaf_domain, numeric=choice.numeric)
+    found = INFORMATION_LOSS.compute(context, parameters, lambda done: None)
+    field = _FIELDS[choice.kind]
+    if choice.leaves == "active" and choice.kind in ("geometric", "arithmetic"):
+        field = f"{field}_active"
+    loss = getattr(found, field)
+    if loss is None:
+        raise NotSupported(
+            f"The loss {choice.kind} is not defined for this release.", "Demand the optimum of another loss."
+        )
+    return float(loss)

@@ -1,0 +1,127 @@
+"""The share of records whose classes fail a criterion of privacy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools, Grouping, seconds_of_grouping
+from app.domain.classes.released import Release
+from app.domain.counting.counter import Counter
+from app.domain.criteria.criterion import Criterion
+from app.domain.errors import NotSupported
+from app.domain.gates.class_shares import allowed_of, failing_records, share_part
+from app.domain.gates.explanations import of_share, with_failures
+from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
+from app.domain.gates.groups import groups_of
+from app.domain.policies.objectives import criterion_of
+from app.domain.policies.policy import PolicyCriterion, PrivacyModelDemand
+from app.domain.rules import Rule
+from app.domain.search.budget import Halted, never
+from app.services.gates.bench import Bench
+from app.services.gates.probe import UNALIGNED, Probe, ProbeCost
+
+_ROWS_SHOWN = 20
+
+
+class ClassProbe(Probe):
+    """Judges the classes of a release as searches judge those of their rules."""
+
+    of_quasi_identifiers = True
+
+    def __init__(self, criterion: PolicyCriterion, demand: PrivacyModelDemand, bench: Bench) -> None:
+        super().__init__(criterion)
+        self.demand = demand
+        self._bench = bench
+        self.model: Criterion = criterion_of(demand.model, demand.parameters)
+        if criterion.scope.groups is not None and self.model.table_wide:
+            raise NotSupported(
+                f"{demand.model} is about all classes together, so that groups of records have none of it.",
+                "Leave the groups out, or choose a model that every class meets or fails.",
+            )
+        if self.model.needs_population:
+            bench.dictionary(demand.dictionary)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether searches ask the very same of a whole table."""
+        return self.criterion.scope.groups is None and self.criterion.scope.attributes is None
+
+    @property
+    def is_monotone(self) -> bool:
+        """Generalising never makes a record fail that passed, unless it merges sensitive values."""
+        is_plain = self.model.merging == "fewer_fail" and not self.model.table_wide
+        return is_plain and not self._bench.table.sensitive
+
+    @cached_property
+    def cost(self) -> ProbeCost:
+        """Of grouping, and of counting the people of every class."""
+        table = self._bench.table
+        if self._bench.alone is not None and self.model.needs_population:
+            raise NotSupported(*UNALIGNED)
+        seconds = seconds_of_grouping(table, self._grouping)
+        size = table.n_records * (4 * table.n_attributes + 80)
+        counter = self._counter
+        if counter is None:
+            return ProbeCost(seconds, size, "classes")
+        counting = counter.choose(table.reduced.size, 1)
+        return ProbeCost(seconds + counting.seconds, size + counting.bytes, counting.engine)
+
+    def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
+        """The share that fails, of everybody or of every group."""
+        release = self._release(rule)
+        failing = failing_records(
+            release, self.model, self.criterion.scope.attributes, self._counter if rule is not None else None
+        )
+        parts = tuple(self._parts(release, failing))
+        worst = worst_of(parts)
+        of = release.table.n_records if worst.group is None else worst.group.records
+        rows = np.flatnonzero(failing)
+        finding = Finding(
+            "at_most",
+            self.demand.failing_share,
+            parts,
+            "exact",
+            of_share(
+                self.model.title,
+                round(float(worst.value) * of),
+                of,
+                allowed_of(of, self.demand.failing_share),
+                worst,
+            ),
+            WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows)) if len(rows) else None,
+        )
+        return replace(finding, explanation=with_failures(finding))
+
+    def _release(self, rule: Rule | None) -> Release:
+        if rule is not None:
+            return self._bench.release(rule)
+        if (
+            self._bench.alone is None
+            or self.model.needs_population
+            or self.criterion.scope.groups is not None
+        ):
+            raise NotSupported(*UNALIGNED)
+        return Release(self._bench.alone)
+
+    def _parts(self, release: Release, failing: Bools) -> list[Part]:
+        share, groups = self.demand.failing_share, self.criterion.scope.groups
+        if groups is None:
+            return [share_part(int(failing.sum()), release.table.n_records, share)]
+        return [
+            share_part(int(failing[members].sum()), group.records, share, group)
+            for group, members in groups_of(release.table, groups)
+        ]
+
+    @property
+    def _grouping(self) -> Grouping:
+        return Grouping(quasi_identifiers=self.criterion.scope.attributes)
+
+    @cached_property
+    def _counter(self) -> Counter | None:
+        if not self.model.needs_population:
+            return None
+        dictionary = self._bench.dictionary(self.demand.dictionary)
+        return None if dictionary is None else self._bench.counter(dictionary)

@@ -1,0 +1,113 @@
+"""What is stored with a verdict, in the same transaction: its evidence, and the news of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from app.services.evidence import EvidenceIssuer
+from app.services.evidence_inputs import inputs_of
+from app.services.evidence_values import EvidenceInput, EvidenceRef
+from app.services.gates.documents import rule_hash, shown_rule
+from app.services.gates.subject import Subject
+from app.services.policy_documents import demand_document
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import JsonObject, Run, Stored
+from app.services.webhook_values import WebhookEvent
+
+
+class Completion:
+    """Completes verdicts."""
+
+    def __init__(self, issuer: EvidenceIssuer) -> None:
+        self._issuer = issuer
+
+    def of(
+        self, subject: Subject, stored: Stored, result: JsonObject
+    ) -> Callable[[UnitOfWork, Run], Awaitable[None]]:
+        """What a run that found the result stores with it."""
+
+        async def complete(work: UnitOfWork, run: Run) -> None:
+            await self.complete(work, subject, stored, result, run.id)
+
+        return complete
+
+    async def complete(
+        self, work: UnitOfWork, subject: Subject, stored: Stored, result: JsonObject, run_id: str | None
+    ) -> EvidenceRef:
+        """Issue the evidence and tell who wants to know; an evaluation that has its evidence keeps it."""
+        known = await work.evidence.of_resource(stored.id)
+        if known is not None:
+            return known.ref
+        inputs = await inputs_of(
+            work,
+            dataset=subject.dataset,
+            rule=_rule_input(subject),
+            release=subject.upload,
+            dictionaries=subject.dictionaries,
+            sensitivity=subject.base.sensitivity,
+            failure=subject.base.failure,
+            policy=subject.stored_policy,
+        )
+        # A waiver may be withdrawn before a run ends; what counted is what was in force when it was asked.
+        waivers = [EvidenceInput("waiver", own["name"], own["sha256"]) for own in subject.waivers.values()]
+        ref = await self._issuer.issue(
+            work,
+            report="verdict",
+            resource=stored,
+            result=result,
+            inputs=(*inputs, *waivers),
+            parameters=_parameters(subject, document_of(stored)),
+            policy=document_of(subject.stored_policy),
+            measures=_measures(subject),
+            seeds=_seeds(subject),
+            hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
+        )
+        await work.webhooks.emit(
+            WebhookEvent.EVALUATION_COMPLETED,
+            {
+                "evaluation": {"id": stored.id, "name": stored.name},
+                "verdict": result["verdict"],
+                "policy": {"name": subject.policy.name, "version": subject.policy.version},
+                "dataset": subject.dataset.name,
+                "evidence": ref.id,
+                "run": run_id,
+            },
+        )
+        return ref
+
+
+def _rule_input(subject: Subject) -> tuple[str | None, str] | None:
+    sha256 = rule_hash(subject)
+    if sha256 is None:
+        return None
+    return (None if subject.stored_rule is None else subject.stored_rule.name), sha256
+
+
+def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
+    """What recomputing needs beside the inputs."""
+    rule = shown_rule(subject)
+    upload = subject.upload
+    return {
+        "dataset": subject.dataset.name,
+        "rule": None if rule is None else {**rule, "sha256": rule_hash(subject)},
+        "release": None if upload is None else {"upload": upload.name, "key": subject.key},
+        "dictionaries": {slot: stored.name for slot, stored in subject.dictionaries.items()},
+        "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
+        "failure": subject.base.failure and subject.base.failure.name,
+        "options": dict(subject.policy.assumes.options),
+        "suppression_limit": subject.policy.suppression_limit,
+        "change_rules": document["change_rules"],
+        "route": document["route"],
+    }
+
+
+def _measures(subject: Subject) -> dict[str, int]:
+    demands = [demand_document(criterion.demand) for criterion in subject.policy.criteria]
+    return {own["measure"]["kind"]: own["version"] for own in demands if own["kind"] == "measure"}
+
+
+def _seeds(subject: Subject) -> dict[str, int]:
+    """Criterion → the seed of its measure, for those that draw at random."""
+    found = {id_: getattr(own, "seed", None) for id_, own in subject.parameters.items()}
+    return {id_: seed for id_, seed in found.items() if seed is not None}

@@ -1,0 +1,232 @@
+"""The result of an evaluation as a plain document: no ids and no times, infinities as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from app.domain.errors import Fault
+from app.domain.gates.findings import Finding, Part
+from app.domain.gates.verdicts import Outcome, verdict_of
+from app.domain.policies.policy import PolicyCriterion
+from app.services.evidence_values import TOLERANCE
+from app.services.fingerprints import plain
+from app.services.gates.bench import Bench
+from app.services.gates.subject import Subject
+from app.services.resources import JsonObject
+from app.services.rule_documents import rule_in_short, rule_sha256
+
+VERSION: Final = 1
+
+_SHOWN_RISKS: Final = (
+    "risk_average",
+    "risk_max",
+    "loss_quantiles",
+    "infinite",
+    "utility_average",
+    "utility_min",
+    "min_consistent",
+    "absent",
+    "add_self_risk_average",
+    "risk_model",
+    "attacker_view",
+    "n_entities",
+    "k_matching",
+    "k_equivalence",
+    "warnings",
+)
+
+
+def criterion_document(
+    criterion: PolicyCriterion,
+    demand: JsonObject,
+    finding: Finding,
+    outcome: Outcome,
+    waiver: JsonObject | None,
+) -> JsonObject:
+    """What was found of a criterion."""
+    worst, rows = finding.worst, finding.worst_records
+    return _criterion(
+        criterion,
+        demand,
+        waiver,
+        outcome=outcome,
+        value=worst.value,
+        comparison=finding.comparison,
+        threshold=finding.threshold,
+        margin=worst.margin,
+        guarantee=finding.guarantee,
+        standard_error=finding.standard_error,
+        parts=[_part(part) for part in finding.parts],
+        worst=None if rows is None else {"rows": list(rows.rows), "records": rows.records},
+        hypotheses=[{"id": own.id, "holds": own.holds, "reason": own.reason} for own in finding.hypotheses],
+        error=None,
+        explanation=finding.explanation,
+    )
+
+
+def broken_document(
+    criterion: PolicyCriterion, demand: JsonObject, fault: Fault, waiver: JsonObject | None
+) -> JsonObject:
+    """A criterion whose value could not be had."""
+    return _criterion(
+        criterion,
+        demand,
+        waiver,
+        outcome="not_computable",
+        value=None,
+        comparison=demand.get("comparison"),
+        threshold=demand.get("threshold"),
+        margin=None,
+        guarantee=None,
+        standard_error=None,
+        parts=[],
+        worst=None,
+        hypotheses=[],
+        error={"code": fault.code, "message": fault.message, "remedy": fault.remedy},
+        explanation=f"It could not be computed: {fault.message}",
+    )
+
+
+def _criterion(
+    criterion: PolicyCriterion,
+    demand: JsonObject,
+    waiver: JsonObject | None,
+    **found: Any,  # noqa: ANN401
+) -> JsonObject:
+    document = {
+        "id": criterion.id,
+        "title": criterion.title,
+        "reason": criterion.reason,
+        "severity": criterion.severity,
+        "demand": demand,
+        "waiver": waiver,
+        **found,
+    }
+    return plain(document)  # type: ignore[no-any-return]
+
+
+def _part(part: Part) -> JsonObject:
+    group = part.group
+    return {
+        "dictionary": part.dictionary,
+        "group": group and {"number": group.number, "records": group.records, "value": group.value},
+        "value": part.value,
+        "margin": part.margin,
+        "outcome": "passed" if part.passes else "failed",
+    }
+
+
+def risk_document(score: JsonObject) -> JsonObject:
+    """A score in short."""
+    return {name: score[name] for name in _SHOWN_RISKS}
+
+
+def verdict_document(
+    subject: Subject,
+    bench: Bench,
+    criteria: Sequence[JsonObject],
+    risks: Mapping[str, JsonObject | None],
+    changes: Sequence[JsonObject],
+) -> JsonObject:
+    """The whole result; the verdict follows from the outcomes of the criteria and nothing else."""
+    document = {
+        "kind": "verdict",
+        "version": VERSION,
+        "verdict": verdict_of([(own["severity"], own["outcome"]) for own in criteria]),
+        "policy": {
+            "name": subject.policy.name,
+            "version": subject.policy.version,
+            "sha256": subject.stored_policy.sha256,
+            "title": subject.policy.title,
+            "attacker": subject.policy.assumes.attacker,
+        },
+        "subject": _subject(subject, bench),
+        "criteria": list(criteria),
+        "changes": list(changes),
+        "risk": dict(risks) or None,
+        "not_covered": _not_covered(subject, bench, criteria),
+        "warnings": _warnings(criteria, risks),
+        "tolerance": TOLERANCE,
+    }
+    return plain(document)  # type: ignore[no-any-return]
+
+
+def _subject(subject: Subject, bench: Bench) -> JsonObject:
+    upload, aligned = subject.upload, bench.aligned
+    release = None
+    if upload is not None and aligned is not None:
+        release = {
+            "upload": upload.name,
+            "upload_sha256": upload.sha256,
+            "aligned_by": aligned.aligned_by,
+            "records": aligned.records,
+        }
+    return {
+        "dataset": subject.dataset.name,
+        "dataset_sha256": subject.dataset.sha256,
+        "rule": shown_rule(subject),
+        "rule_sha256": rule_hash(subject),
+        "release": release,
+        "records": bench.table.n_records,
+        "dictionaries": {
+            slot: {
+                "name": stored.name,
+                "sha256": stored.sha256,
+                "entities": max(own.n_entities for own in bench.scorings[slot].linked),
+            }
+            for slot, stored in subject.dictionaries.items()
+        },
+        "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
+        "failure": subject.base.failure and subject.base.failure.name,
+    }
+
+
+def shown_rule(subject: Subject) -> JsonObject | None:
+    """The rule in short, with its name if it is stored; None for a finished release."""
+    if subject.rule is None:
+        return None
+    name = None if subject.stored_rule is None else subject.stored_rule.name
+    return {"name": name, **rule_in_short(subject.rule, subject.rule_kind)}
+
+
+def rule_hash(subject: Subject) -> str | None:
+    """The hash of the rule; None for a finished release."""
+    if subject.rule is None:
+        return None
+    if subject.stored_rule is not None:
+        return subject.stored_rule.sha256
+    return rule_sha256(subject.rule, subject.dataset.sha256)
+
+
+def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject]) -> list[str]:
+    said = ["Attackers who know more than the policy assumes are not covered."]
+    if subject.base.sensitivity is None:
+        said.append("No harm of a disclosure was named: the risk itself was not computed.")
+    elif not bench.scorings:
+        said.append("No dictionary was named: the risk itself was not computed.")
+    measures = {own["demand"].get("measure", {}).get("kind") for own in criteria}
+    if "risk_given_releases" not in measures:
+        said.append("What was released of the dataset before was not taken into account.")
+    if bench.aligned is not None and bench.rule is None:
+        said.append(
+            f"The release file was not aligned with the records of the dataset: {bench.aligned.reason}"
+        )
+    said += [
+        f"The criterion {own['id']!r} could not be computed."
+        for own in criteria
+        if own["outcome"] == "not_computable"
+    ]
+    return said
+
+
+def _warnings(criteria: Sequence[JsonObject], risks: Mapping[str, JsonObject | None]) -> list[str]:
+    said = [
+        f"The waiver {own['waiver']['name']!r} of the criterion {own['id']!r} expired on "
+        f"{own['waiver']['until']} and is no waiver any more."
+        for own in criteria
+        if own["waiver"] is not None and not own["waiver"]["in_force"]
+    ]
+    for slot, risk in sorted(risks.items()):
+        said += [f"{slot}: {warning}" for warning in (risk or {}).get("warnings", ())]
+    return said

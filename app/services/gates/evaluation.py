@@ -1,0 +1,185 @@
+"""An evaluation, ready to be computed criterion by criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.gates.verdicts import outcome_of
+from app.domain.search.budget import Halted, never
+from app.services.gates.bench import Bench, load_bench
+from app.services.gates.changes import Changes
+from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
+from app.services.gates.probe import Probe, ProbeCost, fault_of
+from app.services.gates.probes import ProbeMaker
+from app.services.gates.requests import CriterionPlan, Route
+from app.services.gates.subject import Subject
+from app.services.policy_documents import demand_document
+from app.services.ports import Store
+from app.services.resources import JsonObject, TenantId
+from app.services.tables import TableLoader
+
+FEWEST_RULES: Final[dict[Route, int]] = {"direct": 5, "run": 50}
+MOST_RULES: Final[dict[Route, int]] = {"direct": 400, "run": 5000}
+SECONDS_OF_CHANGES: Final[dict[Route, float]] = {"direct": 1.0, "run": 60.0}
+"""How much estimated time the search for changes may take; a number of rules follows from it."""
+
+
+@dataclass(frozen=True)
+class EvaluationCost:
+    """Estimated seconds and bytes of all criteria, the search for changes not counted."""
+
+    seconds: float
+    bytes: int
+
+
+class Evaluation:
+    """The criteria of a policy on one subject: their values, outcomes, and the verdict."""
+
+    def __init__(self, subject: Subject, bench: Bench, probes: Sequence[Probe]) -> None:
+        self.subject = subject
+        self._bench = bench
+        self._probes = tuple(probes)
+        self._criteria: dict[int, JsonObject] = {}
+
+    @property
+    def n_criteria(self) -> int:
+        """Criteria of the policy."""
+        return len(self._probes)
+
+    @cached_property
+    def slots(self) -> tuple[str, ...]:
+        """Slots under which the risk is told beside the criteria."""
+        if self._bench.rule is None or self._bench.base.sensitivity is None:
+            return ()
+        return tuple(sorted(self._bench.scorings))
+
+    @cached_property
+    def plans(self) -> tuple[CriterionPlan, ...]:
+        """What each criterion would take, or why it cannot be computed."""
+        return tuple(_plan(probe) for probe in self._probes)
+
+    @cached_property
+    def cost(self) -> EvaluationCost:
+        """The estimate of what can be computed."""
+        known = [plan for plan in self.plans if plan.error is None]
+        costs = [self._risk_cost(slot) for slot in self.slots]
+        seconds = sum(plan.seconds or 0.0 for plan in known) + sum(cost.seconds for cost in costs)
+        return EvaluationCost(
+            seconds, max([plan.bytes or 0 for plan in known] + [cost.bytes for cost in costs], default=0)
+        )
+
+    def change_rules(self, route: Route) -> int:
+        """How many rules are examined for changes, all together."""
+        each = max(self.cost.seconds, 1e-6)
+        return max(FEWEST_RULES[route], min(MOST_RULES[route], int(SECONDS_OF_CHANGES[route] / each)))
+
+    def risk(self, number: int) -> JsonObject | None:
+        """The risk under a slot in short; None where it cannot be had."""
+        rule = self._bench.rule
+        if rule is None:
+            return None
+        try:
+            return risk_document(self._bench.score(self.slots[number], rule).document)
+        except (InvalidInput, NotSupported):
+            return None
+
+    def criterion(self, number: int, halted: Halted = never) -> JsonObject:
+        """The result document of a criterion; computed once."""
+        if number not in self._criteria:
+            self._criteria[number] = self._criterion(self._probes[number], halted)
+        return self._criteria[number]
+
+    def changes(self, rules: int, halted: Halted = never) -> tuple[list[JsonObject], bool]:
+        """The nearest changes for what failed, and whether the search for them came to its own end."""
+        criteria = [self.criterion(number, halted) for number in range(self.n_criteria)]
+        blocking = [own for own in criteria if own["severity"] == "block"]
+        failed = [own["id"] for own in blocking if own["outcome"] == "failed"]
+        unknown = any(own["outcome"] == "not_computable" for own in blocking)
+        search = Changes(self.subject, self._bench, self._probes, rules)
+        return search.find(failed, halted, unknown=unknown), search.complete
+
+    @property
+    def complete(self) -> bool:
+        """False if a result depends on when the work was halted."""
+        return all(probe.complete for probe in self._probes)
+
+    def result(
+        self,
+        criteria: Sequence[JsonObject],
+        risks: Sequence[JsonObject | None],
+        changes: Sequence[JsonObject],
+    ) -> JsonObject:
+        """The verdict document; ValueError unless there is a document of every criterion."""
+        if len(criteria) != self.n_criteria:
+            raise ValueError("a verdict needs every criterion")
+        return verdict_document(
+            self.subject, self._bench, criteria, dict(zip(self.slots, risks, strict=True)), changes
+        )
+
+    def stopped(self, number: int) -> JsonObject:
+        """The document of a criterion that was not computed because its user stopped the work."""
+        error = NotSupported(
+            "The work was stopped before the criterion was computed.", "Start the evaluation again."
+        )
+        return self._broken(self._probes[number], error)
+
+    def now(self, rules: int) -> JsonObject:
+        """Everything at once."""
+        criteria = [self.criterion(number) for number in range(self.n_criteria)]
+        risks = [self.risk(number) for number in range(len(self.slots))]
+        return self.result(criteria, risks, self.changes(rules)[0])
+
+    def _criterion(self, probe: Probe, halted: Halted) -> JsonObject:
+        criterion = probe.criterion
+        waiver = self.subject.waivers.get(criterion.id)
+        try:
+            finding = probe.find(self._bench.rule, halted)
+        except (InvalidInput, NotSupported) as error:
+            return self._broken(probe, error)
+        outcome = outcome_of(finding.passes, waived=waiver is not None and waiver["in_force"])
+        return criterion_document(criterion, demand_document(criterion.demand), finding, outcome, waiver)
+
+    def _broken(self, probe: Probe, error: InvalidInput | NotSupported) -> JsonObject:
+        criterion = probe.criterion
+        waiver = self.subject.waivers.get(criterion.id)
+        return broken_document(criterion, demand_document(criterion.demand), fault_of(error), waiver)
+
+    def _risk_cost(self, slot: str) -> ProbeCost:
+        if self._bench.rule is None:
+            raise ValueError("without a rule there is no risk to tell")
+        cost = self._bench.score(slot, self._bench.rule).estimate()
+        return ProbeCost(cost.seconds, cost.bytes, cost.engine)
+
+
+def _plan(probe: Probe) -> CriterionPlan:
+    criterion = probe.criterion
+    kind: Any = demand_document(criterion.demand)["kind"]
+    try:
+        cost = probe.cost
+    except (InvalidInput, NotSupported) as error:
+        return CriterionPlan(
+            criterion.id, criterion.title, criterion.severity, kind, None, None, None, fault_of(error)
+        )
+    return CriterionPlan(
+        criterion.id,
+        criterion.title,
+        criterion.severity,
+        kind,
+        cost.seconds,
+        cost.bytes,
+        cost.engine,
+        None,
+    )
+
+
+async def prepare_evaluation(
+    store: Store, loader: TableLoader, tenant: TenantId, subject: Subject
+) -> Evaluation:
+    """Load what an evaluation rests on; InvalidInput where it does not fit together."""
+    bench = await load_bench(store, loader, tenant, subject)
+    maker = ProbeMaker(store, loader, tenant, subject, bench)
+    return Evaluation(subject, bench, [await maker.probe(own) for own in subject.policy.criteria])

@@ -1,0 +1,143 @@
+"""A number of the score of the rule, under one dictionary or the worst of several, for all or by group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from app.domain.assessment import Assessment
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.gates.explanations import of_value, with_failures
+from app.domain.gates.findings import Finding, Part, WorstRecords, held, worst_of
+from app.domain.gates.group_scores import RecordFigures
+from app.domain.gates.groups import groups_of
+from app.domain.policies.policy import PolicyCriterion, ScoreDemand
+from app.domain.policies.values import value_at
+from app.domain.rules import Rule
+from app.domain.search.budget import Halted, never
+from app.services.assessment_work import RuleScore
+from app.services.gates.bench import Bench
+from app.services.gates.probe import UNALIGNED, Probe, ProbeCost, required
+
+_ROWS_SHOWN = 20
+_RISKS = ("risk_average", "risk_max", "loss_quantiles", "infinite")
+
+
+class ScoreProbe(Probe):
+    """Scores the rule under every slot that the demand is about; the worst of them counts."""
+
+    def __init__(self, criterion: PolicyCriterion, demand: ScoreDemand, bench: Bench) -> None:
+        super().__init__(criterion)
+        self._demand = demand
+        self._bench = bench
+        self._slots = [demand.dictionary] if demand.dictionary is not None else sorted(bench.scorings)
+        if not self._slots:
+            raise InvalidInput.of(
+                "/dictionaries", "missing", "No dictionary is given to score against.", "Name one."
+            )
+        for slot in self._slots:
+            if bench.scoring(slot).sensitivity is None:
+                raise InvalidInput.of(
+                    "/sensitivity", "missing", "A score needs the harm of a disclosure.", "Name a profile."
+                )
+        if criterion.scope.attributes is not None:
+            raise NotSupported(
+                "A score is of all disclosed attributes; it has no scope of attributes.",
+                "Leave the scope out, or use a dictionary that knows only these.",
+            )
+
+    @cached_property
+    def cost(self) -> ProbeCost:
+        """Of scoring under every slot."""
+        if self._bench.rule is None:
+            raise NotSupported(*UNALIGNED)
+        costs = [self._bench.score(slot, self._bench.rule).estimate() for slot in self._slots]
+        return ProbeCost(
+            sum(cost.seconds for cost in costs), max(cost.bytes for cost in costs), costs[0].engine
+        )
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether generalising a passing rule further keeps it passing, by the hypotheses of the theorem."""
+        figure = self._demand.value.partition(".")[0]
+        if figure not in _RISKS or self._demand.comparison not in ("at_most", "below"):
+            return False
+        if self._bench.rule is None or self._bench.base.failure is not None:
+            return False
+        return all(self._holds(self._bench.score(slot, self._bench.rule)) for slot in self._slots)
+
+    def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
+        """The number under every slot, and of every group."""
+        demand, own = self._demand, required(rule)
+        parts = [part for slot in self._slots for part in self._parts(slot, own)]
+        slot = worst_of(parts).dictionary or self._slots[0]
+        finding = Finding(
+            demand.comparison,
+            demand.threshold,
+            tuple(parts),
+            "exact",
+            of_value(_words(demand.value), parts, demand.comparison, demand.threshold),
+            self._riskiest(slot, own) if demand.value.partition(".")[0] in _RISKS else None,
+        )
+        return replace(finding, explanation=with_failures(finding))
+
+    def _parts(self, slot: str, rule: Rule) -> list[Part]:
+        demand, score = self._demand, self._bench.score(slot, rule)
+        groups = self.criterion.scope.groups
+        if groups is not None:
+            figures = _figures(score, self._bench)
+            return [
+                held(
+                    figures.of(members).value(demand.value), demand.comparison, demand.threshold, slot, group
+                )
+                for group, members in groups_of(self._bench.table, groups)
+            ]
+        value = value_at(score.document, demand.value)
+        if value is None:
+            raise NotSupported(
+                f"The score has no value {demand.value} here.", "Demand a number that the score has."
+            )
+        return [held(value, demand.comparison, demand.threshold, slot)]
+
+    def _riskiest(self, slot: str, rule: Rule) -> WorstRecords:
+        """The first of the records of greatest risk."""
+        loss = _figures(self._bench.score(slot, rule), self._bench).loss
+        rows = np.flatnonzero(loss == loss.max())
+        return WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows))
+
+    @staticmethod
+    def _holds(score: RuleScore) -> bool:
+        found = score.found
+        parts = (found,) if isinstance(found, Assessment) else found.assessments
+        return all(part.monotone.holds for part in parts)
+
+
+def _figures(score: RuleScore, bench: Bench) -> RecordFigures:
+    """What the score says of every record, the risk in the attacker's view."""
+    found, table = score.found, bench.table
+    mass = np.ones(table.n_records) if table.weights is None else table.weights
+    if isinstance(found, Assessment):
+        records = found.records
+        return RecordFigures(records.loss, records.utility, records.counts, mass)
+    counts = np.min([part.records.counts for part in found.assessments], axis=0)
+    return RecordFigures(score.view_loss, found.assessments[0].records.utility, counts, mass)
+
+
+def _words(value: str) -> str:
+    figure, _, level = value.partition(".")
+    if figure == "loss_quantiles":
+        return f"The {level} quantile of the risk of records"
+    return {
+        "risk_average": "The mean risk",
+        "risk_max": "The greatest risk of a record",
+        "risk_min": "The least risk of a record",
+        "utility_average": "The mean utility",
+        "utility_min": "The least utility of a record",
+        "min_consistent": "The least number of people that a record may be",
+        "absent": "The number of records that are like nobody in the dictionary",
+        "infinite": "The number of records of infinite risk",
+        "k_matching": "k-anonymity, counting all records that match",
+        "k_equivalence": "k-anonymity, counting records disclosed alike",
+    }.get(value, value)

@@ -1,0 +1,126 @@
+"""Evaluations as stored resources, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.services.fingerprints import resource_sha256
+from app.services.gates.documents import rule_hash, shown_rule
+from app.services.gates.requests import Route
+from app.services.gates.subject import (
+    Subject,
+    find_referred,
+    find_slots,
+    parameter_documents,
+    parameters_stored,
+)
+from app.services.policy_documents import policy_of
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import JsonObject, Kind, NewResource, Stored
+from app.services.rule_documents import require_rule_of
+from app.services.scoring_inputs import SourceRefs, find_sources
+
+
+def new_evaluation(subject: Subject, name: str | None, route: Route, change_rules: int) -> NewResource:
+    """The evaluation as it will be stored.
+
+    The waivers of the day and the number of rules that changes are sought among are part of its meaning.
+    """
+    parameters = parameter_documents(subject.parameters)
+    meaning: JsonObject = {
+        "parameters": parameters,
+        "waivers": dict(sorted(subject.waivers.items())),
+        "key": subject.key,
+        "change_rules": change_rules,
+    }
+    sha256 = resource_sha256(Kind.EVALUATION, meaning, _hashes(subject))
+    document = {
+        **meaning,
+        "policy": subject.stored_policy.id,
+        "sources": subject.base.refs,
+        "slots": {slot: stored.id for slot, stored in subject.dictionaries.items()},
+        "rule": subject.rule if subject.stored_rule is None else None,
+        "rule_kind": subject.rule_kind,
+        "stored_rule": None if subject.stored_rule is None else subject.stored_rule.id,
+        "upload": None if subject.upload is None else subject.upload.id,
+        "route": route,
+    }
+    return NewResource(
+        Kind.EVALUATION,
+        name or f"evaluation-{sha256[:16]}",
+        sha256,
+        _summary(subject),
+        document,
+        _uses(subject),
+    )
+
+
+def _hashes(subject: Subject) -> dict[str, str]:
+    hashes = {
+        "policy": subject.stored_policy.sha256,
+        **subject.base.hashes,
+        **{f"slot/{slot}": stored.sha256 for slot, stored in subject.dictionaries.items()},
+        **{f"{kind.value}/{name}": stored.sha256 for (kind, name), stored in subject.referred.items()},
+    }
+    rule = rule_hash(subject)
+    if rule is not None:
+        hashes["rule"] = rule
+    if subject.upload is not None:
+        hashes["release"] = subject.upload.sha256
+    return hashes
+
+
+def _uses(subject: Subject) -> tuple[str, ...]:
+    others = [stored for stored in (subject.stored_rule, subject.upload) if stored is not None]
+    used = [
+        subject.stored_policy.id,
+        *subject.base.ids,
+        *(stored.id for stored in subject.dictionaries.values()),
+        *(stored.id for stored in others),
+        *(stored.id for stored in subject.referred.values()),
+    ]
+    return tuple(dict.fromkeys(used))
+
+
+def _summary(subject: Subject) -> JsonObject:
+    upload = subject.upload
+    names = {slot: stored.name for slot, stored in subject.dictionaries.items()}
+    return {
+        "policy": {"name": subject.policy.name, "version": subject.policy.version},
+        "dataset": subject.dataset.name,
+        "rule": shown_rule(subject),
+        "release": None if upload is None else {"upload": upload.name, "key": subject.key},
+        "dictionaries": names,
+        "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
+        "failure": subject.base.failure and subject.base.failure.name,
+    }
+
+
+async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
+    """The subject of a stored evaluation: the very resources that it was asked for."""
+    document = document_of(stored)
+    policy_resource = await work.resources.get(Kind.POLICY, document["policy"])
+    policy = policy_of(document_of(policy_resource))
+    base = await find_sources(work, SourceRefs(**document["sources"]))
+    rule, stored_rule = document["rule"], None
+    if document["stored_rule"] is not None:
+        stored_rule = await work.resources.get(Kind.RULE, document["stored_rule"])
+        rule = require_rule_of(stored_rule, base.dataset)
+    parameters: Mapping[str, Any] = parameters_stored(policy, document["parameters"])
+    upload = document["upload"]
+    return Subject(
+        stored_policy=policy_resource,
+        policy=policy,
+        base=base,
+        slots=await find_slots(work, base, document["slots"]),
+        rule=rule,
+        stored_rule=stored_rule,
+        rule_kind=document["rule_kind"],
+        upload=None if upload is None else await work.resources.get(Kind.UPLOAD, upload),
+        key=document["key"],
+        parameters=parameters,
+        referred=await find_referred(work, parameters),
+        waivers=document["waivers"],
+    )

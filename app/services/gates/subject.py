@@ -1,0 +1,245 @@
+"""What an evaluation is of: the policy and everything that it is held against, as stored resources.
+
+The subject is resolved once, when the evaluation is asked for; what it found is stored by ids and hashes, so
+that a run computes with the very same, whatever has been created under the same names meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.domain.errors import Fault, InvalidInput
+from app.domain.policies.policy import (
+    BoundDemand,
+    MeasureDemand,
+    OptimumDemand,
+    Policy,
+    PolicyCriterion,
+    PrivacyModelDemand,
+    ScoreDemand,
+)
+from app.services.dataset_schema import declarations_of
+from app.services.gates.requests import CreateEvaluation
+from app.services.measurement_documents import (
+    document_of_parameters,
+    parameters_of,
+    references_in,
+    with_references,
+)
+from app.services.measurement_work import measure_of
+from app.services.measurements import with_released_rules
+from app.services.policies import find_policy
+from app.services.policy_documents import policy_of, scoring_options_of
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import JsonObject, Kind, Stored
+from app.services.rule_documents import require_rule_of
+from app.services.scoring_inputs import SourceRefs, Sources, find_sources
+from app.services.scoring_options import ScoringOptions
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A resolved evaluation.
+
+    ``slots`` are the sources with the dictionary of each slot that is filled; ``base`` those without any.
+    ``rule`` is the document of the rule, None for a finished release; ``stored_rule`` where it is stored.
+    ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
+    these lead to. ``waivers`` by criterion.
+    """
+
+    stored_policy: Stored
+    policy: Policy
+    base: Sources
+    slots: Mapping[str, Sources]
+    rule: JsonObject | None
+    stored_rule: Stored | None
+    rule_kind: str | None
+    upload: Stored | None
+    key: str | None
+    parameters: Mapping[str, Any]
+    referred: Mapping[tuple[Kind, str], Stored]
+    waivers: Mapping[str, JsonObject]
+
+    @property
+    def dataset(self) -> Stored:
+        """The dataset."""
+        return self.base.dataset
+
+    @property
+    def options(self) -> ScoringOptions:
+        """How scores are taken, as the policy says."""
+        return scoring_options_of(self.policy)
+
+    @property
+    def dictionaries(self) -> dict[str, Stored]:
+        """Slot → dictionary or dictionary set."""
+        return {
+            slot: sources.dictionary for slot, sources in self.slots.items() if sources.dictionary is not None
+        }
+
+
+async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored, Policy, Sources]:
+    """The policy, and the dataset with its profiles; NotFound for what is not there.
+
+    InvalidInput where the dataset is not what the policy is about, for slots that it does not have and for
+    required ones that are not filled.
+    """
+    stored = await find_policy(work, request.policy)
+    policy = policy_of(document_of(stored))
+    base = await find_sources(work, SourceRefs(request.dataset, None, request.sensitivity, request.failure))
+    faults = [*_of_schema(policy, base.dataset), *_of_slots(policy, request), *_of_harm(policy, request)]
+    if faults:
+        raise InvalidInput(faults)
+    return stored, policy, base
+
+
+async def find_slots(work: UnitOfWork, base: Sources, dictionaries: Mapping[str, str]) -> dict[str, Sources]:
+    """Slot → the sources with its dictionary."""
+    found = {}
+    for slot, ref in sorted(dictionaries.items()):
+        own = await find_sources(work, SourceRefs(base.dataset.id, ref))
+        found[slot] = replace(own, sensitivity=base.sensitivity, failure=base.failure)
+    return found
+
+
+async def find_rule(work: UnitOfWork, ref: str, dataset: Stored) -> tuple[Stored, JsonObject]:
+    """A stored rule of the dataset, and its document."""
+    stored = await work.resources.get(Kind.RULE, ref)
+    return stored, require_rule_of(stored, dataset)
+
+
+async def asked_parameters(
+    work: UnitOfWork, policy: Policy, base: Sources, slots: Mapping[str, Sources]
+) -> dict[str, Any]:
+    """Criterion → the parameters of its measure, with dictionaries' names in the place of slots."""
+    found = {}
+    for criterion in policy.criteria:
+        demand = criterion.demand
+        if not isinstance(demand, MeasureDemand):
+            continue
+        measure = measure_of(demand.measure, demand.version)
+        parameters = parameters_of(measure, demand.parameters)
+        parameters = with_references(
+            parameters,
+            lambda reference, own=criterion: _filled(own, slots, reference.ref),  # type: ignore[misc]
+        )
+        found[criterion.id] = await with_released_rules(work, parameters, base.dataset)
+    return found
+
+
+def _filled(criterion: PolicyCriterion, slots: Mapping[str, Sources], slot: str) -> str:
+    sources = slots.get(slot)
+    if sources is None or sources.dictionary is None:
+        raise InvalidInput.of(
+            f"/dictionaries/{slot}",
+            "missing",
+            f"The criterion {criterion.id!r} looks at the dictionary {slot!r}, which is not given.",
+            "Name a dictionary for it.",
+        )
+    return sources.dictionary.name
+
+
+async def find_referred(work: UnitOfWork, parameters: Mapping[str, Any]) -> dict[tuple[Kind, str], Stored]:
+    """What the parameters of measures refer to, by kind and name."""
+    found: dict[tuple[Kind, str], Stored] = {}
+    for own in parameters.values():
+        for reference in references_in(own):
+            stored = await work.resources.get(reference.kind, reference.ref)
+            found[(reference.kind, stored.name)] = stored
+    return found
+
+
+def parameter_documents(parameters: Mapping[str, Any]) -> dict[str, JsonObject]:
+    """The parameters as they are stored."""
+    return {id_: document_of_parameters(own) for id_, own in parameters.items()}
+
+
+def parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> dict[str, Any]:
+    """Inverse of :func:`parameter_documents`."""
+    found = {}
+    for criterion in policy.criteria:
+        if isinstance(criterion.demand, MeasureDemand):
+            measure = measure_of(criterion.demand.measure, criterion.demand.version)
+            found[criterion.id] = parameters_of(measure, documents[criterion.id])
+    return found
+
+
+def _of_schema(policy: Policy, dataset: Stored) -> list[Fault]:
+    """What of the policy's schema the dataset does not have."""
+    roles = {declared.name: declared.role.value for declared in declarations_of(dataset)}
+    faults = []
+    for attribute, role in (policy.schema or {}).items():
+        if attribute not in roles:
+            said = f"has no attribute {attribute!r}"
+        elif roles[attribute] != role:
+            said = f"has {attribute!r} in the role {roles[attribute]}"
+        else:
+            continue
+        faults.append(
+            Fault(
+                "/dataset",
+                "other-schema",
+                f"The policy {policy.name!r} is for another schema: it asks for {attribute!r} in the role "
+                f"{role}, and the dataset {dataset.name!r} {said}.",
+                "Name a dataset with that schema, or a policy for this one.",
+            )
+        )
+    return faults
+
+
+def _of_slots(policy: Policy, request: CreateEvaluation) -> list[Fault]:
+    known = {slot.name for slot in policy.dictionaries}
+    faults = [
+        Fault(
+            f"/dictionaries/{slot}",
+            "unknown-slot",
+            f"The policy {policy.name!r} has no dictionary slot {slot!r}.",
+            f"Its slots are: {', '.join(sorted(known)) or 'none'}.",
+        )
+        for slot in request.dictionaries
+        if slot not in known
+    ]
+    faults += [
+        Fault(
+            f"/dictionaries/{slot.name}",
+            "missing",
+            f"The policy {policy.name!r} needs the dictionary {slot.name!r}: {slot.description}".rstrip(": "),
+            "Name a dictionary for it.",
+        )
+        for slot in policy.dictionaries
+        if slot.required and slot.name not in request.dictionaries
+    ]
+    return faults
+
+
+def _of_harm(policy: Policy, request: CreateEvaluation) -> list[Fault]:
+    """A fault if criteria need the harm of a disclosure and none is given."""
+    if request.sensitivity is not None:
+        return []
+    needing = [criterion.id for criterion in policy.criteria if needs_sensitivity(criterion)]
+    if not needing:
+        return []
+    return [
+        Fault(
+            "/sensitivity",
+            "missing",
+            f"The criteria {', '.join(needing)} are about risk, which needs the harm of a disclosure.",
+            "Name a sensitivity profile of the dataset.",
+        )
+    ]
+
+
+def needs_sensitivity(criterion: PolicyCriterion) -> bool:
+    """Whether a criterion cannot be computed without a sensitivity profile."""
+    match criterion.demand:
+        case ScoreDemand() | BoundDemand():
+            return True
+        case OptimumDemand(objective=objective):
+            return objective.get("kind") != "min_loss"
+        case MeasureDemand(measure=measure, version=version):
+            return "sensitivity" in measure_of(measure, version).needs
+        case PrivacyModelDemand():
+            return False

@@ -1,0 +1,101 @@
+"""Gates judge as searches do: a rule that was found feasible keeps the criteria that it was found under."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.class_suppression import withholding
+from app.domain.classes.released import Release
+from app.domain.counting.counter import Counter
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.gates.class_shares import failing_records, share_part
+from app.domain.gates.findings import worst_of
+from app.domain.gates.optima import gap_of_loss
+from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.utility import build_utility
+from tests.property.effort import examples
+from tests.property.test_least_loss_criteria import populations, questions, tables
+
+
+def released(table, problem, dictionary=None):
+    """The release of the rule that a search finds, and the search's outcome; None if there is none."""
+    plan = AnonymityPlan(table, problem, dictionary=dictionary)
+    outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
+    if outcome.rule is None:
+        return None, outcome
+    gone = plan.withheld(outcome.rule.levels)
+    shows_sensitive = problem.suppressed == "own_block"
+    rule = withholding(table, outcome.rule, gone, shows_sensitive) if gone.any() else outcome.rule
+    return Release(table, rule), outcome
+
+
+def keeps_its_criteria(table, problem, dictionary=None):
+    release, outcome = released(table, problem, dictionary)
+    if release is None:
+        return
+    counter = None if dictionary is None else Counter(table, dictionary)
+    for criterion in problem.privacy:
+        assert not failing_records(release, criterion, None, counter).any(), criterion
+    utility = build_utility(table, "depth_sum", {}, {})
+    assert gap_of_loss(release, problem, utility, outcome.bounds.lower, counter) <= 1e-9
+
+
+@given(questions())
+@settings(deadline=None, max_examples=examples(120))
+def test_a_rule_found_under_criteria_keeps_them_at_the_gate_and_is_optimal_there(question):
+    keeps_its_criteria(*question)
+
+
+@given(populations())
+@settings(deadline=None, max_examples=examples(60))
+def test_a_rule_found_with_a_population_keeps_its_criteria_at_the_gate(question):
+    table, problem, dictionary, _ = question
+    keeps_its_criteria(table, problem, dictionary)
+
+
+@given(tables(), st.integers(1, 4), st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.data())
+@settings(deadline=None, max_examples=examples(80))
+def test_the_share_that_fails_is_that_of_counting_classes_by_hand(table, k, share, data):
+    gone = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_records, max_size=table.n_records)))
+    rule = withholding(table, Release(table).rule, gone)
+    shown = Release(table, rule)
+    rows = [tuple(shown.codes[i, list(table.quasi_identifiers)]) for i in range(table.n_records)]
+    # A record that has no value anywhere in the original is withheld whoever looks.
+    kept = [i for i in range(table.n_records) if any(rows[i])]
+    nothing = [i for i in range(table.n_records) if not any(rows[i])]
+    if any(shown.codes[i].any() for i in nothing):
+        kept = list(range(table.n_records))
+    failing = {i for i in kept if sum(rows[i] == rows[other] for other in kept) < k}
+    found = failing_records(shown, KAnonymity(k))
+    assert set(np.flatnonzero(found).tolist()) == failing
+    part = share_part(len(failing), table.n_records, share)
+    assert part.passes == (len(failing) <= int(share * table.n_records + 1e-9))
+    assert part.passes == (part.margin >= 0)
+
+
+OUTCOMES = st.tuples(st.sampled_from(["block", "warn"]), st.sampled_from([True, False, None]), st.booleans())
+
+
+@given(st.lists(OUTCOMES, max_size=5))
+def test_only_blocking_criteria_that_hold_or_are_waived_pass(criteria):
+    found = verdict_of(
+        [(severity, outcome_of(passes, waived=waived)) for severity, passes, waived in criteria]
+    )
+    blocking = [(passes, waived) for severity, passes, waived in criteria if severity == "block"]
+    if not criteria or any(passes is None for passes, _ in blocking):
+        expected = "error"
+    elif all(passes or waived for passes, waived in blocking):
+        expected = "pass"
+    else:
+        expected = "fail"
+    assert found == expected
+    assert (EXIT_CODES[found] == 0) == (expected == "pass")
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=6))
+def test_the_worst_part_fails_if_any_does(counts):
+    parts = [share_part(min(failing, of), of, 0.3) for failing, of in counts]
+    assert worst_of(parts).passes == all(part.passes for part in parts)
