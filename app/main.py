@@ -49,6 +49,7 @@ from app.services.ingest.dialect import UploadLimits
 from app.services.measurements import MeasurementService
 from app.services.optimisations import OptimisationService
 from app.services.plans import DirectBudget
+from app.services.policies import PolicyService
 from app.services.releases import ReleaseService
 from app.services.rules import RuleService
 from app.services.runs import RunService
@@ -163,6 +164,7 @@ async def application(
                 runs=RunService(store, signals),
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),
+                policies=PolicyService(store),
                 example_data=example_data_service(store, loader, limits),
                 evidence=EvidenceService(store, utc_now),
                 webhooks=WebhookService(store, utc_now),

@@ -61,6 +61,9 @@ DataWriter = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.DATA_WRI
 Assessor = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.ASSESS.value])]
 """An actor who may score, optimise and release."""
 
+Governor = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.GOVERN.value])]
+"""An actor who may say what a release must keep, and what is waived."""
+
 Administrator = Annotated[Actor, Security(actor_with_scopes, scopes=[Scope.ADMIN.value])]
 """An actor who may manage the keys of the tenant."""
 

@@ -55,6 +55,7 @@ TAGS: Final = [
         "name": "sequential disclosures",
         "description": "Records that are released one after another, with the risk of all so far.",
     },
+    {"name": "policies", "description": "What a release must keep, in versions that never change."},
     {"name": "evidence", "description": "Signed reports, to be verified by anyone, and the keys for that."},
     {"name": "webhooks", "description": "Messages about verdicts and finished runs."},
     {"name": "audit trail", "description": "Who did what, in a chain that shows any change."},

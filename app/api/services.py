@@ -19,6 +19,7 @@ from app.services.frontiers import FrontierService
 from app.services.hierarchies import HierarchyService
 from app.services.measurements import MeasurementService
 from app.services.optimisations import OptimisationService
+from app.services.policies import PolicyService
 from app.services.releases import ReleaseService
 from app.services.rules import RuleService
 from app.services.runs import RunService
@@ -49,6 +50,7 @@ class Services:
     runs: RunService
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
+    policies: PolicyService
     example_data: ExampleDataService
     evidence: EvidenceService
     webhooks: WebhookService

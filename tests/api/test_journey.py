@@ -27,6 +27,7 @@ RESOURCES = (
     "optimisations",
     "frontiers",
     "releases",
+    "policies",
 )
 
 

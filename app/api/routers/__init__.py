@@ -19,6 +19,7 @@ from app.api.routers import (
     hierarchies,
     measurements,
     optimisations,
+    policies,
     releases,
     rule_previews,
     rules,
@@ -43,6 +44,7 @@ _COLLECTIONS: Final = (
     releases.COLLECTION,
     measurements.COLLECTION,
     sequential_disclosures.COLLECTION,
+    policies.COLLECTION,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -67,6 +69,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     catalogue.router,
     measurements.router,
     sequential_disclosures.router,
+    policies.beginnings,
+    policies.router,
     evidence.router,
     webhooks.router,
     audit_events.router,

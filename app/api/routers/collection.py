@@ -33,7 +33,10 @@ NamePart = Annotated[
 
 @dataclass(frozen=True)
 class Collection:
-    """One kind of resource: its address, words, schema and use cases; ``examples`` are names to delete."""
+    """One kind of resource: its address, words, schema and use cases; ``examples`` are names to delete.
+
+    ``reference`` is the type of its ids and names in addresses.
+    """
 
     path: str
     noun: str
@@ -43,6 +46,7 @@ class Collection:
     example: str
     delete_examples: tuple[str, ...]
     write_scope: Scope = Scope.DATA_WRITE
+    reference: Any = Ref
 
     def router(self) -> APIRouter:
         """A router for the kind's own operations, tagged and with the common problems."""
@@ -115,9 +119,8 @@ class Collection:
             f"users, while something is built on it. Needs the scope `{scope.value}`.",
         )
 
-    @staticmethod
-    def _ref(*examples: str) -> Any:  # noqa: ANN401 - an annotation
-        return Annotated[Ref, Path(openapi_examples=names(*examples))]
+    def _ref(self, *examples: str) -> Any:  # noqa: ANN401 - an annotation
+        return Annotated[self.reference, Path(openapi_examples=names(*examples))]
 
     @property
     def _article(self) -> str:

@@ -1,0 +1,124 @@
+"""The policy of the journey: what a release of the example's members must keep."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from app.services.policy_templates import template
+
+Examples = dict[str, Any]
+
+RELEASE: Final[dict[str, Any]] = {
+    "format": "privacy-risk/policy/1",
+    "name": "members-release",
+    "version": 1,
+    "title": "Release of the members",
+    "assumes": {"attacker": "Anybody who has the census and looks for a neighbour among the members."},
+    "dictionaries": [{"name": "register", "description": "Who lives where: the census."}],
+    "schema": {"attributes": {"city": "quasi_identifier", "income": "sensitive"}},
+    "suppression_limit": 0.25,
+    "criteria": [
+        {
+            "id": "several-people",
+            "title": "Nobody of the census is picked out",
+            "reason": "Two people are the least among whom an attacker can only guess.",
+            "demand": {
+                "kind": "score",
+                "value": "min_consistent",
+                "comparison": "at_least",
+                "threshold": 2,
+                "dictionary": "register",
+            },
+        },
+        {
+            "id": "harm",
+            "title": "The expected harm is small",
+            "reason": "The figure that the house has agreed on; no outside authority names one.",
+            "demand": {
+                "kind": "score",
+                "value": "risk_average",
+                "comparison": "at_most",
+                "threshold": 1,
+                "dictionary": "register",
+            },
+        },
+        {
+            "id": "use",
+            "title": "The planners can work with it",
+            "reason": "Below six levels kept per record the planners could not tell districts apart.",
+            "demand": {
+                "kind": "score",
+                "value": "utility_average",
+                "comparison": "at_least",
+                "threshold": 6,
+                "dictionary": "register",
+            },
+        },
+        {
+            "id": "small-classes",
+            "title": "Nobody is alone in a class",
+            "reason": "k = 2 is the least that hides anybody; files for the public take 11.",
+            "severity": "warn",
+            "demand": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
+        },
+    ],
+}
+
+STRICTER: Final[dict[str, Any]] = {
+    **RELEASE,
+    "version": 2,
+    "criteria": [
+        RELEASE["criteria"][0],
+        {
+            **RELEASE["criteria"][1],
+            "reason": "Half of what version 1 allowed, after a year of complaints.",
+            "demand": {**RELEASE["criteria"][1]["demand"], "threshold": 0.5},
+        },
+        *RELEASE["criteria"][2:],
+    ],
+}
+
+POLICIES: Final[Examples] = {
+    "members-release": {"summary": "what the examples' gate asks for", "value": RELEASE},
+}
+LINTED: Final[Examples] = {
+    "members-release": {"summary": "nothing is wrong", "value": STRICTER},
+    "mistaken": {
+        "summary": "a mistyped measure and a probability of 5",
+        "value": {
+            **RELEASE,
+            "criteria": [
+                {
+                    **RELEASE["criteria"][0],
+                    "demand": {
+                        "kind": "measure",
+                        "measure": {"kind": "kmap", "k": 2},
+                        "value": "is_k_map",
+                        "comparison": "equals",
+                        "threshold": True,
+                    },
+                },
+                {
+                    **RELEASE["criteria"][1],
+                    "demand": {
+                        "kind": "measure",
+                        "measure": {"kind": "equivalence_classes"},
+                        "value": "unique_share",
+                        "comparison": "at_most",
+                        "threshold": 5,
+                    },
+                },
+            ],
+        },
+    },
+}
+YAML_POLICIES: Final[Examples] = {
+    "internal-analytics": {"summary": "a template as it stands", "value": template("internal-analytics").text}
+}
+YAML_BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "description": "The file: YAML without anchors, aliases and tags.",
+        "content": {"application/yaml": {"schema": {"type": "string"}, "examples": YAML_POLICIES}},
+    }
+}

@@ -1,0 +1,150 @@
+"""Policies over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Response
+
+from app.api import policy_examples
+from app.api.authentication import AnyKey, Governor
+from app.api.examples import names
+from app.api.routers.answers import COMMON, MADE, PREFIX, problems
+from app.api.routers.collection import Collection
+from app.api.routes import Route
+from app.api.schemas.common import shown
+from app.api.schemas.policies import (
+    NewPolicy,
+    Policy,
+    PolicyCheck,
+    PolicyDifference,
+    PolicyRef,
+    PolicySummary,
+    PolicyTemplates,
+    PolicyVersions,
+    shown_policy,
+)
+from app.api.services import UseCases
+from app.api.texts import TextBody
+from app.services.policies import checked_policy
+from app.services.policy_templates import templates
+from app.services.resources import Created, Scope
+from app.services.structured_text import read_yaml
+
+COLLECTION = Collection(
+    path="/policies",
+    noun="policy",
+    plural="policies",
+    answer=PolicySummary,
+    service=lambda services: services.policies,
+    example="members-release",
+    delete_examples=("members-release@1", "internal-analytics@1"),
+    write_scope=Scope.GOVERN,
+    reference=PolicyRef,
+)
+
+router = COLLECTION.router()
+beginnings = APIRouter(prefix=PREFIX, tags=[COLLECTION.plural], route_class=Route, responses=COMMON)
+
+OnePolicy = Annotated[PolicyRef, Path(openapi_examples=names("members-release"))]
+
+
+@beginnings.get("/policy-templates")
+async def list_policy_templates(actor: AnyKey) -> PolicyTemplates:
+    """List policies to start from.
+
+    Each with a reason for every number: which are conventions and whose, and which are this product's own.
+    Take one as it stands, or change it and give it a name of its own.
+    """
+    return PolicyTemplates.of(templates())
+
+
+@router.post("/lint")
+async def lint_policy(
+    actor: AnyKey,
+    body: Annotated[dict[str, Any], Body(openapi_examples=policy_examples.LINTED)],
+) -> PolicyCheck:
+    """Check a policy without storing it.
+
+    Everything that can be said of it without data: what is unknown, of the wrong kind or out of range, what
+    contradicts or follows from another criterion, what everything passes. Errors would be refused when it is
+    stored; warnings are kept with it.
+    """
+    return PolicyCheck.of(checked_policy(body))
+
+
+@router.post("", status_code=201, responses=MADE)
+async def create_policy(
+    actor: Governor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewPolicy, Body(openapi_examples=policy_examples.POLICIES)],
+) -> Policy:
+    """Store a policy.
+
+    A version never changes: another document under the same name and version is refused with 409. Measures
+    are pinned to their versions. Needs the scope `govern`, and `data:read` if a criterion names values of
+    cells.
+    """
+    return _made(await services.policies.create(actor, body.document()), response)
+
+
+@router.post("/yaml", status_code=201, responses=MADE, openapi_extra=policy_examples.YAML_BODY)
+async def create_policy_from_yaml(
+    actor: Governor, services: UseCases, response: Response, text: TextBody
+) -> Policy:
+    """Store a policy from YAML.
+
+    The same document in its file's form. Anchors, aliases, tags and repeated keys are refused. Needs the
+    scope `govern`, and `data:read` if a criterion names values of cells.
+    """
+    return _made(await services.policies.create(actor, read_yaml(text).value), response)
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_policy(actor: AnyKey, services: UseCases, ref: OnePolicy) -> Policy:
+    """Get a policy.
+
+    The version that is named (`NAME@VERSION`), or the highest one of the name.
+    """
+    return shown_policy(await services.policies.get(actor, ref))
+
+
+@router.get("/{ref}/versions", responses=problems("not-found"))
+async def list_policy_versions(actor: AnyKey, services: UseCases, ref: OnePolicy) -> PolicyVersions:
+    """List the versions of a policy.
+
+    The highest first, at most 200.
+    """
+    found = await services.policies.versions(actor, ref)
+    return PolicyVersions(items=[shown(PolicySummary, stored) for stored in found])
+
+
+@router.get("/{ref}/diff", responses=problems("not-found"))
+async def compare_policies(
+    actor: AnyKey,
+    services: UseCases,
+    ref: OnePolicy,
+    against: Annotated[
+        PolicyRef | None,
+        Query(
+            description="The policy to compare with, the old one; the version before if left out.",
+            openapi_examples=names("internal-analytics"),
+        ),
+    ] = None,
+) -> PolicyDifference:
+    """Compare two policies.
+
+    Criteria by their ids: which were added, removed or changed, and whether that is stricter or looser, said
+    only where it is certain.
+    """
+    return PolicyDifference.of(await services.policies.compare(actor, against, ref))
+
+
+def _made(created: Created, response: Response) -> Policy:
+    response.status_code = 201 if created.created else 200
+    response.headers["Location"] = f"{PREFIX}/policies/{created.resource.id}"
+    return shown_policy(created.resource)

@@ -1,0 +1,408 @@
+"""Policies: what a release must keep."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from app.api.schemas.common import Answer, Column, Count, Request, Resource, Text, shown
+from app.domain.policies.comparison import Comparison
+from app.domain.policies.difference import Difference, Effect
+from app.domain.policies.findings import Lint
+from app.domain.policies.policy import FORMAT, MOST_CRITERIA, MOST_SLOTS, OptimumScope, Role, Severity
+from app.services.policies import MOST_VERSIONS_SHOWN, Checked
+from app.services.policy_documents import document_of_policy
+from app.services.policy_templates import Template
+from app.services.references import document_of
+from app.services.resources import Stored
+
+PolicyRef = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}(@[1-9][0-9]{0,6})?$"),
+    Field(description="Id of a policy, its name with the version, `NAME@VERSION`, or its name alone: then "
+          "the highest version."),
+]  # fmt: skip
+
+Word = Annotated[str, Field(min_length=1, max_length=100)]
+Prose = Annotated[str, Field(min_length=1, max_length=2000)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+SlotName = Annotated[Word | None, Field(description="Slot of the dictionary it is judged with.")]
+
+Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
+Threshold = Annotated[
+    Annotated[bool, Field(strict=True)] | Number | Literal["inf", "-inf"],
+    Field(description='A number, "inf", or true or false for a value that is either.', examples=[5]),
+]
+Compared = Annotated[
+    Comparison,
+    Field(
+        description="How the value is held against the threshold: whole numbers exactly, reals with a "
+        "tolerance of 1e-9 in favour of `at_least`, `at_most` and `equals`.",
+        examples=["at_least"],
+    ),
+]
+
+
+class MeasureDemand(Request):
+    """A number or boolean of a measure."""
+
+    kind: Annotated[Literal["measure"], Field(description="Kind of demand.")]
+    measure: Annotated[
+        dict[Text, Any],
+        Field(
+            max_length=100,
+            description="The measure's `kind` and its parameters, as `POST /v1/measurements` takes them; "
+            "dictionaries among the parameters are slots of the policy.",
+            examples=[{"kind": "k_map", "k": 5}],
+        ),
+    ]
+    version: Annotated[
+        int | None,
+        Field(
+            strict=True,
+            ge=1,
+            description="Version of the measure; filled in when the policy is stored. Another one than the "
+            "catalogue's is refused.",
+        ),
+    ] = None
+    value: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="Path to the number in the measure's result.",
+            examples=["records_failing"],
+        ),
+    ]
+    comparison: Compared
+    threshold: Threshold
+    dictionary: SlotName = None
+
+
+class ScoreDemand(Request):
+    """A number of the assessment's result; without a dictionary of the worst of all that are filled."""
+
+    kind: Annotated[Literal["score"], Field(description="Kind of demand.")]
+    value: Annotated[
+        str,
+        Field(min_length=1, max_length=200, description="Which number.", examples=["loss_quantiles.0.95"]),
+    ]
+    comparison: Compared
+    threshold: Threshold
+    dictionary: SlotName = None
+
+
+class PrivacyModelDemand(Request):
+    """A privacy model that at most a share of the records fail."""
+
+    kind: Annotated[Literal["privacy_model"], Field(description="Kind of demand.")]
+    model: Annotated[
+        dict[Text, Any],
+        Field(
+            max_length=100,
+            description="The model's `kind` and its parameters, as the objective `min_loss` takes them.",
+            examples=[{"kind": "k_anonymity", "k": 5}],
+        ),
+    ]
+    failing_share: Annotated[Share, Field(description="Greatest share of records that may fail.")] = 0.0
+    dictionary: SlotName = None
+
+
+class BoundDemand(Request):
+    """The risk under the dictionary is a proven upper bound of that under the attacker's own."""
+
+    kind: Annotated[Literal["bound"], Field(description="Kind of demand.")]
+    dictionary: Annotated[Word, Field(description="Slot of the dictionary.")]
+    may_rest_on_assumptions: Annotated[
+        bool, Field(strict=True, description="Whether hypotheses may be assumed rather than checked.")
+    ] = False
+
+
+class OptimumDemand(Request):
+    """The rule is within a gap of the proven optimum of an objective."""
+
+    kind: Annotated[Literal["optimum"], Field(description="Kind of demand.")]
+    objective: Annotated[
+        dict[Text, Any],
+        Field(
+            max_length=100,
+            description="The objective, as `POST /v1/optimisations` takes it.",
+            examples=[{"kind": "min_risk", "utility_floor": 6}],
+        ),
+    ]
+    scope: Annotated[OptimumScope, Field(description="Among which rules it is the best.")] = "table_level"
+    gap: Annotated[Share, Field(description="Greatest relative distance from the proven bound.")] = 0.0
+    dictionary: SlotName = None
+
+
+Demand = Annotated[
+    MeasureDemand | ScoreDemand | PrivacyModelDemand | BoundDemand | OptimumDemand,
+    Field(discriminator="kind"),
+]
+
+
+class CriterionScope(Request):
+    """What part of the release a criterion is about: attributes that group records, or groups of records."""
+
+    attributes: Annotated[
+        list[Column] | None,
+        Field(min_length=1, max_length=100, description="Quasi-identifiers that records are grouped by."),
+    ] = None
+    groups: Annotated[
+        Column | None,
+        Field(description="Attribute whose original values make groups, each of which must keep it."),
+    ] = None
+
+
+class PolicyCriterion(Request):
+    """One thing that must hold."""
+
+    id: Annotated[Word, Field(description="Its name within the policy.", examples=["small-classes"])]
+    title: Annotated[str, Field(min_length=1, max_length=200, description="What must hold, in words.")]
+    reason: Annotated[Prose, Field(description="Why this number.")]
+    severity: Annotated[Severity, Field(description="Whether its failure blocks or is only listed.")] = (
+        "block"
+    )
+    demand: Demand
+    scope: Annotated[CriterionScope | None, Field(description="All of the release if left out.")] = None
+
+
+class Slot(Request):
+    """A dictionary that an evaluation names."""
+
+    name: Annotated[Word, Field(description="Name of the slot.", examples=["register"])]
+    description: Annotated[str, Field(max_length=2000, description="What belongs into it.")] = ""
+    required: Annotated[bool, Field(strict=True, description="Whether it must be filled.")] = True
+
+
+class PolicyAssumptions(Request):
+    """The attacker that the thresholds are about."""
+
+    attacker: Annotated[Prose, Field(description="Who it is, and what is known to them.")]
+    options: Annotated[
+        dict[Text, Any],
+        Field(
+            max_length=20,
+            description="How scores are taken, as `POST /v1/assessments` takes it: `utility`, `risk_model`, "
+            "`absent_policy`, `consistency`, `attacker_view`.",
+            examples=[{"absent_policy": "add_self"}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
+
+
+class PolicySchema(Request):
+    """What the dataset must be like."""
+
+    attributes: Annotated[
+        dict[Column, Role],
+        Field(min_length=1, max_length=1000, description="Attribute → the role that it must have."),
+    ]
+
+
+class NewPolicy(Request):
+    """A policy, as JSON or YAML have it."""
+
+    format: Annotated[Literal["privacy-risk/policy/1"], Field(description="Format of the document.")]
+    name: Annotated[
+        str,
+        StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$"),
+        Field(description="Name that all versions share."),
+    ]
+    version: Annotated[
+        int, Field(strict=True, ge=1, le=1_000_000, description="Raised by whoever changes the policy.")
+    ]
+    title: Annotated[str, Field(min_length=1, max_length=200, description="What it is for.")]
+    description: Annotated[str, Field(max_length=5000, description="More about it.")] = ""
+    assumes: PolicyAssumptions
+    dictionaries: Annotated[
+        list[Slot], Field(max_length=MOST_SLOTS, description="Dictionaries that an evaluation names.")
+    ] = []  # noqa: RUF012 - pydantic copies it
+    schema_: Annotated[
+        PolicySchema | None,
+        Field(alias="schema", description="What the dataset must be like; anything if left out."),
+    ] = None
+    suppression_limit: Annotated[
+        Share, Field(description="Share of the records that a suggested change may withhold.")
+    ] = 0.0
+    criteria: Annotated[
+        list[PolicyCriterion],
+        Field(min_length=1, max_length=MOST_CRITERIA, description="What must hold, all of it."),
+    ]
+
+    def document(self) -> dict[str, Any]:
+        """What was sent, as the use cases take it."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+if FORMAT != "privacy-risk/policy/1":
+    raise AssertionError("the format of policies has another name")
+
+
+class PolicyFinding(Answer):
+    """One thing that lint says."""
+
+    pointer: Annotated[str, Field(max_length=2000, description="Where in the document (JSON pointer).")]
+    code: Annotated[str, Field(max_length=100, description="Kind of mistake.", examples=["implied"])]
+    message: Annotated[str, Field(max_length=10_000, description="What is wrong or unusual.")]
+    remedy: Annotated[str, Field(max_length=20_000, description="What would be right; may be empty.")]
+
+
+class PolicySummary(Resource):
+    """A version of a policy without its criteria; `name` is `NAME@VERSION`."""
+
+    policy: Annotated[str, Field(max_length=100, description="Name that all versions share.")]
+    version: Annotated[int, Field(description="Version of the policy.", examples=[1])]
+    title: Annotated[str, Field(max_length=200, description="What it is for.")]
+    attacker: Annotated[str, Field(max_length=2000, description="The attacker that it assumes.")]
+    criteria: Annotated[Count, Field(description="How many criteria it has.", examples=[4])]
+    blocking: Annotated[Count, Field(description="How many of them block.", examples=[3])]
+    dictionaries: Annotated[
+        list[str], Field(max_length=MOST_SLOTS, description="Names of its dictionary slots.")
+    ]
+    warnings: Annotated[
+        list[PolicyFinding], Field(max_length=1000, description="What is allowed but unusual.")
+    ]
+
+
+class Policy(PolicySummary):
+    """A version of a policy."""
+
+    document: Annotated[
+        dict[str, Any],
+        Field(
+            description="The whole policy in its canonical form, measures at their versions. Values of "
+            "cells are null for keys that may not read the data."
+        ),
+    ]
+
+
+class PolicyVersions(Answer):
+    """The versions of one policy."""
+
+    items: Annotated[
+        list[PolicySummary],
+        Field(max_length=MOST_VERSIONS_SHOWN, description="The versions, the highest first."),
+    ]
+
+
+class PolicyCheck(Answer):
+    """What lint says of a policy that is not stored."""
+
+    usable: Annotated[bool, Field(description="Whether it would be stored: there are no errors.")]
+    errors: Annotated[list[PolicyFinding], Field(max_length=10_000, description="What must be changed.")]
+    warnings: Annotated[list[PolicyFinding], Field(max_length=10_000, description="What is unusual.")]
+    document: Annotated[
+        dict[str, Any] | None,
+        Field(description="The policy in its canonical form; null if it cannot be read."),
+    ]
+
+    @classmethod
+    def of(cls, checked: Checked) -> PolicyCheck:
+        """The answer to a check."""
+        lint = checked.lint
+        document = None if checked.policy is None else document_of_policy(checked.policy)
+        return cls(usable=not lint.errors, document=document, **_findings(lint))
+
+
+class FieldChange(Answer):
+    """One field that is not what it was."""
+
+    field: Annotated[str, Field(max_length=2000, description="Its name.", examples=["threshold"])]
+    before: Annotated[Any, Field(description="What it was; null if it was not there.", examples=[5])]
+    after: Annotated[Any, Field(description="What it is; null if it is not there.", examples=[10])]
+
+
+EffectWord = Annotated[
+    Effect,
+    Field(
+        description="`stricter` or `looser` where that is certain, `different` where it cannot be told, "
+        "`none` where nothing that is judged has changed."
+    ),
+]
+
+
+class PartChange(Answer):
+    """A part of the policy that was added, removed or changed."""
+
+    part: Annotated[
+        Literal["policy", "dictionary", "criterion"], Field(description="What kind of part it is.")
+    ]
+    id: Annotated[str, Field(max_length=100, description="Its name; empty for the policy itself.")]
+    kind: Annotated[Literal["added", "removed", "changed"], Field(description="What became of it.")]
+    effect: EffectWord
+    fields: Annotated[list[FieldChange], Field(max_length=10_000, description="What changed in it.")]
+
+
+class PolicyDifference(Answer):
+    """What changed from one policy to another."""
+
+    old: Annotated[str, Field(max_length=100, description="The policy compared with.", examples=["a@1"])]
+    new: Annotated[str, Field(max_length=100, description="The policy asked for.", examples=["a@2"])]
+    effect: EffectWord
+    changes: Annotated[list[PartChange], Field(max_length=10_000, description="All changes.")]
+    text: Annotated[str, Field(description="The same in words, line by line.")]
+
+    @classmethod
+    def of(cls, found: Difference) -> PolicyDifference:
+        """The answer to a comparison."""
+        changes = [
+            PartChange(
+                part=own.part,
+                id=own.id,
+                kind=own.kind,
+                effect=own.effect,
+                fields=[
+                    FieldChange(field=inner.field, before=inner.before, after=inner.after)
+                    for inner in own.fields
+                ],
+            )
+            for own in found.changes
+        ]
+        old, new = (f"{name}@{version}" for name, version in (found.old, found.new))
+        return cls(old=old, new=new, effect=found.effect, changes=changes, text=found.text())
+
+
+class PolicyTemplate(Answer):
+    """A policy to start from."""
+
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["public-release"])]
+    title: Annotated[str, Field(max_length=200, description="What it is for.")]
+    description: Annotated[str, Field(max_length=5000, description="What it assumes and where it is from.")]
+    document: Annotated[dict[str, Any], Field(description="The policy, to be sent to `POST /v1/policies`.")]
+    yaml: Annotated[str, Field(description="The same as a file, with its comments.")]
+
+
+class PolicyTemplates(Answer):
+    """The policies that there are to start from."""
+
+    items: Annotated[list[PolicyTemplate], Field(max_length=100, description="The templates.")]
+
+    @classmethod
+    def of(cls, templates: tuple[Template, ...]) -> PolicyTemplates:
+        """The answer that lists templates."""
+        return cls(
+            items=[
+                PolicyTemplate(
+                    name=own.policy.name,
+                    title=own.policy.title,
+                    description=own.policy.description,
+                    document=document_of_policy(own.policy),
+                    yaml=own.text,
+                )
+                for own in templates
+            ]
+        )
+
+
+def shown_policy(stored: Stored) -> Policy:
+    """A stored policy with its document."""
+    return shown(Policy, stored, document=document_of(stored))
+
+
+def _findings(lint: Lint) -> dict[str, list[PolicyFinding]]:
+    return {
+        "errors": [PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.errors],
+        "warnings": [PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.warnings],
+    }
