@@ -174,9 +174,7 @@ def check(case, change, expected, passes):
     assert mean_utility(case, shown) == pytest.approx(change.utility_after, abs=1e-9)
 
 
-@settings(max_examples=examples(150))
-@given(cases(), st.booleans(), st.booleans())
-def test_the_change_is_that_of_least_loss_among_all_level_vectors(case, is_monotone, both):
+def change_is_nearest(case, is_monotone, both):
     first, second = monotone(case), arbitrary(case)
     demands = [Demand(lambda rule: first(apply(rule, case.table)), 1, is_monotone)]
     passes = first
@@ -185,6 +183,19 @@ def test_the_change_is_that_of_least_loss_among_all_level_vectors(case, is_monot
         passes = lambda shown: first(shown) and second(shown)  # noqa: E731
     change = nearest_change(case.table, case.rule, case.utility, demands)
     check(case, change, brute_force(case, passes), passes)
+
+
+@settings(max_examples=examples(150))
+@given(cases(), st.booleans(), st.booleans())
+def test_the_change_is_that_of_least_loss_among_all_level_vectors(case, is_monotone, both):
+    change_is_nearest(case, is_monotone, both)
+
+
+@pytest.mark.deep
+@settings(max_examples=examples(3000))
+@given(cases(), st.booleans(), st.booleans())
+def test_thousands_of_changes_are_those_of_least_loss(case, is_monotone, both):
+    change_is_nearest(case, is_monotone, both)
 
 
 @settings(max_examples=examples(60))
@@ -211,9 +222,7 @@ def k_anonymous(case, k):
     return passes, table_passes
 
 
-@settings(max_examples=examples(150))
-@given(cases(), st.integers(1, 4), st.integers(0, 5), st.booleans())
-def test_failing_classes_are_withheld_where_that_loses_less(case, k, limit, judged):
+def withholding_is_nearest(case, k, limit, judged):
     single, whole = k_anonymous(case, k)
 
     def by_rule(rule):
@@ -229,6 +238,22 @@ def test_failing_classes_are_withheld_where_that_loses_less(case, k, limit, judg
     # A rule of levels withholds nobody; with classes withheld it is one of cells.
     expected = brute_force(case, plain, None, k, limit, single)
     check(case, change, expected, plain if change.withholding is None else single)
+
+
+WITHHOLDING = given(cases(), st.integers(1, 4), st.integers(0, 5), st.booleans())
+
+
+@settings(max_examples=examples(150))
+@WITHHOLDING
+def test_failing_classes_are_withheld_where_that_loses_less(case, k, limit, judged):
+    withholding_is_nearest(case, k, limit, judged)
+
+
+@pytest.mark.deep
+@settings(max_examples=examples(3000))
+@WITHHOLDING
+def test_thousands_of_changes_that_withhold_are_those_of_least_loss(case, k, limit, judged):
+    withholding_is_nearest(case, k, limit, judged)
 
 
 @settings(max_examples=examples(60))
