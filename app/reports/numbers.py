@@ -12,7 +12,7 @@ def real(value: Any) -> float:  # noqa: ANN401 - a number of a document
 
 
 def number(value: Any) -> str:  # noqa: ANN401 - a value of a document
-    """Whole numbers in full, real ones to four digits, ∞, yes and no; a dash for what there is not."""
+    """Whole numbers in full, real ones to four digits or one decimal; a dash for what there is not."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -24,12 +24,9 @@ def number(value: Any) -> str:  # noqa: ANN401 - a value of a document
         return "∞" if found > 0 else "−∞"
     if found == int(found) and abs(found) < 1e15:
         return f"{int(found):,}"
-    return f"{found:.4g}" if 1e-4 <= abs(found) < 1e6 else f"{found:.3e}"
-
-
-def share(part: Any, whole: Any) -> str:  # noqa: ANN401 - numbers of a document
-    """A part as a percentage of the whole."""
-    return f"{100 * part / whole:.3g} %" if whole else "–"
+    if abs(found) >= 1e15 or abs(found) < 1e-4:
+        return f"{found:.3e}"
+    return f"{found:,.1f}" if abs(found) >= 1000 else f"{found:.4g}"
 
 
 def records(count: Any) -> str:  # noqa: ANN401 - a number of a document

@@ -20,7 +20,7 @@ from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.evidence.verification import PAGE_MARK
 from app.reports import assessment_sections, verdict_sections
-from app.reports.numbers import number, records, share
+from app.reports.numbers import number, records
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _STYLE: Final = (_FOLDER / "report.css").read_text(encoding="utf-8")
@@ -43,7 +43,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "records": records}
-    environment.globals |= {"share": share}
     return environment
 
 
