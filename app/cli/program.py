@@ -8,7 +8,18 @@ from collections.abc import Sequence
 
 import httpx
 
-from app.cli import benchmark, demo, experiment, gate, operator_commands, profile, reproduce, sample, verify
+from app.cli import (
+    benchmark,
+    demo,
+    experiment,
+    gate,
+    operator_commands,
+    policy,
+    profile,
+    reproduce,
+    sample,
+    verify,
+)
 from app.cli.error_text import error_text
 from app.cli.operations import Operations
 from app.client import ClientError
@@ -37,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_parser(commands)
     sample.add_parser(commands)
     gate.add_parser(commands)
+    policy.add_parser(commands)
     reproduce.add_parser(commands)
     benchmark.add_parser(commands)
     experiment.add_parser(commands)
