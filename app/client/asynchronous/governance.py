@@ -12,6 +12,29 @@ from app.client.values import Json, Resource, Run
 class AsyncPolicies(AsyncCollection):
     """Policies; a ``ref`` is ``NAME`` for the newest version or ``NAME@VERSION``."""
 
+    async def create_from_yaml(self, text: str) -> Resource:
+        """Store the policy of a YAML file."""
+        document = await self._connection.post_content(
+            f"{self._path}/yaml", text.encode(), "application/yaml"
+        )
+        return Resource.from_document(document)
+
+    async def lint(self, body: Json) -> Json:
+        """What is wrong with a policy's document, and what is odd; nothing is stored."""
+        return await self._connection.post(f"{self._path}/lint", body)
+
+    async def versions(self, ref: str) -> Json:
+        """The versions of a policy."""
+        return await self._connection.get_json(f"{self._path}/{ref}/versions")
+
+    async def diff(self, ref: str, against: str | None = None) -> Json:
+        """What differs from the policy ``against``, or from the version before."""
+        return await self._connection.get_json(f"{self._path}/{ref}/diff", {"against": against})
+
+    async def templates(self) -> Json:
+        """Policies to start from, with the reason for each number."""
+        return await self._connection.get_json(f"{VERSION}/policy-templates")
+
 
 class AsyncEvaluations(AsyncDeletable):
     """Verdicts of policies on releases."""

@@ -13,6 +13,27 @@ from app.client.values import Json, Resource, Run
 class Policies(Collection):
     """Policies; a ``ref`` is ``NAME`` for the newest version or ``NAME@VERSION``."""
 
+    def create_from_yaml(self, text: str) -> Resource:
+        """Store the policy of a YAML file."""
+        document = self._connection.post_content(f"{self._path}/yaml", text.encode(), "application/yaml")
+        return Resource.from_document(document)
+
+    def lint(self, body: Json) -> Json:
+        """What is wrong with a policy's document, and what is odd; nothing is stored."""
+        return self._connection.post(f"{self._path}/lint", body)
+
+    def versions(self, ref: str) -> Json:
+        """The versions of a policy."""
+        return self._connection.get_json(f"{self._path}/{ref}/versions")
+
+    def diff(self, ref: str, against: str | None = None) -> Json:
+        """What differs from the policy ``against``, or from the version before."""
+        return self._connection.get_json(f"{self._path}/{ref}/diff", {"against": against})
+
+    def templates(self) -> Json:
+        """Policies to start from, with the reason for each number."""
+        return self._connection.get_json(f"{VERSION}/policy-templates")
+
 
 class Evaluations(Deletable):
     """Verdicts of policies on releases."""
