@@ -18,6 +18,7 @@ from app.domain.counting.counter import Counter
 from app.domain.dictionaries import Dictionary, LinkedAttribute
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies import Hierarchy
 from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
 from app.domain.rules import Rule, TableRule, apply
 from app.domain.tables import Table
@@ -107,15 +108,15 @@ def shared_levels(rule: Rule, table: Table, kept: Bools, attributes: Sequence[in
     shown = apply(rule, table)
     levels = [0] * table.n_attributes
     for j in attributes:
-        found = _shared_level(table, j, shown[kept, j], table.codes[kept, j])
+        found = shared_level(table.hierarchies[j], shown[kept, j], table.codes[kept, j])
         if found is None:
             return None
         levels[j] = found
     return tuple(levels)
 
 
-def _shared_level(table: Table, j: int, shown: Ints, original: Ints) -> int | None:
-    hierarchy = table.hierarchies[j]
+def shared_level(hierarchy: Hierarchy, shown: Ints, original: Ints) -> int | None:
+    """The least level of an attribute at which its ``original`` nodes are ``shown``; None if none is."""
     for level in range(hierarchy.height + 1):
         if not hierarchy.is_tree and 0 < level < hierarchy.height:
             continue

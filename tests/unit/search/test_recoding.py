@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.catalogue import CRITERIA
 from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.population import KMap
+from app.domain.criteria.population import DeltaPresence, KMap
+from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.errors import NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.losses.catalogue import loss_of
@@ -31,8 +34,13 @@ TREE = Hierarchy.from_rows([[f"{i}", f"by two {i // 2}", f"by four {i // 4}", "*
 ILLNESS = Hierarchy.from_parents({"p": [None], "q": [None], "flu": ["p", "q"], "cold": ["p"]})
 
 
-def solved(table: Table, problem: AnonymityProblem, budget: Budget | None = None) -> AnonymityOutcome:
-    plan = least_loss_plan(table, problem, budget or Budget())
+def solved(
+    table: Table,
+    problem: AnonymityProblem,
+    budget: Budget | None = None,
+    dictionary: Dictionary | None = None,
+) -> AnonymityOutcome:
+    plan = least_loss_plan(table, problem, budget or Budget(), dictionary)
     return plan.combine({0: plan.run_block(0, lambda _: None)})
 
 
@@ -127,15 +135,51 @@ def test_a_search_that_is_halted_at_once_answers_with_a_rule_for_the_table():
     assert 0 <= found.bounds.lower <= (found.loss or 0.0)
 
 
-@pytest.mark.parametrize("loss", ["height", "discernibility", "average_class_size", "kl_divergence"])
-def test_losses_of_rules_for_the_whole_table_are_refused(loss):
-    with pytest.raises(NotSupported):
-        RecodingPlan(table_of(("0", "flu")), AnonymityProblem((KAnonymity(1),), loss=LossChoice(loss)))
+def test_people_that_a_class_could_be_count_for_k_map_beside_its_own_records():
+    table = table_of(("0", "flu"), ("1", "flu"), ("4", "flu"))
+    cells = TREE.encode(["0", "0", "1", "2", "4", "5", "6"])[0]
+    people = Dictionary(7, (link_nodes("x", TREE, cells),))
+    problem = AnonymityProblem((KMap(k=2),), loss=LossChoice("arithmetic"), scope="record_level")
+    found = solved(table, problem, dictionary=people)
+    # Two people have 0 as the first record does; 1 and 4 have company by twos.
+    assert shown(found, table) == ["0", "by two 0", "by two 2"]
+    assert found.privacy[0].value == 2
+    assert found.loss == pytest.approx(2 / 7 / 3)
 
 
-def test_criteria_of_a_population_are_refused():
-    with pytest.raises(NotSupported):
-        RecodingPlan(table_of(("0", "flu")), AnonymityProblem((KMap(k=2),)))
+def test_presence_withholds_single_records_of_a_class_and_not_all_of_it():
+    table = table_of(*[("0", "flu")] * 2, ("0", "cold"), ("4", "flu"))
+    cells = TREE.encode(["0"] * 4 + ["4"] * 4)[0]
+    people = Dictionary(8, (link_nodes("x", TREE, cells),))
+    problem = AnonymityProblem((DeltaPresence(0, 0.5),), 0.5, scope="record_level")
+    found = solved(table, problem, dictionary=people)
+    assert found.suppressed_records == 1
+    assert sorted(shown(found, table)) == ["*", "0", "0", "4"]
+    # The best rule withholds all three who have 0: two of them are disclosed again.
+    more = table_of(*[("0", "flu")] * 2, ("0", "cold"), *[("4", "flu")] * 5)
+    cells = TREE.encode(["0"] * 4 + ["4"] * 20 + ["6"] * 4)[0]
+    people = Dictionary(28, (link_nodes("x", TREE, cells),))
+    recoded = solved(more, replace(problem, scope="table_level", local_recoding=True), dictionary=people)
+    assert recoded.suppressed_records == 1
+    assert recoded.rounds == ((TableRule((0, 0)), 2),)
+
+
+def test_only_beliefs_of_attackers_are_refused():
+    criterion = next(own for own in CRITERIA if own.needs_beliefs)
+    with pytest.raises(NotSupported, match=criterion.kind):
+        RecodingPlan(table_of(("0", "flu")), AnonymityProblem((criterion(),), scope="record_level"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "bound"),
+    [("discernibility", 13.0, 13.0), ("average_class_size", 2.5, 2.5), ("height", 1.0, 1.0)],
+)
+def test_losses_of_classes_are_least_where_these_are_as_small_as_may_be(kind, loss, bound):
+    table = table_of(("0", "flu"), ("0", "cold"), ("1", "flu"), ("4", "cold"), ("5", "flu"))
+    problem = AnonymityProblem((KAnonymity(2),), loss=LossChoice(kind), scope="record_level")
+    found = solved(table, problem)
+    assert found.bounds is not None
+    assert (found.loss, found.bounds.lower) == (loss, bound)
 
 
 @pytest.mark.real_data

@@ -36,7 +36,7 @@ GoesOn = Callable[[], bool]
 def cheapest_alone(
     cells: Cells, demands: Demands, attributes: Sequence[int], weights: Floats, goes_on: GoesOn
 ) -> Floats:
-    """What the cells of some attributes cost more than as they are, at least, over all records.
+    """What the cells of some attributes of each record cost more than as they are, at least.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def cheapest_alone(
 
     Returns
     -------
-    (w,) lower bounds, up to rounding.
+    (w, d) lower bounds per distinct record, up to rounding.
     """
     middle = len(attributes) // 2
     left = _Side(cells, attributes[:middle], weights[:, :middle])
@@ -59,14 +59,14 @@ def cheapest_alone(
     # The cheap ones first: they leave less to find for the others.
     for levels in sorted(left.rules(), key=lambda own: float(left.costs(own).sum())):
         if not goes_on():
-            return np.zeros(len(weights))
+            return np.zeros((len(weights), cells.size))
         paid = left.costs(levels)[:, left.of]
         cheaper = np.flatnonzero((paid < least).any(axis=0))
         if len(cheaper):
             pairs = _Pairs(cells, demands, (left, levels), right)
             found = pairs.cheapest(right, cheaper)[:, pairs.of[cheaper]]
             least[:, cheaper] = np.minimum(least[:, cheaper], paid[:, cheaper] + found)
-    return np.asarray(least @ cells.amounts)
+    return np.asarray(least)
 
 
 class _Side:

@@ -60,7 +60,7 @@ class LossBound:
         # Only where terms bend do ranges matter, and rounds that narrow them.
         narrows = work != "much" and self._cells.loss.kind == "geometric"
         if self._demands.necessary and goes_on():
-            groups = _groups(self._cells, min(most, int(MOST_WORK / self._cells.size)))
+            groups = groups_of_attributes(self._cells, min(most, int(MOST_WORK / self._cells.size)))
             self._narrow(groups, best if narrows else None, goes_on)
         self.least = min(self.least, best)
 
@@ -74,7 +74,8 @@ class LossBound:
                 # All rows but the first leave out an attribute each.
                 weights = np.tile(weights, (len(own) + 1, 1))
                 weights[1:][np.diag_indices(len(own))] = 0.0
-            added.append(cheapest_alone(self._cells, self._demands, own, weights, goes_on) * (1 - SLACK))
+            least = cheapest_alone(self._cells, self._demands, own, weights, goes_on)
+            added.append((least @ self._cells.amounts) * (1 - SLACK))
         terms = math.fsum(self._terms)
         total = math.fsum(float(bounds[0]) for bounds in added)
         found = terms + total
@@ -105,7 +106,7 @@ class LossBound:
         self._to[i] = high
 
 
-def _groups(cells: Cells, most: int) -> list[list[int]]:
+def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
     """The attributes in groups of at most so many levels together (or one alone), the most telling first."""
     heights = [cells.table.heights[j] for j in cells.attributes]
     telling = [

@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.classes.population import shared_level
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
-from app.domain.criteria.judging import JudgedClasses, JudgedRecords, failing_any
+from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Population, failing_any
 from app.domain.criteria.judging import withheld as withheld_by
-from app.domain.distinct import Longs
+from app.domain.criteria.population import DeltaPresence, KMap
+from app.domain.dictionaries import Dictionary
+from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies import TOP
+from app.domain.numbers import lowest_accepted
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.recoding.cells import Bools
+from app.domain.search.recoding.population import ClassEntities
 from app.domain.tables import Table
 
 NO_CLASS: Final = -1
 SPARSE: Final = 16
 """Keys are numbered by marking them while there are at most so many possible ones per row, else sorted."""
 
+CodesOf = Callable[[Longs], Ints]
+"""(G, q) the quasi-identifiers that some classes, given by their numbers (G,), disclose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Distinct records in classes.
+
+    Attributes
+    ----------
+    of
+        (d,) number of each one's class, −1 for those in none.
+    limit
+        Numbers are below it; not all of them need occur.
+    codes_of
+        What classes disclose; only asked where a population counts.
+    withheld
+        The class of the withheld records, −1 if there is none.
+    """
+
+    of: Longs
+    limit: int
+    codes_of: CodesOf
+    withheld: int = NO_CLASS
+
+    def without_withheld(self) -> Placed:
+        """The same with the withheld records in no class."""
+        if self.withheld == NO_CLASS:
+            return self
+        of = np.where(self.of == self.withheld, NO_CLASS, self.of)
+        return Placed(of, self.limit, self.codes_of)
+
 
 class Demands:
     """Criteria on classes of the distinct records of a table.
 
-    Classes are given as numbers (d,) from 0 to below ``limit``, not all of which need occur, with −1 for
-    records in none. The class of the withheld records, if it is named, is left out while it has no more
-    records than allowed, unless withheld records are to be judged.
+    The class of the withheld records, if it is named, is left out while it has no more records than allowed,
+    unless withheld records are to be judged.
+
+    Parameters
+    ----------
+    dictionary
+        The population, where a criterion needs one.
 
     Attributes
     ----------
@@ -37,56 +79,83 @@ class Demands:
     left_out
         (d,) distinct records that have to be withheld, for a missing quasi-identifier.
     necessary
-        Criteria that every class meets which meets all, and that stay met when records join a class.
+        Criteria of the table alone that every class meets which meets all, and that stay met when records
+        join a class.
     least
         Records that a class has at least by k-anonymity, 1 without.
+    shares_levels
+        Whether all disclosed records need the same levels: δ-presence compares tuples of the population with
+        those of the release, and only then has the population tuples of its own.
     """
 
-    def __init__(self, table: Table, problem: AnonymityProblem) -> None:
+    def __init__(self, table: Table, problem: AnonymityProblem, dictionary: Dictionary | None = None) -> None:
+        self._table = table
         self._records = JudgedRecords(table, table.reduced.inverse)
         self._amounts = table.reduced.counts
         self._all = problem.privacy
         self._of_classes = [own for own in problem.privacy if not own.table_wide]
         self._table_wide = [own for own in problem.privacy if own.table_wide]
         self._judges_withheld = problem.suppressed == "own_block"
+        self._entities = None
+        compares = [own for own in problem.privacy if own.needs_population]
+        if dictionary is not None and compares:
+            self._entities = ClassEntities(table, dictionary)
+        # Only classes of fewer records have to be counted to tell whether they fail.
+        self._enough = max((own.k for own in compares if isinstance(own, KMap)), default=0)
+        self._counts_all = not all(isinstance(own, KMap) for own in compares)
+        presence = [own for own in problem.privacy if isinstance(own, DeltaPresence)]
+        self.shares_levels = bool(presence)
+        self._bars_outsiders = any(lowest_accepted(own.lower) > 0 for own in presence)
         self.allowed = problem.suppression_allowed(table.n_records)
         self.left_out: Bools = np.zeros(table.reduced.size, dtype=bool)
+        self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
         if problem.missing == "excluded":
-            self.left_out = (table.reduced.codes[:, table.quasi_identifiers] == TOP).any(axis=1)
+            self.left_out = (self._raw == TOP).any(axis=1)
         whole = self._records.whole
         asked = [own for own in self._of_classes if own.merging == "fewer_fail"]
         implied = [found for own in self._of_classes for found in own.implied(whole)]
-        self.necessary: tuple[Criterion, ...] = tuple(dict.fromkeys((*asked, *implied)))
+        necessary = dict.fromkeys((*asked, *implied))
+        self.necessary: tuple[Criterion, ...] = tuple(own for own in necessary if not own.needs_population)
         self.least = max((own.k for own in self.necessary if isinstance(own, KAnonymity)), default=1)
 
-    def failing(self, of: Longs, limit: int, withheld: int = NO_CLASS) -> Bools:
+    def failing(self, placed: Placed) -> Bools:
         """(limit,) which classes fail; none that does not occur."""
-        return self._failing(self._of_classes, of, limit, withheld)
+        of, withheld = placed.of, placed.withheld
+        numbers, n_classes = dense(of, placed.limit)
+        found = np.zeros(placed.limit, dtype=bool)
+        if n_classes:
+            judged = self._records.judged(numbers, n_classes)
+            if self._entities is not None:
+                few = None if self._counts_all else judged.sizes < self._enough
+                population = _entities(self._entities, placed, numbers, n_classes, few)
+                judged = self._records.judged(numbers, n_classes, population)
+            found[of[of >= 0]] = failing_any(judged, self._of_classes)[numbers[of >= 0]]
+        if withheld != NO_CLASS and found[withheld] and self.leaves_out(of, withheld):
+            found[withheld] = False
+        return found
 
-    def judged(self, of: Longs, limit: int, withheld: int = NO_CLASS) -> JudgedClasses:
-        """The classes as criteria look at them, without gaps between their numbers."""
-        if self.leaves_out(of, withheld):
-            of = np.where(of == withheld, NO_CLASS, of)
-        return self._records.judged(*dense(of, limit))
-
-    def to_withhold(self, of: Longs, limit: int) -> Bools:
+    def to_withhold(self, placed: Placed) -> Bools:
         """(d,) the records of classes that a rule for the table has to withhold."""
-        numbers, n_classes = dense(np.where(self.left_out, NO_CLASS, of), limit)
-        gone = withheld_by(self._records.judged(numbers, n_classes), self._all, self.allowed).classes
-        return np.append(gone, True)[numbers]
+        placed = Placed(np.where(self.left_out, NO_CLASS, placed.of), placed.limit, placed.codes_of)
+        judged = self.judged(placed)
+        gone = withheld_by(judged, self._all, self.allowed).classes
+        return np.append(gone, True)[judged.class_of_group]
 
-    def met_together(self, of: Longs, limit: int, withheld: int = NO_CLASS) -> bool:
+    def met_together(self, placed: Placed, codes: Ints) -> bool:
         """Whether the classes meet the criteria that are about all of them together.
 
         The disclosed ones have to by themselves, and with the block of the withheld ones if that is judged.
+        ``codes`` (d, q) are what the records disclose.
         """
+        if self.shares_levels and not self._is_one_rule(codes):
+            return False
         if not self._table_wide:
             return True
-        readings = [np.where(of == withheld, NO_CLASS, of)]
-        if withheld != NO_CLASS and not self.leaves_out(of, withheld):
-            readings.append(of)
+        readings = [placed.without_withheld()]
+        if placed.withheld != NO_CLASS and not self.leaves_out(placed.of, placed.withheld):
+            readings.append(placed)
         for own in readings:
-            judged = self._records.judged(*dense(own, limit))
+            judged = self.judged(own)
             if judged.n_classes and not all(criterion.satisfied(judged) for criterion in self._table_wide):
                 return False
         return True
@@ -101,15 +170,56 @@ class Demands:
         """Whether so many withheld records need not meet the criteria."""
         return np.asarray(records <= self.allowed) & (not self._judges_withheld)
 
-    def _failing(self, criteria: Sequence[Criterion], of: Longs, limit: int, withheld: int) -> Bools:
-        numbers, n_classes = dense(of, limit)
-        found = np.zeros(limit, dtype=bool)
-        if n_classes:
-            judged = self._records.judged(numbers, n_classes)
-            found[of[of >= 0]] = failing_any(judged, criteria)[numbers[of >= 0]]
-        if withheld != NO_CLASS and found[withheld] and self.leaves_out(of, withheld):
-            found[withheld] = False
-        return found
+    def judged(self, placed: Placed) -> JudgedClasses:
+        """The classes as criteria look at them, without gaps between their numbers."""
+        numbers, n_classes = dense(placed.of, placed.limit)
+        population = None
+        if self._entities is not None:
+            population = _entities(self._entities, placed, numbers, n_classes)
+        return self._records.judged(numbers, n_classes, population)
+
+    def _is_one_rule(self, codes: Ints) -> bool:
+        """Whether all disclosed records share their levels, with nobody outside who may not be."""
+        kept = (codes != TOP).any(axis=1)
+        levels = []
+        for i, j in enumerate(self._table.quasi_identifiers):
+            level = shared_level(self._table.hierarchies[j], codes[kept, i], self._raw[kept, i])
+            if level is None:
+                return False
+            levels.append(level)
+        if self._entities is None or not self._bars_outsiders:
+            return True
+        return self._entities.outside(tuple(levels)) == 0
+
+
+def _entities(
+    counted: ClassEntities, placed: Placed, numbers: Longs, n_classes: int, few: Bools | None = None
+) -> Population:
+    """The population of classes (G,) without gaps; if only of ``few`` (G,), others have nobody.
+
+    Nobody is outside a release whose records keep to one rule: ``met_together`` sees to that.
+    """
+    found = np.zeros(n_classes, dtype=np.int64)
+    own = np.empty(n_classes, dtype=np.int64)
+    inside = placed.of >= 0
+    own[numbers[inside]] = placed.of[inside]
+    wanted = np.arange(n_classes) if few is None else np.flatnonzero(few)
+    if len(wanted):
+        found[wanted] = counted.of(placed.codes_of(own[wanted]))
+    return Population(found, 0)
+
+
+def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
+    """What classes disclose, from the class (r,) and the codes (r, q) of rows; −1 is no class."""
+
+    def found(classes: Longs) -> Ints:
+        first = np.empty(limit + 1, dtype=np.int64)
+        # The last place takes what is in no class.
+        first[of] = np.arange(len(of))
+        shown: Ints = codes[first[classes]]
+        return shown
+
+    return found
 
 
 def dense(of: Longs, limit: int) -> tuple[Longs, int]:

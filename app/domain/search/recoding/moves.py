@@ -1,7 +1,6 @@
 """Moves that lower the loss of a recoding: specialising classes, exchanges, joining the classes of a rule.
 
-All are looked at for all classes together. The loss is replaced by its tangent at the recoding, which is
-above it; what gains by the tangent lowers the loss.
+All are looked at for all classes together, by what the loss estimates that each gains (``losses``).
 """
 
 from __future__ import annotations
@@ -11,15 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.distinct import Longs
+from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies import TOP
 from app.domain.losses.loss import Floats
 from app.domain.search.recoding.cells import Bools
-from app.domain.search.recoding.demands import NO_CLASS, dense, numbered
-from app.domain.search.recoding.recoding import Indices, Recoding
-
-TINY: Final = 1e-15
-"""What a step down is worth that costs as much as before, as the step after it may cost less."""
+from app.domain.search.recoding.demands import NO_CLASS, Placed, dense, numbered
+from app.domain.search.recoding.losses import TINY, Indices, Split, exchanged
+from app.domain.search.recoding.recoding import Recoding
 
 MOST_TAKEN_IN: Final = 2_000
 """Distinct records that look for a class above them at a time, one by one."""
@@ -45,7 +42,7 @@ def specialise(recoding: Recoding, goes_on: GoesOn) -> None:
         attribute = best.attribute[best.of[best.moves]]
         target = recoding.steps[movers]
         target[np.arange(len(movers)), attribute] -= 1
-        moved = recoding.move(movers, target)
+        moved = recoding.move_if_lower(movers, target, strictly=False)
         # Classes that nobody could leave are not split by this attribute again.
         stuck = np.ones(len(best.attribute), dtype=bool)
         place = np.full(cells.size, -1)
@@ -89,7 +86,7 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
     of, n_classes = dense(recoding.of[rows], recoding.n_classes)
     amounts = cells.amounts[rows]
     sizes = np.bincount(of, amounts, n_classes)
-    slopes = cells.slopes(recoding.steps)
+    gains = recoding.losses.gains_of_splits(recoding)
     splits = _Splits(of, n_classes)
     alone = np.ones(n_classes, dtype=bool)
     alone[of[(recoding.codes[rows] != TOP).any(axis=1)]] = False
@@ -98,17 +95,12 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
         if not len(may):
             continue
         own = rows[may]
-        steps = recoding.steps[own, i]
-        lower = steps - 1
-        saved = slopes[i] * (cells.costs(i, steps, own) - cells.costs(i, lower, own)) + TINY
-        keys = of[may] * cells.sizes[i] + cells.nodes(i, lower, own)
-        groups, n_groups = numbered(keys, n_classes * cells.sizes[i])
-        at = np.full(cells.size, NO_CLASS, dtype=np.int64)
-        at[own] = groups
-        passes = ~demands.failing(at, n_groups)[groups]
+        shown = cells.nodes(i, recoding.steps[own, i] - 1, own)
+        groups, n_groups = numbered(of[may] * cells.sizes[i] + shown, n_classes * cells.sizes[i])
+        passes = _passes(recoding, own, groups, n_groups, (i, shown))
         moves = np.zeros(len(rows), dtype=bool)
         moves[may] = passes
-        gain: Floats = np.bincount(of[may], saved * amounts[may] * passes, n_classes).astype(np.float64)
+        gain = gains(Split(i, rows, of, n_classes, may, groups, n_groups, passes))
         moving = np.bincount(of, amounts * moves, n_classes)
         # Who stays behind needs company: so many of the movers will have to stay, too.
         behind = sizes - moving
@@ -120,29 +112,39 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
     return splits
 
 
+def _passes(
+    recoding: Recoding, rows: Indices, groups: Longs, n_groups: int, instead: tuple[int, Ints]
+) -> Bools:
+    """(r,) whether the groups of some rows meet the criteria, with other nodes of one attribute."""
+    at = np.full(recoding.cells.size, NO_CLASS, dtype=np.int64)
+    at[rows] = groups
+
+    def codes_of(numbers: Longs) -> Ints:
+        first = np.empty(n_groups, dtype=np.int64)
+        first[groups] = np.arange(len(rows))
+        shown = recoding.codes[rows[first[numbers]]]
+        shown[:, instead[0]] = instead[1][first[numbers]]
+        return shown
+
+    return np.asarray(~recoding.demands.failing(Placed(at, n_groups, codes_of))[groups])
+
+
 def exchange(recoding: Recoding, up: int, down: int) -> int:
     """Raise one attribute by a step and lower another where that gains; how many records moved."""
     cells, steps = recoding.cells, recoding.steps
     rows = np.flatnonzero((steps[:, up] < cells.most[:, up]) & (steps[:, down] > 0))
-    slopes = cells.slopes(steps)
-    paid = cells.costs(up, steps[rows, up] + 1, rows) - cells.costs(up, steps[rows, up], rows)
-    saved = cells.costs(down, steps[rows, down], rows) - cells.costs(down, steps[rows, down] - 1, rows)
-    rows = rows[slopes[down] * saved > slopes[up] * paid]
-    target = steps[rows]
-    target[:, up] += 1
-    target[:, down] -= 1
-    return len(recoding.move(rows, target))
+    rows = rows[recoding.losses.gains_of_exchange(recoding, rows, up, down) > 0]
+    return len(recoding.move_if_lower(rows, exchanged(steps[rows], up, down)))
 
 
 def join(recoding: Recoding, levels: tuple[int, ...]) -> int:
     """Recode the records by the levels of a rule for the table where that gains; how many moved."""
     cells = recoding.cells
     target = cells.at_levels(levels)
-    gain = np.zeros(cells.size)
-    for i, slope in enumerate(cells.slopes(recoding.steps).tolist()):
-        gain += slope * (cells.costs(i, recoding.steps[:, i]) - cells.costs(i, target[:, i]))
-    rows = np.flatnonzero(gain > TINY)
-    return len(recoding.move(rows, target[rows]))
+    rows = np.arange(cells.size)
+    gain = recoding.losses.gains(recoding, rows, target, range(cells.n_attributes))
+    rows = rows[gain > TINY]
+    return len(recoding.move_if_lower(rows, target[rows]))
 
 
 def join_above(recoding: Recoding) -> int:
@@ -162,7 +164,7 @@ def join_above(recoding: Recoding) -> int:
         if len(above):
             paid = sum(slopes[i] * cells.cost_of(i, row, shown[above, i]) for i in range(cells.n_attributes))
             target[place] = cells.steps_up(row, shown[above[np.argmin(paid)]])
-    return len(recoding.move(rows, target))
+    return len(recoding.move_if_lower(rows, target))
 
 
 def levels_in_use(recoding: Recoding) -> Iterator[tuple[int, ...]]:

@@ -4,7 +4,10 @@ It begins with the best rule for the whole table. For *local recoding* the recor
 get rules of their own, round after round; nothing else changes. For *record-level* rules classes are then
 specialised and records moved between classes, from that recoding and from the one that withholds everything,
 and the better is improved until no move helps. No answer loses more than the best rule for the table. The
-bound is of all recodings (``bound``); only where it is met is the answer called optimal.
+bound is of all recodings; only where it is met is the answer called optimal.
+
+The height, and criteria under which all disclosed records keep to the same levels, leave no choice of levels
+to single records: for these the levels of all are searched (``heights``, ``one_rule``).
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ from typing import Final
 import numpy as np
 
 from app.domain.classes.quasi_part import rule_for
+from app.domain.criteria.anonymity import KAnonymity
 from app.domain.dictionaries import Dictionary
 from app.domain.errors import NotSupported
-from app.domain.losses.catalogue import loss_of
 from app.domain.losses.cells import CellLoss
 from app.domain.numbers import tie_margin
 from app.domain.rules import Rule, TableRule
@@ -31,11 +34,15 @@ from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProbl
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds
 from app.domain.search.recoding.alone import MOST_KEPT
-from app.domain.search.recoding.bound import LossBound
-from app.domain.search.recoding.cells import Bools, Cells
-from app.domain.search.recoding.demands import NO_CLASS, Demands
+from app.domain.search.recoding.cells import Bools, Cells, Steps
+from app.domain.search.recoding.class_bounds import Work
+from app.domain.search.recoding.class_losses import Height
+from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.heights import lowest
 from app.domain.search.recoding.improvement import improve
+from app.domain.search.recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
 from app.domain.search.recoding.moves import specialise
+from app.domain.search.recoding.one_rule import best_levels, disclose_more
 from app.domain.search.recoding.recoding import Recoding
 from app.domain.search.recoding.rounds import Round, recode_withheld
 from app.domain.tables import Table
@@ -95,8 +102,8 @@ class _Steps:
 class RecodingPlan:
     """A search for the recoding of single records that loses least; ``units`` are steps, roughly.
 
-    Raises NotSupported for losses that are no sums over cells, for criteria that compare with a population
-    and for hierarchies that are no trees.
+    ``dictionary`` is the population where criteria need one. Raises NotSupported for hierarchies that are no
+    trees, and for criteria on what attackers believe, which take one rule for the whole table.
     """
 
     n_blocks = 1
@@ -112,11 +119,16 @@ class RecodingPlan:
         self._table = table
         self._problem = problem
         self._budget = budget
-        self._loss = _cell_loss(table, problem)
+        _require_classes(problem)
+        self._dictionary = dictionary
+        self._loss = cell_loss_of(table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
         self.units = self._for_table.units + STEPS_EXPECTED
         for j in table.quasi_identifiers:
             table.hierarchies[j].require_tree("A level for single records")
+        if problem.loss.kind == "kl_divergence":
+            for name in table.sensitive:
+                table.hierarchies[table.position(name)].require_tree("A divergence")
 
     @property
     def seconds(self) -> float:
@@ -140,7 +152,11 @@ class RecodingPlan:
             # What one class of all records cannot be split into is no recoding either.
             return _encoded(_Found(packed, bound=None))
         steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
-        search = _Search(self._table, self._problem, self._loss, start, steps)
+        demands = Demands(self._table, self._problem, self._dictionary)
+        asked = _Asked(
+            self._table, self._problem, self._loss, demands, lambda: self._least_height(demands, start, steps)
+        )
+        search = _Search(asked, start, steps)
         return _encoded(search.run(packed, self._budget))
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
@@ -174,6 +190,24 @@ class RecodingPlan:
         """Whose records (n,) a rule for the whole table withholds, if that is the answer."""
         return self._for_table.withheld(levels)
 
+    def _least_height(self, demands: Demands, start: AnonymityOutcome, steps: _Steps) -> float:
+        """What no recoding is lower than: the lowest rule for the table under what joining never breaks."""
+        problem = self._problem
+        necessary = demands.necessary or (KAnonymity(1),)
+        weaker = AnonymityProblem(
+            necessary, problem.suppression_limit, problem.loss, problem.missing, "excluded"
+        )
+        if start.bounds is not None and set(necessary) == set(problem.privacy):
+            return start.bounds.lower if problem.suppressed == "excluded" else self._lowest(weaker, steps)
+        return self._lowest(weaker, steps)
+
+    def _lowest(self, problem: AnonymityProblem, steps: _Steps) -> float:
+        budget = _begin_with(self._table, replace(problem, scope="record_level"), self._budget)
+        plan = AnonymityPlan(self._table, problem, budget)
+        block = plan.run_block(0, lambda _: None, lambda: not steps.goes_on())
+        bounds = plan.combine({0: block}).bounds
+        return 0.0 if bounds is None else bounds.lower
+
     def _rule(self, packed: str) -> Rule:
         cells = Cells(self._table, self._loss)
         flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
@@ -181,72 +215,103 @@ class RecodingPlan:
         return cells.rule(steps, hides_sensitive=self._problem.suppressed == "excluded")
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A question, with ``least_height`` for a bound of the height."""
+
+    table: Table
+    problem: AnonymityProblem
+    loss: CellLoss
+    demands: Demands
+    least_height: Callable[[], float]
+
+
 class _Search:
     """One search, from the best rule for the whole table on."""
 
-    def __init__(
-        self,
-        table: Table,
-        problem: AnonymityProblem,
-        loss: CellLoss,
-        start: AnonymityOutcome,
-        steps: _Steps,
-    ) -> None:
+    def __init__(self, asked: _Asked, start: AnonymityOutcome, steps: _Steps) -> None:
+        problem = asked.problem
         self._problem = problem
         self._start = start
         self._steps = steps
-        self._cells = Cells(table, loss)
-        self._demands = Demands(table, problem)
+        self._demands = asked.demands
+        self._cells = Cells(asked.table, asked.loss)
+        self._losses = recoding_loss_of(self._cells, problem.loss)
+        self._bound = bound_of(self._cells, self._demands, problem.loss, asked.least_height)
 
     def run(self, packed: str, budget: Budget) -> _Found:
         """The best recoding, with a bound."""
-        best, rounds = self._beginning()
-        bound = LossBound(self._cells, self._demands)
-        bound.raise_by("little", _loss_of(best), self._steps.goes_on)
-        if self._problem.scope == "record_level":
-            best, rounds = self._specialised(best), []
-        bound.raise_by("some", _loss_of(best), self._steps.goes_on)
-        if self._problem.scope == "record_level":
-            bound.raise_by("much", _loss_of(best), self._steps.goes_on)
-            if best is not None:
-                improve(best, lambda loss: budget.suffices(loss, bound.least), self._steps.goes_on)
-        least = min(bound.least, _loss_of(best))
+        for_records = self._problem.scope == "record_level"
+        begun = self._begun()
+        best, rounds = (begun, []) if begun is None else (begun, self._rounds(begun))
+        self._raise_bound("little", best)
+        if for_records:
+            best, rounds = self._recoded(best), []
+        self._raise_bound("some", best)
+        if for_records:
+            self._raise_bound("much", best)
+            if best is not None and self._moves_single_records:
+                improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._steps.goes_on)
+        loss = math.inf if best is None else self._losses.of(best)
+        least = min(self._bound.least, loss)
         found = _Found(packed, bound=least, complete=not self._steps.halted, visited=self._steps.visited)
-        return found if best is None else self._described(found, best, rounds)
+        return found if best is None else self._described(found, best, loss, rounds)
 
-    def _beginning(self) -> tuple[Recoding | None, list[Round]]:
-        """The best rule for the table with what it withholds recoded."""
+    @property
+    def _moves_single_records(self) -> bool:
+        """Whether single records may be given other levels, and that may lower the loss."""
+        return not self._demands.shares_levels and not isinstance(self._losses, Height)
+
+    def _raise_bound(self, work: Work, best: Recoding | None) -> None:
+        self._bound.raise_by(work, math.inf if best is None else best.loss, self._steps.goes_on)
+
+    def _levels(self) -> Levels | None:
+        """The levels of the best rule for the table."""
         if not isinstance(self._start.rule, TableRule):
-            return None, []
-        levels = tuple(self._start.rule.levels[j] for j in self._cells.attributes)
-        steps = self._cells.at_levels(levels)
-        classes, n_classes = self._cells.classes(self._cells.codes(steps))
-        gone = self._demands.to_withhold(classes.astype(np.int64), n_classes)
-        steps[gone] = self._cells.most[gone]
-        best = Recoding(self._cells, self._demands, steps)
-        # A class that the rule discloses as ⊥ throughout is withheld if records have levels of their own.
-        if not best.is_valid:
-            return None, []
-        return best, recode_withheld(best, self._steps.goes_on)
+            return None
+        return tuple(self._start.rule.levels[j] for j in self._cells.attributes)
 
-    def _specialised(self, begun: Recoding | None) -> Recoding | None:
-        """The best of what specialising makes of the beginning, and of everything withheld."""
-        candidates = [] if begun is None else [begun]
-        everything = Recoding(self._cells, self._demands, self._cells.most)
-        candidates.append(everything)
+    def _at(self, steps: Steps) -> Recoding:
+        return Recoding(self._cells, self._demands, self._losses, steps)
+
+    def _begun(self) -> Recoding | None:
+        """The best rule for the table; None if there is none, or if it is not allowed of single records."""
+        levels = self._levels()
+        if levels is None:
+            return None
+        steps = self._cells.at_levels(levels)
+        gone = self._demands.to_withhold(self._at(steps).placed)
+        steps[gone] = self._cells.most[gone]
+        begun = self._at(steps)
+        # A class that the rule discloses as ⊥ throughout is withheld if records have levels of their own.
+        return begun if begun.is_valid else None
+
+    def _rounds(self, begun: Recoding) -> list[Round]:
+        """Recode what the rule for the table withholds."""
+        if not self._demands.shares_levels:
+            return recode_withheld(begun, self._steps.goes_on)
+        levels = self._levels()
+        return [] if levels is None else disclose_more(begun, levels)
+
+    def _recoded(self, begun: Recoding | None) -> Recoding | None:
+        """The best recoding found from the beginning and from everything withheld."""
+        everything = self._at(self._cells.most)
+        if self._demands.shares_levels:
+            return best_levels(begun, self._levels(), everything, self._steps.goes_on)
+        if isinstance(self._losses, Height):
+            return lowest(begun, everything, self._losses, self._steps.goes_on)
+        candidates = [own for own in (begun, everything) if own is not None]
         for recoding in candidates:
             specialise(recoding, self._steps.goes_on)
         valid = [recoding for recoding in candidates if recoding.is_valid]
         return min(valid, key=lambda recoding: recoding.loss, default=None)
 
-    def _described(self, found: _Found, best: Recoding, rounds: list[Round]) -> _Found:
+    def _described(self, found: _Found, best: Recoding, loss: float, rounds: list[Round]) -> _Found:
         """The recoding, if it loses less than the best rule for the table."""
         least = math.inf if self._start.loss is None else self._start.loss
-        loss = best.loss
         if loss >= least - tie_margin(least):
             return found
-        of = np.where(self._cells.is_withheld(best.steps), NO_CLASS, best.of)
-        remaining = self._demands.judged(of, best.n_classes)
+        remaining = self._demands.judged(best.placed.without_withheld())
         raw = best.steps.astype("<i2").tobytes("F")
         return replace(
             found,
@@ -275,26 +340,15 @@ def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budg
     return replace(budget, max_nodes=min(MOST_BEFORE, half or MOST_BEFORE))
 
 
-def _loss_of(recoding: Recoding | None) -> float:
-    return math.inf if recoding is None else recoding.loss
-
-
-def _cell_loss(table: Table, problem: AnonymityProblem) -> CellLoss:
-    """The problem's loss; NotSupported where it, or a criterion, is not of single records."""
+def _require_classes(problem: AnonymityProblem) -> None:
+    """Refuse criteria that are no conditions on classes of records with levels of their own."""
     for criterion in problem.privacy:
-        if criterion.needs_population:
+        if criterion.needs_beliefs:
             raise NotSupported(
-                f"{criterion.kind} compares classes with a population, whose members could be disclosed like "
-                "several classes once records have levels of their own.",
+                f"{criterion.kind} is about what attackers believe of the records of a rule for the whole "
+                "table.",
                 "Ask for a rule for the whole table without local recoding.",
             )
-    loss = loss_of(table, problem.loss)
-    if not isinstance(loss, CellLoss):
-        raise NotSupported(
-            f"The loss {problem.loss.kind} is of rules for the whole table, not of single cells.",
-            "Choose geometric, arithmetic, precision, non_uniform_entropy or ail.",
-        )
-    return loss
 
 
 def _bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> AnonymityOutcome:

@@ -8,15 +8,32 @@ more than allowed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final
+
 import numpy as np
-import numpy.typing as npt
 
 from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies import TOP
 from app.domain.search.recoding.cells import Bools, Cells, Steps
-from app.domain.search.recoding.demands import NO_CLASS, Demands, dense
+from app.domain.search.recoding.demands import NO_CLASS, Demands, Placed, codes_by_row, dense
+from app.domain.search.recoding.losses import Indices, RecodingLoss
 
-Indices = npt.NDArray[np.intp]
+HALVINGS: Final = 2
+"""So often a batch that raises the loss is cut into halves."""
+LEAST_LOWERED: Final = 1e-12
+"""What lowers the loss by a smaller share leaves it as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A recoding as it was."""
+
+    steps: Steps
+    codes: Ints
+    of: Longs
+    n_classes: int
+    loss: float
 
 
 class Recoding:
@@ -32,32 +49,43 @@ class Recoding:
         (d,) records that may be given other steps; the others stay withheld.
     """
 
-    def __init__(self, cells: Cells, demands: Demands, steps: Steps) -> None:
+    def __init__(self, cells: Cells, demands: Demands, losses: RecodingLoss, steps: Steps) -> None:
         self.cells = cells
         self.demands = demands
+        self.losses = losses
         self.movable = ~demands.left_out
         self.steps: Steps = np.array(steps, dtype=np.int16, order="F")
         self.steps[demands.left_out] = cells.most[demands.left_out]
         self.codes: Ints = cells.codes(self.steps)
         found, self.n_classes = cells.classes(self.codes)
         self.of: Longs = found.astype(np.int64)
+        self._loss: float | None = None
 
     @property
     def loss(self) -> float:
-        return self.cells.loss_of(self.steps)
+        """What moves have to lower: the loss, or a number that it is never above."""
+        if self._loss is None:
+            self._loss = self.losses.weighed(self)
+        return self._loss
 
     @property
     def withheld_records(self) -> int:
         return int(self.cells.amounts[self.cells.is_withheld(self.steps)].sum())
 
     @property
+    def placed(self) -> Placed:
+        """The records in their classes."""
+        codes_of = codes_by_row(self.of, self.n_classes, self.codes)
+        return Placed(self.of, self.n_classes, codes_of, withheld_class(self.codes, self.of))
+
+    @property
     def is_valid(self) -> bool:
         """Whether every criterion is met and no more records are withheld than allowed."""
-        withheld = withheld_class(self.codes, self.of)
+        placed = self.placed
         return (
             self.withheld_records <= self.demands.allowed
-            and not self.demands.failing(self.of, self.n_classes, withheld).any()
-            and self.demands.met_together(self.of, self.n_classes, withheld)
+            and not self.demands.failing(placed).any()
+            and self.demands.met_together(placed, self.codes)
         )
 
     def move(self, rows: Indices, target: Steps) -> Indices:
@@ -73,32 +101,70 @@ class Recoding:
         both = np.concatenate([self.codes, shown])
         numbers = self.cells.classes(both)[0].astype(np.int64)
         limit, withheld = int(numbers.max()) + 1, withheld_class(both, numbers)
-        at, joined = numbers[: len(self.of)], numbers[len(self.of) :]
-        moved = _Batch(self, rows, at, joined, limit, withheld).settled()
-        at[rows[moved]] = joined[moved]
-        if not moved.any() or not self.demands.met_together(at, limit, withheld):
+        at, joined = numbers[: len(self.of)].copy(), numbers[len(self.of) :]
+        placed = Placed(at, limit, codes_by_row(numbers, limit, both), withheld)
+        moved = _Batch(self, rows, placed, joined).settled()
+        if not moved.any():
             return rows[:0]
-        rows = rows[moved]
-        self.steps[rows] = target[moved]
-        self.codes[rows] = shown[moved]
+        at[rows[moved]] = joined[moved]
+        rows, target, shown = rows[moved], target[moved], shown[moved]
+        before = self.codes[rows]
+        self.codes[rows] = shown
+        if not self.demands.met_together(placed, self.codes):
+            self.codes[rows] = before
+            return rows[:0]
+        self.steps[rows] = target
         self.of, self.n_classes = dense(at, limit)
+        self._loss = None
         return rows
+
+    def move_if_lower(self, rows: Indices, target: Steps, *, strictly: bool = True) -> Indices:
+        """:meth:`move`, unless that raises the loss; halves of the batch are tried then.
+
+        ``strictly`` also undoes what leaves the loss as it is.
+        """
+        return self._move_lower(rows, target, strictly, 1 if self.losses.adds_up else HALVINGS)
+
+    def _move_lower(self, rows: Indices, target: Steps, strictly: bool, tries: int) -> Indices:
+        if self.losses.adds_up:
+            return self.move(rows, target)
+        state = self._state()
+        moved = self.move(rows, target)
+        lowered, margin = state.loss - self.loss, LEAST_LOWERED * abs(state.loss)
+        if not len(moved) or (lowered > margin if strictly else lowered >= -margin):
+            return moved
+        self._restore(state)
+        if not tries or len(rows) == 1:
+            return rows[:0]
+        middle = len(rows) // 2
+        parts = [
+            self._move_lower(rows[part], target[part], strictly, tries - 1)
+            for part in (slice(None, middle), slice(middle, None))
+        ]
+        return np.concatenate(parts)
+
+    def _state(self) -> _State:
+        return _State(
+            self.steps.copy(order="F"), self.codes.copy(order="F"), self.of, self.n_classes, self.loss
+        )
+
+    def _restore(self, state: _State) -> None:
+        self.steps, self.codes = state.steps, state.codes
+        self.of, self.n_classes, self._loss = state.of, state.n_classes, state.loss
 
 
 class _Batch:
     """Moves of some records (r,) from the classes ``left`` to the classes ``joined``."""
 
-    def __init__(
-        self, recoding: Recoding, rows: Indices, at: Longs, joined: Longs, limit: int, withheld: int
-    ) -> None:
+    def __init__(self, recoding: Recoding, rows: Indices, placed: Placed, joined: Longs) -> None:
+        at, self._limit = placed.of, placed.limit
+        self._placed = placed
         self._demands = recoding.demands
         self._rows = rows
         self._left = at[rows]
         self._joined = joined
-        self._limit = limit
-        self._withheld = withheld
         self._amounts = recoding.cells.amounts
-        self._is_left = np.zeros(limit, dtype=bool)
+        self._is_left = np.zeros(self._limit, dtype=bool)
         self._is_left[self._left] = True
         touched = self._is_left.copy()
         touched[joined] = True
@@ -112,7 +178,9 @@ class _Batch:
         returned = np.zeros(self._limit, dtype=np.int64)
         moving = np.ones(len(self._rows), dtype=bool)
         while True:
-            failing = self._demands.failing(self._at, self._limit, self._withheld)
+            failing = self._demands.failing(
+                Placed(self._at, self._limit, self._placed.codes_of, self._placed.withheld)
+            )
             if not failing.any():
                 return moving
             before = np.count_nonzero(moving)

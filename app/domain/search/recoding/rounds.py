@@ -7,7 +7,6 @@ the class of other records that discloses most of it, where that class still mee
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -15,16 +14,17 @@ from typing import Final
 import numpy as np
 
 from app.domain.search.recoding.cells import Steps
-from app.domain.search.recoding.demands import NO_CLASS
+from app.domain.search.recoding.demands import NO_CLASS, Placed, codes_by_row
+from app.domain.search.recoding.losses import Indices
 from app.domain.search.recoding.moves import join_above
-from app.domain.search.recoding.recoding import Indices, Recoding
+from app.domain.search.recoding.recoding import Recoding
 
 Levels = tuple[int, ...]
 GoesOn = Callable[[], bool]
 
 MOST_ROUNDS: Final = 1_000
 LEAST_SAVED: Final = 1e-12
-"""Rounds that save less, as a sum of terms, are none."""
+"""Rounds that save less, of what the loss says of moves, are none."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def recode_withheld(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
         rows = np.flatnonzero(cells.is_withheld(recoding.steps) & recoding.movable)
         if not len(rows):
             break
-        search = _Round(recoding, rows, goes_on)
+        search = RoundSearch(recoding, rows, goes_on)
         levels = search.best()
-        moved = recoding.move(*search.recoded(levels))
+        moved = recoding.move_if_lower(*search.recoded(levels))
         if not len(moved):
             break
         rounds.append(Round(levels, int(cells.amounts[moved].sum())))
@@ -53,28 +53,27 @@ def recode_withheld(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
     return rounds
 
 
-class _Round:
-    """The best levels for some withheld records."""
+class RoundSearch:
+    """The best levels for some withheld records, from the most general ones (``top``) down."""
 
-    def __init__(self, recoding: Recoding, rows: Indices, goes_on: GoesOn) -> None:
+    def __init__(self, recoding: Recoding, rows: Indices, goes_on: GoesOn, top: Levels | None = None) -> None:
         self._recoding = recoding
         self._cells = recoding.cells
         self._rows = rows
-        self._amounts = recoding.cells.amounts[rows]
         self._goes_on = goes_on
-        q = range(self._cells.n_attributes)
-        self._top: Levels = tuple(self._cells.table.heights[j] for j in self._cells.attributes)
-        self._totals = [self._cells.total(i, recoding.steps) for i in q]
-        now = math.fsum(self._cells.term(i, total) for i, total in enumerate(self._totals))
-        self._checked: dict[Levels, float] = {self._top: now}
+        highest: Levels = tuple(self._cells.table.heights[j] for j in self._cells.attributes)
+        self._top = highest if top is None else top
+        self._after = recoding.losses.after(recoding)
+        nobody = np.empty(0, dtype=np.int64)
+        self._checked: dict[Levels, float] = {self._top: self._after(nobody, recoding.steps[nobody])}
 
     def best(self) -> Levels:
         """Down from the top, always by the level that saves most, while that saves."""
         levels = self._top
         while self._goes_on():
             lower = [(*levels[:i], level - 1, *levels[i + 1 :]) for i, level in enumerate(levels) if level]
-            best = min(lower, key=lambda own: (self._sum_after(own), own), default=levels)
-            if self._sum_after(best) >= self._sum_after(levels) - LEAST_SAVED:
+            best = min(lower, key=lambda own: (self._lost_after(own), own), default=levels)
+            if self._lost_after(best) >= self._lost_after(levels) - LEAST_SAVED:
                 break
             levels = best
         return levels
@@ -82,21 +81,16 @@ class _Round:
     def recoded(self, levels: Levels) -> tuple[Indices, Steps]:
         """The records whose classes meet the criteria at the levels, and their steps."""
         target = self._cells.at_levels(levels, self._rows)
-        classes, n_classes = self._cells.classes(self._cells.codes(target, self._rows))
+        codes = self._cells.codes(target, self._rows)
+        classes, n_classes = self._cells.classes(codes)
         at = np.full(self._cells.size, NO_CLASS, dtype=np.int64)
         at[self._rows] = classes
-        passes = ~self._recoding.demands.failing(at, n_classes)[classes]
+        placed = Placed(at, n_classes, codes_by_row(classes.astype(np.int64), n_classes, codes))
+        passes = ~self._recoding.demands.failing(placed)[classes]
         return self._rows[passes], target[passes]
 
-    def _sum_after(self, levels: Levels) -> float:
-        """Sum of the terms of the loss once the records are recoded by the levels."""
+    def _lost_after(self, levels: Levels) -> float:
+        """What the loss says once the records are recoded by the levels."""
         if levels not in self._checked:
-            rows, target = self.recoded(levels)
-            terms = []
-            for i, total in enumerate(self._totals):
-                saved = self._cells.costs(i, self._recoding.steps[rows, i], rows) - self._cells.costs(
-                    i, target[:, i], rows
-                )
-                terms.append(self._cells.term(i, total - float(saved @ self._cells.amounts[rows])))
-            self._checked[levels] = math.fsum(terms)
+            self._checked[levels] = self._after(*self.recoded(levels))
         return self._checked[levels]

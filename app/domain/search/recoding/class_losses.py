@@ -1,0 +1,204 @@
+"""What recodings lose by their classes: discernibility, class size, ambiguity.
+
+Each of these is a sum over records of what a record costs in its class.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from app.domain.distinct import Ints, Longs
+from app.domain.losses.cell_costs import leaves_under
+from app.domain.losses.loss import Floats, LeafDomain
+from app.domain.numbers import exact_sum
+from app.domain.search.recoding.cells import Cells, Steps
+from app.domain.search.recoding.losses import After, GainsOfSplits, Indices, Recoded, RecodingLoss, Split
+
+NEXT_TO_NOTHING: Final = 1e-9
+"""What a step down is worth per record that splits no class: the step after it may."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Changed:
+    """A recoding some of whose records have other steps."""
+
+    steps: Steps
+    codes: Ints
+    of: Longs
+    n_classes: int
+
+
+class ClassSums(RecodingLoss):
+    """A loss that is told by what each record costs in its class."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+
+    @abstractmethod
+    def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        """(r,) what a record of each of some rows (r,) costs with its steps (r, q) in its class ``at``."""
+
+    def after(self, recoded: Recoded) -> After:
+        def found(rows: Indices, target: Steps) -> float:
+            steps = recoded.steps.copy(order="F")
+            steps[rows] = target
+            codes = recoded.codes.copy(order="F")
+            codes[rows] = self._cells.codes(target, rows)
+            of, n_classes = self._cells.classes(codes)
+            return self.weighed(_Changed(steps, codes, of.astype(np.int64), n_classes))
+
+        return found
+
+    def gains_of_splits(self, recoded: Recoded) -> GainsOfSplits:
+        return lambda split: self._gains_of(recoded, split)
+
+    def _gains_of(self, recoded: Recoded, split: Split) -> Floats:
+        steps, amounts = recoded.steps[split.rows], self._cells.amounts[split.rows]
+        before = self.costs(split.of, split.n_classes, split.rows, steps) * amounts
+        moving = split.may[split.passes]
+        # Who stays behind is in a class of what is left.
+        at = split.n_groups + split.of
+        at[moving] = split.groups[split.passes]
+        steps[moving, split.i] -= 1
+        after = self.costs(at, split.n_groups + split.n_classes, split.rows, steps) * amounts
+        steps_down = np.bincount(split.of[moving], amounts[moving], split.n_classes)
+        gain = np.bincount(split.of, before - after, split.n_classes)
+        return np.asarray(gain + NEXT_TO_NOTHING * steps_down)
+
+    def gains(self, recoded: Recoded, rows: Indices, target: Steps, changed: Sequence[int]) -> Floats:
+        """As if each record came to the records that are there alone, after those from larger classes."""
+        cells = self._cells
+        now = self.costs(recoded.of, recoded.n_classes, np.arange(cells.size), recoded.steps)
+        numbers = cells.classes(np.concatenate([recoded.codes, cells.codes(target, rows)]))[0]
+        at, joined = numbers[: cells.size].astype(np.int64), numbers[cells.size :].astype(np.int64)
+        there = np.bincount(at, cells.amounts, int(numbers.max(initial=-1)) + 1)
+        order = np.lexsort((-now[rows], joined))
+        amounts = cells.amounts[rows[order]]
+        ends = np.cumsum(amounts)
+        starts = np.append(True, joined[order][1:] != joined[order][:-1])
+        first = np.maximum.accumulate(np.where(starts, ends - amounts, 0))
+        sizes = np.empty(len(rows))
+        sizes[order] = there[joined[order]] + ends - first
+        joining = self.joining(rows, target, sizes, there[joined].astype(np.float64))
+        return np.asarray(now[rows] - joining)
+
+    @abstractmethod
+    def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        """(r,) what a record costs in a class that has so many records with it, ``there`` before."""
+
+    def withholds(self, steps: Steps, rows: Indices) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """(r,) rows all of whose quasi-identifiers are ⊥ at their steps."""
+        return np.asarray((steps == self._cells.most[rows]).all(axis=1))
+
+
+class Discernibility(ClassSums):
+    """Σ f² over classes + n · (withheld records): a record costs the size of its class, withheld n."""
+
+    def of(self, recoded: Recoded) -> float:
+        amounts = self._cells.amounts
+        sizes = np.bincount(recoded.of, amounts, recoded.n_classes).astype(np.int64)
+        withheld = int(amounts[self._cells.is_withheld(recoded.steps)].sum())
+        # The withheld ones are a class by themselves.
+        return float(int(sizes @ sizes) - withheld**2 + int(amounts.sum()) * withheld)
+
+    def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        sizes = np.bincount(at, self._cells.amounts[rows], n_classes)
+        return np.where(self.withholds(steps, rows), float(self._cells.amounts.sum()), sizes[at])
+
+    def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        # Who is there costs one more, too.
+        return sizes + (there > 0)
+
+
+class AverageClassSize(ClassSums):
+    """n / classes, the withheld records being one: a record of f gains 1/f of a class."""
+
+    def of(self, recoded: Recoded) -> float:
+        return int(self._cells.amounts.sum()) / recoded.n_classes if recoded.n_classes else 0.0
+
+    def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        sizes = np.bincount(at, self._cells.amounts[rows], n_classes)
+        return -1.0 / sizes[at]
+
+    def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        # Only who founds a class adds one.
+        return np.where(there > 0, 0.0, -1.0 / sizes)
+
+
+class Ambiguity(ClassSums):
+    """Σ over records of Π_j (leaves under the cell)."""
+
+    adds_up: ClassVar[bool] = True
+
+    def __init__(self, cells: Cells, domain: LeafDomain) -> None:
+        super().__init__(cells)
+        self._leaves: list[Floats] = []
+        for i, j in enumerate(cells.attributes):
+            hierarchy = cells.table.hierarchies[j]
+            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
+            self._leaves.append(leaves_under(hierarchy, records, domain).astype(np.float64))
+
+    def of(self, recoded: Recoded) -> float:
+        return exact_sum(self._products(recoded.codes) * self._cells.amounts)
+
+    def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        return self._products(self._cells.codes(steps, rows))
+
+    def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        return self._products(self._cells.codes(target, rows))
+
+    def gains(self, recoded: Recoded, rows: Indices, target: Steps, changed: Sequence[int]) -> Floats:
+        return self._products(recoded.codes[rows]) - self._products(self._cells.codes(target, rows))
+
+    def _products(self, codes: Ints) -> Floats:
+        found = np.ones(len(codes))
+        for i, leaves in enumerate(self._leaves):
+            found *= leaves[codes[:, i]]
+        return found
+
+
+class Height(RecodingLoss):
+    """Sum over attributes of the greatest level of a changed cell of a record that is not withheld.
+
+    Single moves hardly ever lower it: ``heights`` searches for it.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+
+    def of(self, recoded: Recoded) -> float:
+        return float(sum(self.caps(recoded)))
+
+    def caps(self, recoded: Recoded) -> tuple[int, ...]:
+        """Per quasi-identifier the greatest level of a changed cell of a record that is not withheld."""
+        cells = self._cells
+        kept = ~cells.is_withheld(recoded.steps)
+        found = []
+        for i, j in enumerate(cells.attributes):
+            hierarchy = cells.table.hierarchies[j]
+            shown = recoded.codes[kept & (recoded.steps[:, i] > 0), i]
+            found.append(hierarchy.height - int(hierarchy.depth[shown].min(initial=hierarchy.height)))
+        return tuple(found)
+
+    def after(self, recoded: Recoded) -> After:
+        """The records withheld, which is what a search within given levels lowers."""
+        withheld = int(self._cells.amounts[self._cells.is_withheld(recoded.steps)].sum())
+
+        def found(rows: Indices, target: Steps) -> float:
+            amounts = self._cells.amounts[rows]
+            gone = amounts[(target == self._cells.most[rows]).all(axis=1)].sum()
+            was = amounts[self._cells.is_withheld(recoded.steps)[rows]].sum()
+            return float(withheld - was + gone)
+
+        return found
+
+    def gains_of_splits(self, recoded: Recoded) -> GainsOfSplits:
+        return lambda split: np.zeros(split.n_classes)
+
+    def gains(self, recoded: Recoded, rows: Indices, target: Steps, changed: Sequence[int]) -> Floats:
+        return np.zeros(len(rows))
