@@ -42,8 +42,12 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.evidence import EvidenceIssuer
 from app.services.evidence_service import EvidenceService
 from app.services.frontiers import FrontierService
+from app.services.gates.completion import Completion
+from app.services.gates.evaluations import EvaluationService
+from app.services.gates.waivers import WaiverService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
 from app.services.measurements import MeasurementService
@@ -165,6 +169,10 @@ async def application(
                 releases=ReleaseService(store, loader),
                 sequential_disclosures=SequentialDisclosureService(store, loader),
                 policies=PolicyService(store),
+                evaluations=EvaluationService(
+                    store, loader, budget, utc_now, Completion(EvidenceIssuer(utc_now))
+                ),
+                waivers=WaiverService(store, utc_now),
                 example_data=example_data_service(store, loader, limits),
                 evidence=EvidenceService(store, utc_now),
                 webhooks=WebhookService(store, utc_now),

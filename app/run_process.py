@@ -14,7 +14,10 @@ from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation
+from app.services.evidence import EvidenceIssuer
 from app.services.frontier_work import FrontierPreparation
+from app.services.gates.completion import Completion
+from app.services.gates.evaluation_work import EvaluationPreparation
 from app.services.measurement_work import MeasurementPreparation
 from app.services.optimisation_work import OptimisationPreparation
 from app.services.resources import Claim, Kind
@@ -51,6 +54,10 @@ async def _execute(database: Database, claim: Claim, report: Report, stopped: Ha
             Kind.MEASUREMENT: MeasurementPreparation(store, loader),
             Kind.OPTIMISATION: OptimisationPreparation(store, loader),
             Kind.FRONTIER: FrontierPreparation(store, loader),
+            # Its criteria share what is loaded, whatever the service's own cache may hold.
+            Kind.EVALUATION: EvaluationPreparation(
+                store, TableLoader(store), Completion(EvidenceIssuer(utc_now))
+            ),
         }
         await RunExecution(store, prepare).execute(claim, report, stopped)
     finally:

@@ -56,6 +56,8 @@ TAGS: Final = [
         "description": "Records that are released one after another, with the risk of all so far.",
     },
     {"name": "policies", "description": "What a release must keep, in versions that never change."},
+    {"name": "gates", "description": "Releases held against policies: verdicts, and what would pass."},
+    {"name": "waivers", "description": "Criteria that need not hold for a while, and who says so."},
     {"name": "evidence", "description": "Signed reports, to be verified by anyone, and the keys for that."},
     {"name": "webhooks", "description": "Messages about verdicts and finished runs."},
     {"name": "audit trail", "description": "Who did what, in a chain that shows any change."},

@@ -16,6 +16,8 @@ from app.services.dictionary_sets import DictionarySetService
 from app.services.evidence_service import EvidenceService
 from app.services.example_data import ExampleDataService
 from app.services.frontiers import FrontierService
+from app.services.gates.evaluations import EvaluationService
+from app.services.gates.waivers import WaiverService
 from app.services.hierarchies import HierarchyService
 from app.services.measurements import MeasurementService
 from app.services.optimisations import OptimisationService
@@ -51,6 +53,8 @@ class Services:
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
     policies: PolicyService
+    evaluations: EvaluationService
+    waivers: WaiverService
     example_data: ExampleDataService
     evidence: EvidenceService
     webhooks: WebhookService

@@ -20,6 +20,14 @@ SIGNAL_SECONDS: Final = 2.0
 
 EVENTS_PER_READ: Final = 100
 
+_WITH_RUNS: Final = (
+    Kind.OPTIMISATION,
+    Kind.ASSESSMENT,
+    Kind.MEASUREMENT,
+    Kind.FRONTIER,
+    Kind.EVALUATION,
+)
+
 
 @dataclass(frozen=True)
 class RiskMap:
@@ -50,7 +58,7 @@ class RunService:
         async with self._store.work(actor.tenant) as work:
             with contextlib.suppress(NotFound):
                 return await work.runs.get(ref)
-            for kind in (Kind.OPTIMISATION, Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.FRONTIER):
+            for kind in _WITH_RUNS:
                 with contextlib.suppress(NotFound):
                     resource = await work.resources.get(kind, ref)
                     latest, _ = await work.runs.list(

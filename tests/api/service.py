@@ -27,9 +27,14 @@ from app.services.datasets import DatasetService
 from app.services.dictionaries import DictionaryService
 from app.services.dictionary_orders import DictionaryOrderService
 from app.services.dictionary_sets import DictionarySetService
+from app.services.evidence import EvidenceIssuer
 from app.services.evidence_service import EvidenceService
 from app.services.frontier_work import FrontierPreparation
 from app.services.frontiers import FrontierService
+from app.services.gates.completion import Completion
+from app.services.gates.evaluation_work import EvaluationPreparation
+from app.services.gates.evaluations import EvaluationService
+from app.services.gates.waivers import WaiverService
 from app.services.hierarchies import HierarchyService
 from app.services.ingest.dialect import UploadLimits
 from app.services.measurement_work import MeasurementPreparation
@@ -74,6 +79,7 @@ class Api:
     store: PostgresStore
     loader: TableLoader
     registry: PostgresRegistry
+    clock: Clock
     metrics: CollectorRegistry
     log: io.StringIO
 
@@ -109,6 +115,9 @@ class Api:
                 Kind.MEASUREMENT: MeasurementPreparation(self.store, self.loader),
                 Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
                 Kind.FRONTIER: FrontierPreparation(self.store, self.loader),
+                Kind.EVALUATION: EvaluationPreparation(
+                    self.store, self.loader, Completion(EvidenceIssuer(self.clock))
+                ),
             }
             await RunExecution(self.store, prepare).execute(claim, lambda progress: None, stopped)
 
@@ -139,6 +148,10 @@ def build_api(
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),
+        evaluations=EvaluationService(
+            store, loader, DirectBudget(), clock, Completion(EvidenceIssuer(clock))
+        ),
+        waivers=WaiverService(store, clock),
         example_data=example_data_service(store, loader, limits),
         evidence=EvidenceService(store, clock),
         webhooks=WebhookService(store, clock),
@@ -154,7 +167,7 @@ def build_api(
         registry=metrics,
         log_stream=log,
     )
-    return Api(app, services, store, loader, registry, metrics, log)
+    return Api(app, services, store, loader, registry, clock, metrics, log)
 
 
 async def _ready() -> Mapping[str, bool]:

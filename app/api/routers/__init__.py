@@ -13,6 +13,7 @@ from app.api.routers import (
     dictionaries,
     dictionary_orders,
     dictionary_sets,
+    evaluations,
     evidence,
     example_data,
     frontiers,
@@ -27,6 +28,7 @@ from app.api.routers import (
     sensitivity_profiles,
     sequential_disclosures,
     uploads,
+    waivers,
     webhooks,
 )
 
@@ -45,6 +47,8 @@ _COLLECTIONS: Final = (
     measurements.COLLECTION,
     sequential_disclosures.COLLECTION,
     policies.COLLECTION,
+    evaluations.COLLECTION,
+    waivers.COLLECTION,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -71,6 +75,10 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     sequential_disclosures.router,
     policies.beginnings,
     policies.router,
+    evaluations.gates,
+    evaluations.router,
+    waivers.router,
+    evidence.verdicts,
     evidence.router,
     webhooks.router,
     audit_events.router,

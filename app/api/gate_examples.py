@@ -1,0 +1,41 @@
+"""The gates of the journey: the examples' rule held against the examples' policy."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Examples = dict[str, Any]
+
+_QUESTION: Final = {
+    "dataset": "members",
+    "rule": "proposal",
+    "dictionaries": {"register": "census"},
+    "sensitivity": "members-harm",
+}
+
+POLICY: Final[Examples] = {"members-release": {"value": "members-release"}}
+NAME: Final = "members-gate"
+RUN_NAME: Final = "members-gate-by-run"
+
+EVALUATIONS: Final[Examples] = {
+    NAME: {"summary": "the proposal, which is not careful enough", "value": {"name": NAME, **_QUESTION}}
+}
+RUNS: Final[Examples] = {
+    RUN_NAME: {"summary": "the same in the background", "value": {"name": RUN_NAME, **_QUESTION}}
+}
+
+WAIVER: Final = "members-waiver"
+WAIVERS: Final[Examples] = {
+    WAIVER: {
+        "summary": "a criterion that need not hold for a while",
+        "value": {
+            "name": WAIVER,
+            "policy": "members-release",
+            "criterion": "several-people",
+            "datasets": ["members"],
+            "reason": "The census that is to come has four times as many people in these counties.",
+            "approved_by": "A. Officer, data protection",
+            "until": "2027-06-30",
+        },
+    }
+}

@@ -1,0 +1,65 @@
+"""Waivers: criteria that need not hold for a while."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from app.api.schemas.common import Name, Ref, Request, Resource
+from app.services.gates.waivers import CreateWaiver
+
+Said = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"\S")]
+
+
+class NewWaiver(Request):
+    """A criterion of a policy to be waived."""
+
+    name: Name
+    policy: Annotated[
+        Ref, Field(description="Name of the policy, for all its versions.", examples=["members-release"])
+    ]
+    criterion: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=100),
+        Field(description="Id of the criterion.", examples=["several-people"]),
+    ]
+    datasets: Annotated[
+        list[Ref] | None,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="Names of the datasets that it is for; null: all.",
+            examples=[["members"]],
+        ),
+    ] = None
+    reason: Annotated[Said, Field(description="Why the criterion need not hold.")]
+    approved_by: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=200, pattern=r"\S"),
+        Field(description="Who takes it on himself.", examples=["A. Officer, data protection"]),
+    ]
+    until: Annotated[
+        date, Field(description="Last day on which it is in force (UTC).", examples=["2027-06-30"])
+    ]
+
+    def request(self) -> CreateWaiver:
+        """The value that the use case takes."""
+        datasets = None if self.datasets is None else tuple(self.datasets)
+        return CreateWaiver(
+            self.name, self.policy, self.criterion, self.reason, self.approved_by, self.until, datasets
+        )
+
+
+class Waiver(Resource):
+    """A waiver; to delete it is to withdraw it."""
+
+    policy: Annotated[str, Field(description="Name of the policy.", examples=["members-release"])]
+    criterion: Annotated[str, Field(description="Id of the criterion.", examples=["several-people"])]
+    datasets: Annotated[
+        list[str] | None, Field(description="Datasets that it is for; null: all.", examples=[["members"]])
+    ]
+    reason: Annotated[str, Field(description="Why the criterion need not hold.")]
+    approved_by: Annotated[str, Field(description="Who takes it on himself.", examples=["A. Officer"])]
+    until: Annotated[date, Field(description="Last day on which it is in force (UTC).")]
