@@ -126,9 +126,10 @@ def start_service(home: Path, bootstrap: Callable[[EmbeddedPostgres], Bootstrapp
         logs = home / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
         key = bootstrap(postgres).api_key
+        # The worker has nothing to do before the API answers, and loading it would slow that down.
+        api, base_url = _start_api(_environment(postgres), logs / "api.log", stack)
         worker = _start("worker", _environment(postgres), logs / "worker.log")
         stack.callback(_end, worker)
-        api, base_url = _start_api(_environment(postgres), logs / "api.log", stack)
     except BaseException:
         stack.close()
         raise

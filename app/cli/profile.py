@@ -1,4 +1,4 @@
-"""``profile``: the whole risk profile of a table, by one call to an embedded service."""
+"""``profile``: the whole risk profile of a table, by one call to a service, embedded or running."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.embedded import temporary_folder
+from app.cli.gate_service import service_client
 from app.cli.journey import FORMATS, Json, TableFile
 from app.cli.operations import Operations
 from app.cli.profile_text import Profiled, profile_text
@@ -46,7 +46,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "profile",
         help="measure the risk profile of a table: k-anonymity, ℓ-diversity, t-closeness and their kin",
         description="Start an embedded service, load the table, measure all models of its quasi-identifiers "
-        "and sensitive attributes by one call, print what was found and stop the service again. What is not "
+        "and sensitive attributes by one call, print what was found and stop the service again; or ask a "
+        "service that is running. What is not "
         "said about the columns is taken from the service's own proposal, which the answer names.",
     )
     parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
@@ -88,6 +89,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     judging.add_argument(
         "--missing", choices=("own_category", "matches_everything", "excluded"), default="own_category"
     )
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.set_defaults(run=run)
 
@@ -95,15 +101,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Profile the table; 0 once it is measured."""
     question = _question(arguments)
-    with temporary_folder() as folder:
-        start = time.perf_counter()
-        service = operations.start_service(folder / "home")
+    start = time.perf_counter()
+    with service_client(arguments.server, operations) as client:
         started = time.perf_counter() - start
-        try:
-            with Client(service.base_url, service.api_key) as client:
-                profiled = Profiling(client, question, {"service": started}).run()
-        finally:
-            service.stop()
+        profiled = Profiling(client, question, {"service": started}).run()
     if arguments.json:
         print(json.dumps(_json(question, profiled), ensure_ascii=False))
     else:

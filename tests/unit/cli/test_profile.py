@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import profile
+from app.cli import gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from app.client import Client
@@ -90,7 +90,7 @@ def stub(monkeypatch):
     def client(base_url, api_key):
         return Client(base_url, api_key, transport=httpx.MockTransport(answers))
 
-    monkeypatch.setattr(profile, "Client", client)
+    monkeypatch.setattr(gate_service, "Client", client)
     return answers
 
 
@@ -221,3 +221,16 @@ def test_a_file_of_an_unknown_format_is_refused_before_anything_starts(profiled,
     assert profiled(file="patients.xlsx") == 1
     assert "names no format" in capsys.readouterr().err
     assert stub.calls == []
+
+
+def test_a_service_that_is_running_is_asked_and_left_running(stub, tmp_path, capsys, monkeypatch):
+    (tmp_path / "patients.csv").write_text(TABLE)
+    question = ["profile", str(tmp_path / "patients.csv"), "--server", "http://stub"]
+    operations = Operations(**dict.fromkeys(Operations.__dataclass_fields__))
+    monkeypatch.delenv("PRIVACY_RISK_API_KEY", raising=False)
+    assert run(question, operations) == 1
+    assert "PRIVACY_RISK_API_KEY is not set" in capsys.readouterr().err
+    assert stub.calls == []
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    assert run(question, operations) == 0
+    assert "patients.csv: 12 records" in capsys.readouterr().out
