@@ -36,7 +36,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     doctor = commands.add_parser("doctor", help="check role, row-level security, keys, disk and migrations")
     doctor.set_defaults(run=run_doctor)
 
-    rotate = commands.add_parser("rotate-keys", help="wrap all data keys with the current master key")
+    rotate = commands.add_parser(
+        "rotate-keys", help="wrap all data and signing keys with the current master key"
+    )
     rotate.set_defaults(run=run_rotate_keys)
 
     backup = commands.add_parser("backup", help="write the whole database to a new file")
@@ -96,8 +98,8 @@ def run_doctor(arguments: argparse.Namespace, operations: Operations) -> int:
 
 
 def run_rotate_keys(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Rewrap the data keys."""
-    print(f"{operations.rotate_keys()} data keys are wrapped with the current master key.")
+    """Rewrap the data and signing keys."""
+    print(f"{operations.rotate_keys()} keys are wrapped with the current master key.")
     return 0
 
 
