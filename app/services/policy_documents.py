@@ -81,7 +81,7 @@ def policy_of(document: object) -> Policy:
         policy = built(Policy, fields, "", made)
         _options_of(policy.assumes.options, "/assumes/options")
     if faults:
-        raise InvalidInput(faults)
+        raise InvalidInput([_as_written(fault) for fault in faults])
     return policy
 
 
@@ -266,6 +266,20 @@ def _refuse_deep(document: object, pointer: str, deeper: int) -> None:
         return
     for item in inner:
         _refuse_deep(item, pointer, deeper - 1)
+
+
+_WRITTEN: Final[Mapping[str, str]] = {
+    "/schema/": "/schema/attributes/",
+    "/assumes/options/risk_model/name": "/assumes/options/risk_model",
+}
+"""Places in the domain's types → places in documents, where they are not the same."""
+
+
+def _as_written(fault: Fault) -> Fault:
+    for place, written in _WRITTEN.items():
+        if fault.pointer.startswith(place):
+            return dataclasses.replace(fault, pointer=written + fault.pointer.removeprefix(place))
+    return fault
 
 
 @contextlib.contextmanager

@@ -20,8 +20,8 @@ import yaml
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.policies.building import joined
 
-MOST_CHARACTERS: Final = 512 * 1024
-_MOST_EVENTS: Final = 50_000
+MOST_CHARACTERS: Final = 256 * 1024
+_MOST_EVENTS: Final = 20_000
 _MOST_DEEP: Final = 32
 
 _NULL: Final = re.compile(r"~|null|Null|NULL|")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
@@ -98,7 +99,8 @@ async def create_policy_from_yaml(
     The same document in its file's form. Anchors, aliases, tags and repeated keys are refused. Needs the
     scope `govern`, and `data:read` if a criterion names values of cells.
     """
-    return _made(await services.policies.create(actor, read_yaml(text).value), response)
+    read = await asyncio.to_thread(read_yaml, text)
+    return _made(await services.policies.create(actor, read.value), response)
 
 
 COLLECTION.add_list(router)

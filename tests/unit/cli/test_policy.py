@@ -1,0 +1,94 @@
+"""``policy`` on the command line: from files alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.cli.operations import Operations
+from app.cli.program import run
+from app.services.policy_templates import NAMES, template
+from app.services.structured_text import read_yaml
+
+
+@pytest.fixture
+def policy(capsys, tmp_path):
+    """Run the command; its status, what it printed, and what it complained of."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        # None of its actions calls for anything that the program is wired with.
+        status = run(["policy", *map(str, arguments)], object.__new__(Operations))
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text: str, name: str = "policy.yaml"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_templates_are_listed_and_printed_as_they_are(policy):
+    status, out, _ = policy("template")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(NAMES)
+    assert policy("template", "trusted-partner") == (0, template("trusted-partner").text, "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_template_has_nothing_wrong(policy, file, name):
+    path = file(template(name).text)
+    assert policy("lint", path) == (0, f"{path}: {name}@1, 0 errors, 0 warnings\n", "")
+
+
+def test_mistakes_are_told_with_their_lines(policy, file):
+    text = template("public-release").text.replace("kind: k_map", "kind: kmap")
+    path = file(text)
+    line = next(n for n, own in enumerate(text.splitlines(), start=1) if "kmap" in own)
+    status, out, _ = policy("lint", path)
+    assert status == 1
+    assert f"{path}:{line}: error [unknown-model] /criteria/1/demand/model/kind" in out
+    assert "Did you mean 'k_map'?" in out
+    assert out.endswith("1 error, 0 warnings\n")
+
+
+def test_json_is_linted_too(policy, file):
+    path = file(json.dumps(read_yaml(template("internal-analytics").text).value), "policy.json")
+    assert policy("lint", path)[0] == 0
+
+
+@pytest.mark.parametrize("text", ["a: [", "a: 1\na: 2", ""])
+def test_what_cannot_be_read_has_status_2(policy, file, text):
+    status, out, err = policy("lint", file(text))
+    assert (status, out) == (2, "")
+    assert err.startswith("privacy-risk: ")
+
+
+def test_a_file_that_is_not_there_or_no_text_has_status_2(policy, tmp_path):
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "none.yaml", tmp_path / "bytes.yaml", tmp_path):
+        assert policy("lint", path)[0] == 2
+        assert policy("diff", path, path)[0] == 2
+
+
+def test_what_is_no_policy_has_errors(policy, file):
+    status, out, _ = policy("lint", file("a: 1"))
+    assert status == 1
+    assert "not a policy" in out
+
+
+def test_a_stricter_version_is_called_so(policy, file):
+    text = template("internal-analytics").text
+    old = file(text, "old.yaml")
+    new = file(text.replace("version: 1", "version: 2").replace("k: 3", "k: 5"), "new.yaml")
+    status, out, _ = policy("diff", old, new)
+    assert status == 0
+    assert out.startswith("internal-analytics@1 -> internal-analytics@2: stricter")
+    assert policy("diff", old, file("a: 1", "none.yaml"))[0] == 1

@@ -1,0 +1,123 @@
+"""Policies read from documents, and written again."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.errors import InvalidInput
+from app.services.policy_documents import document_of_policy, objective_of, policy_of, scoring_options_of
+from tests.unit.policies.example_policies import criterion, document, measured, model, scored
+
+SCORE = criterion(scored("risk_max", "at_most", "inf"))
+
+
+def faults_of(given) -> dict[str, str]:
+    with pytest.raises(InvalidInput) as caught:
+        policy_of(given)
+    return {fault.pointer: fault.code for fault in caught.value.faults}
+
+
+def test_the_canonical_document_is_read_as_the_same_policy():
+    given = document(
+        SCORE,
+        criterion(model("k_anonymity", k=5), id="b", scope={"groups": "race"}, severity="warn"),
+        criterion(measured("k_map", "is_k_map", "equals", True, "register", k=5), id="c"),
+        criterion({"kind": "bound", "dictionary": "register"}, id="d"),
+        criterion({"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": 1}}, id="e"),
+        schema={"attributes": {"race": "quasi_identifier"}},
+    )
+    policy = policy_of(given)
+    assert policy_of(document_of_policy(policy)) == policy
+    assert document_of_policy(policy_of(document_of_policy(policy))) == document_of_policy(policy)
+
+
+def test_defaults_that_are_spelt_out_mean_the_same():
+    plain = document(SCORE)
+    spelt = document(
+        {**SCORE, "severity": "block"},
+        assumes={"attacker": "Anybody.", "options": {"utility": "depth_sum", "risk_model": "I"}},
+        suppression_limit=0.0,
+        dictionaries=[{"name": "register", "description": "", "required": True}],
+    )
+    assert document_of_policy(policy_of(plain)) == document_of_policy(policy_of(spelt))
+
+
+def test_every_mistake_is_named_at_its_place():
+    mistaken = document(
+        criterion({"kind": "scor"}, id=1),
+        criterion({**scored("risk_max", "at_mst", "five"), "more": 1}, scope={}),
+        {"id": "c", "title": "C", "demand": scored("risk_max", "at_most", True)},
+        nme=1,
+        version="1",
+        format="other",
+        schema={"attributes": {"race": "quasi"}},
+    )
+    assert faults_of(mistaken) == {
+        "/criteria/0/id": "wrong-type",
+        "/criteria/0/demand/kind": "unknown-kind",
+        "/criteria/1/demand/comparison": "unknown-choice",
+        "/criteria/1/demand/threshold": "wrong-type",
+        "/criteria/1/demand/more": "unknown-field",
+        "/criteria/1/scope": "exactly-one",
+        "/criteria/2/reason": "missing",
+        "/nme": "unknown-field",
+        "/version": "wrong-type",
+        "/format": "unknown-format",
+        "/schema/attributes/race": "unknown-choice",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "pointer"),
+    [
+        ({"risk_model": "IV"}, "/assumes/options/risk_model"),
+        ({"absent_policy": "ignore"}, "/assumes/options/absent_policy"),
+        ({"utility": {"kind": "depth_sum", "weights": {"a": -1}}}, "/assumes/options/utility/weights/a"),
+        ({"utlity": "depth_sum"}, "/assumes/options/utlity"),
+        ({"consistency": {"default": {"mode": "exact"}}}, "/assumes/options/consistency/default/mode"),
+        ({"risk_model": {"kind": "custom"}}, "/assumes/options/risk_model/formula"),
+    ],
+)
+def test_options_are_those_of_an_assessment(options, pointer):
+    assert [*faults_of(document(SCORE, assumes={"attacker": "x", "options": options}))] == [pointer]
+
+
+def test_options_reach_the_scores():
+    given = {"risk_model": "III", "absent_policy": "add_self", "utility": {"kind": "log_leaves"}}
+    options = scoring_options_of(policy_of(document(SCORE, assumes={"attacker": "x", "options": given})))
+    assert options.risk_model.name == "III"
+    assert options.absent_policy == "add_self"
+    assert options.utility.kind == "log_leaves"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        [],
+        "text",
+        {},
+        {"criteria": {}},
+        document(),
+        document(SCORE, criteria="all"),
+        {"a": [[[[[[[]]]]]]]},
+    ],
+)
+def test_what_is_no_policy_is_refused(given):
+    assert faults_of(given)
+
+
+def test_what_is_nested_without_end_is_refused():
+    deep: list = []
+    for _ in range(100):
+        deep = [deep]
+    assert "too-deep" in faults_of(document(SCORE, description=deep)).values()
+
+
+def test_an_objective_becomes_the_question_of_a_search():
+    demand = {
+        "kind": "optimum",
+        "objective": {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 3}]},
+    }
+    objective = objective_of(policy_of(document(criterion(demand))).criteria[0].demand)
+    assert objective.problem("table_level").privacy[0].k == 3

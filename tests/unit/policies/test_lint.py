@@ -1,0 +1,236 @@
+"""What lint says: each mistake on its own, and nothing of what is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.measures.catalogue import MEASURES
+from app.domain.policies.lint import lint
+from app.domain.policies.meanings import REPEATED, SAFER_HIGH, SAFER_LOW, SHARES
+from app.domain.policies.scores import SCORE_VALUES
+from app.domain.policies.values import value_at, values_of
+from app.services.policy_documents import policy_of
+from app.services.policy_templates import templates
+from tests.unit.policies.example_policies import criterion, document, measured, model, scored
+
+REGISTER = "register"
+BOUND = {"kind": "bound", "dictionary": REGISTER}
+
+
+def found(*criteria, **more) -> tuple[dict[str, str], dict[str, str]]:
+    """Errors and warnings of a policy: place → code."""
+    said = lint(policy_of(document(*criteria, **more)))
+    return tuple({own.pointer: own.code for own in faults} for faults in (said.errors, said.warnings))
+
+
+ERRORS = [
+    (measured("kmap", "k", "at_least", 5), "/measure/kind", "unknown-measure"),
+    (measured("k_map", "is_k_map", "equals", True, REGISTER, k=0), "/measure/k", "out-of-range"),
+    (measured("k_map", "is_k_map", "equals", True, REGISTER, kay=5), "/measure/kay", "unknown-field"),
+    (measured("k_map", "is_k_map", "equals", True, REGISTER, k="5"), "/measure/k", "wrong-type"),
+    (measured("k_map", "is_k_map", "equals", True), "/dictionary", "no-dictionary"),
+    (measured("k_map", "is_k_map", "equals", True, "regster"), "/dictionary", "unknown-slot"),
+    (measured("k_map", "is_k_map", "at_least", 5, REGISTER), "/threshold", "wrong-kind"),
+    (measured("k_map", "is_k_map", "at_least", True, REGISTER), "/comparison", "wrong-kind"),
+    (measured("k_map", "records_failing", "at_most", False, REGISTER), "/threshold", "wrong-kind"),
+    (measured("k_map", "records_failing", "at_most", "inf", REGISTER), "/threshold", "out-of-range"),
+    (measured("k_map", "k", "at_least", 5, REGISTER), "/value", "repeats-the-question"),
+    (measured("k_map", "judged", "at_least", 5, REGISTER), "/value", "unknown-value"),
+    (measured("k_map", "judged.quasi_identifiers", "at_least", 5, REGISTER), "/value", "unknown-value"),
+    (measured("equivalence_classes", "unique_share", "at_most", 5), "/threshold", "out-of-range"),
+    (measured("equivalence_classes", "unique_share", "below", 0), "/threshold", "never-passes"),
+    (measured("equivalence_classes", "k", "equals", 4.5), "/threshold", "never-passes"),
+    ({**measured("equivalence_classes", "k", "at_least", 5), "version": 99}, "/version", "wrong-version"),
+    (measured("rule_reuse", "now.risk", "at_most", 1, REGISTER, next_dataset="d"), "/measure/next_dataset",
+     "names-a-resource"),
+    (measured("record_linkage", "risk_linked", "at_most", 1, REGISTER, auxiliary="x"), "/measure/auxiliary",
+     "unknown-slot"),
+    (measured("attacker_models", "journalist.highest", "at_most", 0.2), "/dictionary", "no-dictionary"),
+    (scored("risk_max", "at_most", -1), "/threshold", "out-of-range"),
+    (scored("risk_maximum", "at_most", 1), "/value", "unknown-value"),
+    (scored("risk_max", "at_most", 1, dictionary="x"), "/dictionary", "unknown-slot"),
+    (model("k_anonymty", k=5), "/model/kind", "unknown-model"),
+    (model("k_anonymity", k=0), "/model/k", "out-of-range"),
+    (model("k_anonymity"), "/model/k", "missing"),
+    (model("k_map", k=5), "/dictionary", "no-dictionary"),
+    ({**model("average_risk", threshold=0.1), "failing_share": 0.1}, "/failing_share", "not-applicable"),
+    ({"kind": "bound", "dictionary": "x"}, "/dictionary", "unknown-slot"),
+    ({"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": -1}}, "/objective/risk_cap",
+     "out-of-range"),
+    ({"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": 1}}, "/dictionary",
+     "no-dictionary"),
+    ({"kind": "optimum", "objective": {"kind": "min_rsk"}}, "/objective/kind", "unknown-objective"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("demand", "place", "code"), ERRORS, ids=[f"{c}{p}" for _, p, c in ERRORS])
+def test_each_mistake_of_a_demand_is_an_error_at_its_place(demand, place, code):
+    errors, _ = found(criterion(demand))
+    assert errors == {f"/criteria/0/demand{place}": code}
+
+
+def test_a_misspelt_word_is_told_apart_from_what_was_meant():
+    said = lint(policy_of(document(criterion(measured("kmap", "k", "at_least", 5)))))
+    assert said.errors[0].remedy.startswith("Did you mean 'k_map'?")
+
+
+def test_an_unknown_value_is_answered_with_those_there_are_and_what_they_mean():
+    said = lint(policy_of(document(criterion(measured("k_map", "k_popul", "at_least", 5, REGISTER)))))
+    assert "Did you mean 'k_population'?" in said.errors[0].remedy
+    assert "is_k_map (Whether no class fails)" in said.errors[0].remedy
+
+
+SCOPES = [
+    (measured("equivalence_classes", "k", "at_least", 5), {"groups": "race"}, "/groups"),
+    (measured("anonymity", "k_equivalence", "at_least", 5), {"attributes": ["race"]}, "/attributes"),
+    (measured("equivalence_classes", "k", "at_least", 5, quasi_identifiers=["race"]),
+     {"attributes": ["race"]}, "/attributes"),
+    (scored("risk_max", "at_most", 1), {"attributes": ["race"]}, "/attributes"),
+    (scored("k_equivalence", "at_least", 2), {"groups": "race"}, "/groups"),
+    (model("average_risk", threshold=0.1), {"groups": "race"}, "/groups"),
+    (BOUND, {"groups": "race"}, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("demand", "scope", "place"), SCOPES)
+def test_a_scope_that_a_demand_does_not_support_is_an_error(demand, scope, place):
+    errors, _ = found(criterion(demand, scope=scope))
+    assert errors == {f"/criteria/0/scope{place}": "unsupported-scope"}
+
+
+@pytest.mark.parametrize(
+    ("demand", "scope"),
+    [
+        (measured("equivalence_classes", "k", "at_least", 5), {"attributes": ["race"]}),
+        (model("k_anonymity", k=5), {"attributes": ["race"]}),
+        (model("k_anonymity", k=5), {"groups": "race"}),
+        (scored("loss_quantiles.0.95", "at_most", 1), {"groups": "race"}),
+    ],
+)
+def test_scopes_that_are_supported_are_none(demand, scope):
+    assert found(criterion(demand, scope=scope), criterion(BOUND, id="b")) == ({}, {})
+
+
+def test_a_scope_is_held_against_the_roles_of_the_schema():
+    schema = {"attributes": {"income": "sensitive", "id": "identifier"}}
+    one = criterion(model("k_anonymity", k=5), scope={"attributes": ["income"]})
+    other = criterion(model("k_anonymity", k=5), id="b", scope={"groups": "id"})
+    errors, _ = found(one, other, schema=schema)
+    assert errors == {
+        "/criteria/0/scope/attributes/0": "wrong-role",
+        "/criteria/1/scope/groups": "wrong-role",
+    }
+
+
+CONTRADICTIONS = [
+    (("at_least", 5), ("below", 3)),
+    (("above", 5), ("below", 6)),
+    (("equals", 4), ("at_least", 5)),
+    (("at_most", 4), ("at_least", 5)),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), CONTRADICTIONS)
+def test_criteria_that_no_release_can_meet_together_are_an_error(one, other):
+    criteria = [criterion(measured("equivalence_classes", "k", *own), id=str(own)) for own in (one, other)]
+    errors, _ = found(*criteria)
+    assert errors == {"/criteria/1/demand/threshold": "contradictory"}
+    _, warnings = found(criteria[0], {**criteria[1], "severity": "warn"})
+    assert warnings["/criteria/1/demand/threshold"] == "contradictory"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "implied"),
+    [
+        (scored("risk_max", "at_most", 1), scored("risk_max", "at_most", 2), 1),
+        (scored("risk_max", "at_most", 2), scored("risk_max", "below", 2), 0),
+        (scored("risk_max", "at_most", 2), scored("risk_max", "at_most", 2), 1),
+        (model("k_anonymity", k=5), model("k_anonymity", k=3), 1),
+        (model("k_anonymity", k=3), model("k_anonymity", k=5), 0),
+        ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=5), 0),
+    ],
+)
+def test_a_criterion_that_follows_from_another_is_a_warning(one, other, implied):
+    errors, warnings = found(criterion(one, id="a"), criterion(other, id="b"), criterion(BOUND, id="c"))
+    assert (errors, warnings) == ({}, {f"/criteria/{implied}": "implied"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (scored("risk_max", "at_most", 1), scored("risk_average", "at_most", 2)),
+        (model("k_anonymity", k=5), model("distinct_l_diversity", l=2)),
+        ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=3)),
+        (measured("equivalence_classes", "records_below_k", "at_most", 9, k=2),
+         measured("equivalence_classes", "records_below_k", "at_most", 4, k=3)),
+    ],
+)  # fmt: skip
+def test_criteria_about_different_things_imply_nothing(one, other):
+    criteria = (criterion(one, id="a"), criterion(other, id="b"), criterion(BOUND, id="c"))
+    assert found(*criteria) == ({}, {})
+
+
+def test_a_blocking_criterion_is_not_implied_by_one_that_only_warns():
+    strict = criterion(model("k_anonymity", k=5), id="a", severity="warn")
+    assert found(strict, criterion(model("k_anonymity", k=3), id="b"), criterion(BOUND, id="c")) == ({}, {})
+
+
+WARNINGS = [
+    (scored("risk_max", "at_least", 1), "/demand/comparison", "wrong-direction"),
+    (scored("min_consistent", "below", 5), "/demand/comparison", "wrong-direction"),
+    (measured("equivalence_classes", "is_k_anonymous", "equals", False), "/demand/threshold",
+     "wrong-direction"),
+    (scored("risk_max", "at_most", "inf"), "/demand/threshold", "always-passes"),
+    (measured("equivalence_classes", "unique_share", "at_most", 1), "/demand/threshold", "always-passes"),
+    (measured("equivalence_classes", "k", "at_least", 1), "/demand/threshold", "always-passes"),
+    (model("k_anonymity", k=1), "/demand/model", "always-passes"),
+    ({**model("k_anonymity", k=5), "failing_share": 1.0}, "/demand/failing_share", "always-passes"),
+    ({**model("k_anonymity", k=5), "dictionary": REGISTER}, "/demand/dictionary", "unused-dictionary"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("demand", "place", "code"), WARNINGS)
+def test_what_is_hardly_meant_is_a_warning(demand, place, code):
+    assert found(criterion(demand), criterion(BOUND, id="b")) == ({}, {f"/criteria/0{place}": code})
+
+
+def test_repeats_unused_slots_and_options_without_effect_are_noted():
+    one = criterion(model("k_anonymity", k=5), severity="warn")
+    errors, warnings = found(
+        one,
+        {**criterion(model("distinct_l_diversity", l=2)), "severity": "warn", "reason": "  "},
+        dictionaries=[{"name": "a"}, {"name": "a"}],
+        assumes={"attacker": "x", "options": {"absent_policy": "add_self"}},
+    )
+    assert errors == {
+        "/criteria/1/id": "duplicate",
+        "/criteria/1/reason": "missing-reason",
+        "/dictionaries/1/name": "duplicate",
+    }
+    assert warnings == {
+        "/criteria": "never-blocks",
+        "/assumes/options": "unused-options",
+        "/dictionaries/0": "unused-slot",
+        "/dictionaries/1": "unused-slot",
+    }
+
+
+def test_templates_have_neither_errors_nor_warnings():
+    for own in templates():
+        said = lint(own.policy)
+        assert (said.errors, said.warnings) == ((), ()), own.policy.name
+
+
+def test_every_name_whose_meaning_is_known_is_in_some_result():
+    paths = {(own.name, value.path) for own in MEASURES for value in values_of(own.result)}
+    names = {path.rpartition(".")[2] for _, path in paths} | {own.path for own in SCORE_VALUES}
+    assert names >= SHARES | SAFER_LOW | SAFER_HIGH
+    assert paths >= REPEATED
+
+
+def test_values_are_found_by_their_paths():
+    result = {"a": {"b": {"0.95": "inf", "c": None}}, "n": 3, "t": True, "l": [1]}
+    asked = {"a.b.0.95": float("inf"), "n": 3, "t": True}
+    assert {path: value_at(result, path) for path in asked} == asked
+    for path in ("a", "a.b.c", "a.b.d", "a.b.c.e", "n.x", "l", "l.0", ""):
+        assert value_at(result, path) is None
