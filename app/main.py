@@ -64,6 +64,7 @@ from app.services.tenants import TenantService
 from app.services.uploads import UploadService
 from app.services.webhooks import WebhookService
 from app.settings import Settings
+from app.web.site import install_pages
 from app.workers.child import Limits
 from app.workers.worker import WorkerOptions, run_worker
 
@@ -178,13 +179,15 @@ async def application(
                 webhooks=WebhookService(store, utc_now),
                 audit_trail=AuditTrailService(store),
             )
-            yield create_app(
+            app = create_app(
                 services,
                 store,
                 partial(doctor.readiness, engine),
                 max_upload_bytes=settings.upload_max_bytes,
                 registry=metrics,
             )
+            install_pages(app, database.master_key.derive("pages"), utc_now)
+            yield app
     finally:
         await engine.dispose()
 

@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--spec-coverage", action="store_true", help="say which tests prove which items of the specification"
     )
+    parser.addoption("--shots", type=Path, help="folder for pictures of the pages and what was found on them")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse
+from starlette.responses import FileResponse, HTMLResponse
 from starlette.staticfiles import StaticFiles
 
 from app.api.problems import BY_CODE, PROBLEM_TYPES
@@ -29,12 +29,6 @@ def install_pages(app: FastAPI) -> None:
     """Serve the pages and the files that they are made of."""
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC))
-
-
-@router.get("/")
-async def start() -> RedirectResponse:
-    """The documentation is where a newcomer begins."""
-    return RedirectResponse("/docs")
 
 
 @router.get("/docs")

@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from tests.api.service import build_api
-from tests.conftest import DatabaseUrls, FixedClock
+from app.services.ingest.dialect import UploadLimits
+from app.web.site import install_pages
+from tests.api.service import Api, build_api
+from tests.conftest import FixedClock, PostgresServer
+from tests.ui.journey import Journey, make_journey
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-@dataclass(frozen=True)
-class Served:
-    """An address that the application is served at, and a key."""
+class Served(threading.Thread):
+    """The application and its pages, served from an event loop of its own."""
 
-    url: str
-    token: str
-
-
-class _Thread(threading.Thread):
-    """Serves the application from an event loop of its own."""
-
-    def __init__(self, database_url: str, master_key: MasterKey) -> None:
+    def __init__(self, database_url: str) -> None:
         super().__init__(daemon=True)
         self._database_url = database_url
-        self._master_key = master_key
-        self.server: uvicorn.Server | None = None
-        self.token = ""
+        self._server: uvicorn.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._api: Api | None = None
+        self.clock = FixedClock()
         self.ready = threading.Event()
 
     def run(self) -> None:
@@ -49,17 +48,17 @@ class _Thread(threading.Thread):
             self.ready.set()
 
     async def _serve(self) -> None:
+        master_key = MasterKey.generate()
         engine = create_engine(self._database_url)
-        clock = FixedClock()
-        api = build_api(
-            PostgresStore(engine, self._master_key, clock),
-            PostgresRegistry(engine, self._master_key, clock),
-            clock,
+        store, registry = (kind(engine, master_key, self.clock) for kind in (PostgresStore, PostgresRegistry))
+        self._api = build_api(store, registry, self.clock, UploadLimits(max_bytes=200_000))
+        install_pages(self._api.app, master_key.derive("pages"), self.clock)
+        self._loop = asyncio.get_running_loop()
+        self._server = uvicorn.Server(
+            uvicorn.Config(self._api.app, port=0, log_config=None, access_log=False)
         )
-        _, self.token = await api.tenant_with_key()
-        self.server = uvicorn.Server(uvicorn.Config(api.app, port=0, log_config=None, access_log=False))
-        serving = asyncio.create_task(self.server.serve())
-        while not self.server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        serving = asyncio.create_task(self._server.serve())
+        while not self._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.01)
         self.ready.set()
         await serving
@@ -67,22 +66,48 @@ class _Thread(threading.Thread):
 
     @property
     def url(self) -> str:
-        assert self.server is not None
-        return f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
+
+    @property
+    def api(self) -> Api:
+        assert self._api is not None
+        return self._api
+
+    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Something on the side of the service, in its loop."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    def new_token(self) -> str:
+        """The key of a new tenant."""
+        return str(self.do(self.api.tenant_with_key())[1])
+
+    def stop(self) -> None:
+        assert self._server is not None
+        self._server.should_exit = True
+        self.join(30)
 
 
-@pytest.fixture(scope="module")
-def served(database_urls: DatabaseUrls, master_key: MasterKey) -> Iterator[Served]:
-    thread = _Thread(database_urls.runtime, master_key)
+@pytest.fixture(scope="session")
+def served(postgres: PostgresServer) -> Iterator[Served]:
+    name = postgres.clone()
+    thread = Served(postgres.urls(name).runtime)
     thread.start()
     assert thread.ready.wait(30)
-    yield Served(thread.url, thread.token)
-    assert thread.server is not None
-    thread.server.should_exit = True
-    thread.join(30)
+    yield thread
+    thread.stop()
+    postgres.drop(name)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def journey(served: Served) -> Journey:
+    """A tenant with something on every page."""
+    journey: Journey = served.do(make_journey(served.api))
+    return journey
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
@@ -94,7 +119,50 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def screenshots(tmp_path: Path) -> Path:
-    """Where a test leaves pictures of what it saw."""
-    return tmp_path
+@dataclass(frozen=True)
+class Shots:
+    """Where pictures and findings are kept; nothing is, unless --shots names a folder."""
+
+    folder: Path | None
+
+    def take(self, page: Page, name: str, *, full: bool = True) -> None:
+        if self.folder is not None:
+            page.screenshot(path=self.folder / f"{name}.png", full_page=full)
+
+    def write(self, name: str, found: Any) -> None:
+        if self.folder is not None:
+            (self.folder / name).write_text(json.dumps(found, indent=1) + "\n")
+
+
+@pytest.fixture(scope="session")
+def shots(request: pytest.FixtureRequest) -> Shots:
+    folder: Path | None = request.config.getoption("--shots")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    return Shots(folder)
+
+
+class Watched:
+    """A page, what it complained of, and where it asked for things."""
+
+    def __init__(self, page: Page, served: Served) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.foreign: list[str] = []
+        origin = urlsplit(served.url).netloc
+        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self._note(request.url, origin))
+
+    def _note(self, url: str, origin: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.netloc != origin:
+            self.foreign.append(url)
+
+
+def sign_in(page: Page, served: Served, token: str, goal: str = "/") -> None:
+    """Sign in by the form, on the way to a page."""
+    page.goto(served.url + goal)
+    page.get_by_label("API key").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(served.url + goal)

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from urllib.parse import urlsplit
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.ui.conftest import Served
+from tests.ui.conftest import Served, Shots, Watched
 
 TIMEOUT = 20_000
 ANSWER = ".live-responses-table tbody .response-col_status"
-
-
-class Watched:
-    """A page, what it complained of, and where it asked for things."""
-
-    def __init__(self, page: Page, served: Served) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        self.foreign: list[str] = []
-        origin = urlsplit(served.url).netloc
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self._note(request.url, origin))
-
-    def _note(self, url: str, origin: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("data", "blob") and parts.netloc != origin:
-            self.foreign.append(url)
 
 
 @pytest.fixture
@@ -57,11 +36,11 @@ def opened(page: Page, operation: str) -> object:
     return block
 
 
-def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watched, screenshots: Path):
+def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watched, shots: Shots):
     sections = watched.page.locator(".opblock-tag").all_inner_texts()
-    assert sections[0].startswith("hierarchies")
+    assert sections[0].startswith("example data")
     assert any(section.startswith("clean up") for section in sections)
-    watched.page.screenshot(path=screenshots / "swagger.png")
+    shots.take(watched.page, "swagger", full=False)
     assert watched.complaints == []
     assert watched.foreign == []
 
@@ -69,30 +48,35 @@ def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watc
 def test_operations_stand_in_the_order_of_the_journey(watched: Watched):
     section = watched.page.locator(".opblock-tag-section", has=watched.page.locator("[data-tag='clean up']"))
     paths = section.locator(".opblock-summary-path").evaluate_all("all => all.map(one => one.dataset.path)")
-    assert paths[0] == "/v1/sequential-disclosures/{ref}"
-    assert paths[-1] == "/v1/hierarchies/{ref}"
+    kinds = ["releases", "optimisations", "assessments", "rules", "datasets", "uploads", "hierarchies"]
+    places = [paths.index(f"/v1/{kind}/{{ref}}") for kind in kinds]
+    assert places == sorted(places)
+    assert places[-1] == len(paths) - 1
 
 
-def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Served, screenshots: Path):
+def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Served, shots: Shots):
     page = watched.page
-    authorize(page, served.token)
+    authorize(page, served.new_token())
+    example = opened(page, "create_example_data")
+    example.locator(".execute").click()
+    expect(example.locator(ANSWER).first).to_contain_text("201", timeout=TIMEOUT)
     block = opened(page, "create_hierarchy")
     block.locator(".execute").click()
     answer = block.locator(ANSWER).first
     expect(answer).to_contain_text("201", timeout=TIMEOUT)
-    page.screenshot(path=screenshots / "try-it-out.png")
+    shots.take(page, "try-it-out", full=False)
     upload = opened(page, "create_upload")
     upload.locator(".execute").click()
     answer = upload.locator(ANSWER).first
     expect(answer).to_contain_text("201", timeout=TIMEOUT)
-    page.screenshot(path=screenshots / "upload.png")
+    shots.take(page, "upload", full=False)
     assert watched.complaints == []
     assert watched.foreign == []
 
 
-def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, screenshots: Path):
+def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, shots: Shots):
     page = watched.page
-    authorize(page, served.token)
+    authorize(page, served.new_token())
     form = opened(page, "create_upload_from_form")
     chooser = form.locator("input[type=file]")
     expect(chooser).to_be_visible()
@@ -100,16 +84,16 @@ def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, screen
     form.locator(".execute").click()
     answer = form.locator(ANSWER).first
     expect(answer).to_contain_text("201", timeout=TIMEOUT)
-    page.screenshot(path=screenshots / "form.png")
+    shots.take(page, "form", full=False)
     assert watched.complaints == []
 
 
-def test_the_page_of_a_problem_is_readable(browser: Browser, served: Served, screenshots: Path):
+def test_the_page_of_a_problem_is_readable(browser: Browser, served: Served, shots: Shots):
     page = browser.new_page()
     watched = Watched(page, served)
     page.goto(f"{served.url}/problems/invalid-input")
     expect(page.get_by_role("heading")).to_be_visible()
-    page.screenshot(path=screenshots / "problem.png")
+    shots.take(page, "problem", full=False)
     page.close()
     assert watched.complaints == []
     assert watched.foreign == []

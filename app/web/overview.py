@@ -1,0 +1,121 @@
+"""What there is: the first page, and the whole list of each kind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from app.client import AsyncClient, Json, ProblemError
+from app.web import words
+from app.web.visits import Handler, Page, Visit
+from app.web.words import address
+
+NEWEST: Final = 6
+"""Resources of each kind on the first page."""
+
+KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "datasets": ("Datasets", "Tables to be disclosed."),
+    "assessments": ("Assessments", "Scores of single rules."),
+    "optimisations": ("Optimisations", "Questions for the best rule."),
+    "frontiers": ("Frontiers", "All best compromises of risk and utility."),
+    "rules": ("Rules", "What is shown of whom."),
+    "evaluations": ("Verdicts", "Releases held against a policy."),
+    "policies": ("Policies", "What a release has to satisfy."),
+    "runs": ("Runs", "Work in the background."),
+}
+"""Kinds of resource that have pages: the heading, and what they are."""
+
+_FIRST: Final = ("datasets", "assessments", "optimisations", "evaluations", "runs", "policies")
+
+
+async def overview(visit: Visit) -> Page:
+    """The newest of everything."""
+    pages = await asyncio.gather(*(_page(visit.client, kind, NEWEST, None) for kind in _FIRST))
+    sections = [
+        {"kind": kind, "title": KINDS[kind][0], "about": KINDS[kind][1], "items": items, "more": more}
+        for kind, (items, more) in zip(_FIRST, pages, strict=True)
+    ]
+    is_empty = not sections[0]["items"]
+    may_begin = {"data:write", "assess"} <= set(visit.key["scopes"])
+    return Page(
+        "overview.html", {"sections": sections, "is_empty": is_empty, "may_begin": is_empty and may_begin}
+    )
+
+
+def listing(kind: str) -> Handler:
+    """The whole list of a kind, page by page."""
+
+    async def page(visit: Visit) -> Page:
+        items, more = await _page(visit.client, kind, 50, visit.request.query_params.get("cursor"))
+        title, about = KINDS[kind]
+        return Page(
+            "listing.html", {"kind": kind, "title": title, "about": about, "items": items, "more": more}
+        )
+
+    return page
+
+
+async def make_example_data(visit: Visit) -> str:
+    """Make the example data set and ask its first questions; the address of what to look at then."""
+    made = await visit.client.example_data.create()
+    score, best = (request["body"] for request in made["next"])
+    await visit.client.assessments.create(score)
+    run = await visit.client.optimisations.start_run(best)
+    return address("runs", run.id)
+
+
+async def _page(
+    client: AsyncClient, kind: str, limit: int, cursor: str | None
+) -> tuple[list[Json], str | None]:
+    """Part of a list, each item with its name, what to say of it, and where it is."""
+    try:
+        if kind == "runs":
+            runs = await client.runs.page(limit=limit, cursor=cursor)
+            return [_run(one.document) for one in runs.items], runs.next_cursor
+        resources = await getattr(client, kind).page(limit=limit, cursor=cursor)
+    except ProblemError as problem:
+        if problem.status in (401, 422):
+            raise
+        return [], None
+    return [_resource(kind, one.document) for one in resources.items], resources.next_cursor
+
+
+def _resource(kind: str, document: Json) -> Json:
+    name = document["name"]
+    return {
+        "name": name,
+        "href": address(kind, name),
+        "facts": _FACTS[kind](document),
+        "at": document["created_at"],
+    }
+
+
+def _run(document: Json) -> Json:
+    resource = document["resource"]
+    return {
+        "name": resource["name"],
+        "href": address("runs", document["id"]),
+        "facts": [document["state"], resource["kind"]],
+        "at": document["created_at"],
+    }
+
+
+def _named(document: Json, *keys: str) -> list[Any]:
+    return [document[key] for key in keys if document.get(key)]
+
+
+def _rule_name(document: Json) -> list[Any]:
+    rule = document.get("rule") or {}
+    return [rule.get("name") or rule.get("kind") or "rule"]
+
+
+_FACTS: Final[Mapping[str, Any]] = {
+    "datasets": lambda d: [f"{d['rows']:,} records", f"{len(d['attributes'])} columns", d["status"]],
+    "assessments": lambda d: [*_rule_name(d), *(f"against {name}" for name in _named(d, "dictionary"))],
+    "optimisations": lambda d: [words.objective(d["objective"]), d["dataset"]],
+    "frontiers": lambda d: _named(d, "dataset", "scope"),
+    "rules": lambda d: _named(d, "dataset", "kind"),
+    "evaluations": lambda d: _named(d, "verdict", "policy", "dataset"),
+    "policies": lambda d: _named(d, "title"),
+}

@@ -1,0 +1,79 @@
+"""A run: how far it is, live where the browser can follow it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.responses import Response, StreamingResponse
+
+from app.client import Json
+from app.client import Run as RunDocument
+from app.web.visits import Page, Visit
+from app.web.words import address, number
+
+_SECONDS_BETWEEN: Final = 1.0
+_MOST_LOOKS: Final = 600
+"""A stream ends after that many looks; the browser begins another."""
+
+RESULTS: Final = {
+    "optimisation": "optimisations",
+    "assessment": "assessments",
+    "frontier": "frontiers",
+    "evaluation": "evaluations",
+}
+"""Kinds whose results have a page."""
+
+
+async def run(visit: Visit) -> Page:
+    """A run as it stands."""
+    found = await visit.client.runs.get(visit.ref)
+    kind = RESULTS.get(found.document["resource"]["kind"])
+    return Page(
+        "run.html",
+        {
+            "run": found.document,
+            "is_final": found.is_final,
+            "told": told(found),
+            "result": None if kind is None else address(kind, found.document["resource"]["name"]),
+        },
+    )
+
+
+async def progress(visit: Visit) -> Response:
+    """The same as server-sent events, an event for each look at the run, until it is final."""
+    first = await visit.client.runs.get(visit.ref)
+    return StreamingResponse(
+        _events(visit, first), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
+
+
+async def _events(visit: Visit, seen: RunDocument) -> AsyncIterator[str]:
+    said = None
+    # The client of the visit is closed by the time that a stream is sent.
+    async with visit.client_again() as client:
+        for _ in range(_MOST_LOOKS):
+            if told(seen) != said:
+                said = told(seen)
+                yield f"data: {json.dumps(said)}\n\n"
+            if seen.is_final:
+                return
+            await asyncio.sleep(_SECONDS_BETWEEN)
+            if await visit.request.is_disconnected():
+                return
+            seen = await client.runs.get(seen.id)
+
+
+def told(seen: RunDocument) -> Json:
+    """State and progress in words and as a share."""
+    progress = seen.progress
+    done = total = 0
+    words = ""
+    if progress is not None and progress.total:
+        done, total = progress.done, progress.total
+        words = f"{progress.stage}: {number(done)} of {number(total)}"
+        if progress.remaining_seconds is not None:
+            words += f", about {number(round(progress.remaining_seconds))} s left"
+    return {"state": seen.state, "final": seen.is_final, "done": done, "total": total, "words": words}

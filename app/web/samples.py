@@ -1,0 +1,69 @@
+"""Some records before and after a rule, cell by cell."""
+
+from __future__ import annotations
+
+from app.client import Json
+from app.web.visits import Visit, found
+
+RECORDS = 12
+"""Records of a sample."""
+
+
+async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json | None:
+    """The records from the query's ``first`` row on; None if the key may not see them."""
+    if rule is None or not visit.reads_data:
+        return None
+    first = visit.number("first", 1, least=1)
+    body = {"dataset": dataset, "rule": rule, "first": first, "limit": RECORDS}
+    preview: Json | None = await found(visit.client.rules.preview(body))
+    return None if preview is None else _with_marks(preview, first)
+
+
+def rule_to_preview(rule: Json) -> str | Json | None:
+    """What a preview takes for the rule of an assessment or search, as summaries show it."""
+    if rule.get("name"):
+        return str(rule["name"])
+    if rule.get("levels") is None:
+        return None
+    asked = {"kind": "table_level", "levels": rule["levels"]}
+    for key in ("suppress_classes_below", "suppress_classes_failing", "missing", "suppressed"):
+        if rule.get(key) is not None:
+            asked[key] = rule[key]
+    return asked
+
+
+def _with_marks(preview: Json, first: int) -> Json:
+    """The records with one cell per column: before, after, and how far it was generalised in words."""
+    records = [
+        {
+            "row": record["row"],
+            "cells": [
+                {"before": before, "after": after, "mark": _mark(before, after, steps)}
+                for before, after, steps in zip(
+                    record["before"], record["after"], record["steps"], strict=True
+                )
+            ],
+        }
+        for record in preview["records"]
+    ]
+    last = first + len(records) - 1
+    return {
+        "columns": preview["columns"],
+        "records": records,
+        "total": preview["total_rows"],
+        "first": first,
+        "last": last,
+        "previous": max(first - RECORDS, 1) if first > 1 else None,
+        "next": last + 1 if last < preview["total_rows"] else None,
+    }
+
+
+def _mark(before: str | None, after: str | None, steps: int) -> Json:
+    """A class for the colour and a word that says the same."""
+    if before is None:
+        return {"kind": "missing", "word": "missing"}
+    if after is None:
+        return {"kind": "withheld", "word": "withheld"}
+    if steps == 0:
+        return {"kind": "kept", "word": "as it is"}
+    return {"kind": f"raised-{min(steps, 3)}", "word": f"{steps} up"}

@@ -1,0 +1,130 @@
+"""Who is signed in: an API key and a token against forged forms, sealed in a cookie.
+
+The service keeps no sessions: the cookie is encrypted and authenticated (AES-256-GCM) under a key of the
+service, bound to its purpose, and says itself when it ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from starlette.requests import Request
+from starlette.responses import Response
+
+LIFETIME: Final = timedelta(hours=8)
+"""After so long whoever is signed in signs in again."""
+
+FORM_LIFETIME: Final = timedelta(hours=1)
+"""How long the form for signing in can be sent."""
+
+_NONCE_BYTES: Final = 12
+_LONGEST: Final = 2048
+
+
+@dataclass(frozen=True)
+class Session:
+    """A signed-in key; ``form_token`` is in every form that changes something."""
+
+    api_key: str
+    form_token: str
+    ends: datetime
+
+    def allows(self, form_token: str) -> bool:
+        """Whether a form was made for this session."""
+        return hmac.compare_digest(self.form_token.encode(), form_token.encode())
+
+
+@dataclass(frozen=True)
+class Cookies:
+    """Seals and opens the two cookies: of the session, and of the form that begins one."""
+
+    secret: bytes
+    now: Callable[[], datetime]
+
+    def session(self, request: Request) -> Session | None:
+        """The session of a request; None without one, or if it has ended or was altered."""
+        return self._open(request, "session")
+
+    def form(self, request: Request) -> Session | None:
+        """The form that the request's browser was given; its key is empty."""
+        return self._open(request, "form")
+
+    def begin(self, request: Request, response: Response, api_key: str) -> None:
+        """Sign in."""
+        self._set(request, response, "session", api_key, LIFETIME)
+        self._drop(request, response, "form")
+
+    def offer(self, request: Request, response: Response, form_token: str) -> None:
+        """Let the browser prove that the form for signing in was made for it."""
+        self._set(request, response, "form", "", FORM_LIFETIME, form_token)
+
+    def end(self, request: Request, response: Response) -> None:
+        """Sign out."""
+        self._drop(request, response, "session")
+
+    def _set(
+        self,
+        request: Request,
+        response: Response,
+        purpose: str,
+        api_key: str,
+        lifetime: timedelta,
+        form_token: str | None = None,
+    ) -> None:
+        ends = self.now() + lifetime
+        content = {"key": api_key, "form": form_token or new_token(), "ends": ends.timestamp()}
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = AESGCM(self.secret).encrypt(nonce, json.dumps(content).encode(), purpose.encode())
+        response.set_cookie(
+            _name(request, purpose),
+            base64.urlsafe_b64encode(nonce + sealed).decode().rstrip("="),
+            max_age=int(lifetime.total_seconds()),
+            path="/",
+            secure=is_secure(request),
+            httponly=True,
+            samesite="strict",
+        )
+
+    def _drop(self, request: Request, response: Response, purpose: str) -> None:
+        response.delete_cookie(
+            _name(request, purpose), path="/", secure=is_secure(request), httponly=True, samesite="strict"
+        )
+
+    def _open(self, request: Request, purpose: str) -> Session | None:
+        given = request.cookies.get(_name(request, purpose), "")
+        if not given or len(given) > _LONGEST:
+            return None
+        try:
+            sealed = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))
+            text = AESGCM(self.secret).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
+        except (InvalidTag, binascii.Error, ValueError):
+            return None
+        content = json.loads(text)
+        ends = datetime.fromtimestamp(content["ends"], UTC)
+        return Session(content["key"], content["form"], ends) if self.now() < ends else None
+
+
+def new_token() -> str:
+    """A random token that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def is_secure(request: Request) -> bool:
+    """Whether the browser came by https, the proxy in front included."""
+    return request.url.scheme == "https"
+
+
+def _name(request: Request, purpose: str) -> str:
+    """By https under a name that browsers accept from this host alone, and only with ``Secure``."""
+    prefix = "__Host-" if is_secure(request) else ""
+    return f"{prefix}privacy-risk-{purpose}"

@@ -1,0 +1,233 @@
+"""The pages as routes of the application whose interface they read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.client import AsyncClient, ProblemError, Retries
+from app.web import data, overview, rules, runs, scores, searches, verdicts
+from app.web.sessions import Cookies, new_token
+from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
+from app.web.words import address
+
+STATIC: Final = Path(__file__).parent / "static"
+
+PAGES: Final[tuple[tuple[str, Handler], ...]] = (
+    ("/", overview.overview),
+    ("/datasets/{ref}", data.dataset),
+    ("/datasets/{ref}/attributes/{attribute}", data.attribute),
+    ("/rules/{ref}", rules.rule),
+    ("/assessments/{ref}", scores.assessment),
+    ("/optimisations/{ref}", searches.optimisation),
+    ("/optimisations/{ref}/lattice", searches.lattice),
+    ("/optimisations/{ref}/rules/{levels}", searches.rule_on_map),
+    ("/frontiers/{ref}", searches.frontier),
+    ("/frontiers/{ref}/rules/{levels}", searches.rule_on_frontier),
+    ("/runs/{ref}", runs.run),
+    ("/runs/{ref}/progress", runs.progress),
+    ("/evaluations/{ref}", verdicts.evaluation),
+    ("/evaluations/{ref}/evidence", verdicts.evidence),
+    ("/evaluations/{ref}/report", verdicts.report),
+    ("/policies/{ref}", verdicts.policy),
+    *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
+)
+"""What a signed-in key can look at."""
+
+_LARGEST_FORM: Final = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Site:
+    """The pages in front of an application; ``secret`` (32 bytes) seals the cookies."""
+
+    api: ASGIApp
+    secret: bytes
+    now: Callable[[], datetime]
+
+    @property
+    def cookies(self) -> Cookies:
+        """The cookies under this site's secret."""
+        return Cookies(self.secret, self.now)
+
+    def routes(self) -> list[BaseRoute]:
+        """All routes of the pages."""
+        return [
+            Route("/sign-in", self.sign_in, methods=["GET", "POST"]),
+            Route("/sign-out", self.sign_out, methods=["POST"]),
+            Route("/example-data", self.example_data, methods=["POST"]),
+            *(Route(path, self._page(handler), methods=["GET"]) for path, handler in PAGES),
+            Mount("/assets", StaticFiles(directory=STATIC)),
+        ]
+
+    def client(self, api_key: str) -> AsyncClient:
+        """The public interface under a key, without a network in between.
+
+        Nothing is sent twice, so that the service keeps no answers of previews for a repetition.
+        """
+        transport = httpx.ASGITransport(app=self.api, raise_app_exceptions=False)
+        return AsyncClient("http://service", api_key, transport=transport, retries=Retries(attempts=1))
+
+    # --- signing in and out ----------------------------------------------------------------------------
+
+    async def sign_in(self, request: Request) -> Response:
+        """The form, and what it sends: a key that the interface accepts begins a session."""
+        if request.method == "GET":
+            return self._form(request, local(request.query_params.get("next", "/")))
+        fields = await _fields(request)
+        offered, goal = self.cookies.form(request), local(fields.get("next", "/"))
+        if offered is None or not offered.allows(fields.get("form_token", "")):
+            return self._form(request, goal, "The form was too old to be sent. Please try again.", 403)
+        api_key = fields.get("api_key", "").strip()
+        if not await self._is_valid(api_key):
+            return self._form(request, goal, "This is not a valid API key.", 403)
+        response = RedirectResponse(goal, 303)
+        self.cookies.begin(request, response, api_key)
+        return response
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session; a forged form ends none."""
+        session, fields = self.cookies.session(request), await _fields(request)
+        if session is not None and not session.allows(fields.get("form_token", "")):
+            return _refusal(403, "The form was not made for this session", "Go back and try again.")
+        response = RedirectResponse("/sign-in", 303)
+        self.cookies.end(request, response)
+        return response
+
+    async def example_data(self, request: Request) -> Response:
+        """Make the example data set, score its rule and look for the best one."""
+
+        async def make(visit: Visit) -> Page | Response:
+            if not visit.session.allows((await _fields(request)).get("form_token", "")):
+                return _refusal(403, "The form was not made for this session", "Go back and try again.")
+            return RedirectResponse(await overview.make_example_data(visit), 303)
+
+        return await self._visited(request, make)
+
+    async def _is_valid(self, api_key: str) -> bool:
+        if not api_key.isascii() or not api_key.isprintable() or not 1 <= len(api_key) <= 200:
+            return False
+        async with self.client(api_key) as client:
+            try:
+                await client.api_keys.current()
+            except ProblemError as problem:
+                if problem.status in (401, 403):
+                    return False
+                raise
+        return True
+
+    def _form(self, request: Request, goal: str, said: str | None = None, status: int = 200) -> Response:
+        token = new_token()
+        shown = {"goal": goal, "said": said, "offered": token}
+        response = rendered(Page("sign_in.html", shown, status))
+        self.cookies.offer(request, response, token)
+        return response
+
+    # --- pages -----------------------------------------------------------------------------------------
+
+    def _page(self, handler: Handler) -> Callable[[Request], object]:
+        async def answer(request: Request) -> Response:
+            return await self._visited(request, handler)
+
+        return answer
+
+    async def _visited(self, request: Request, handler: Handler) -> Response:
+        """The handler's page for whoever is signed in; others are led to the form, and back from it."""
+        session = self.cookies.session(request)
+        if session is None:
+            return self._to_sign_in(request)
+        async with self.client(session.api_key) as client:
+            try:
+                again = partial(self.client, session.api_key)
+                visit = Visit(request, session, client, again, await client.api_keys.current())
+            except ProblemError as problem:
+                return self._to_sign_in(request) if problem.status == 401 else _problem(problem, None)
+            try:
+                page = await handler(visit)
+            except ProblemError as problem:
+                return _problem(problem, visit)
+            except NoSuchPage:
+                return _refusal(404, *_NOT_FOUND, visit)
+        return page if isinstance(page, Response) else rendered(page, visit)
+
+    def _to_sign_in(self, request: Request) -> Response:
+        goal = "/"
+        if request.method == "GET":
+            goal = local(f"{request.url.path}?{request.url.query}".rstrip("?"))
+        response = RedirectResponse(address("sign-in", next=None if goal == "/" else goal), 303)
+        self.cookies.end(request, response)
+        return response
+
+
+def install_pages(app: Starlette, secret: bytes, now: Callable[[], datetime]) -> None:
+    """Add the pages to the application whose interface they read.
+
+    Addresses that nobody knows get a readable page where a browser asks for one.
+    """
+    app.router.routes.extend(Site(app, secret, now).routes())
+    unknown = app.router.default
+
+    async def default(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and _wants_a_page(Request(scope)):
+            await _refusal(404, *_NOT_FOUND)(scope, receive, send)
+        else:
+            await unknown(scope, receive, send)
+
+    app.router.default = default
+
+
+def local(goal: str) -> str:
+    """The address if it is a page of this site, else the first page: a link leads nowhere else."""
+    is_local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and goal.isprintable()
+    return goal if is_local and len(goal) <= 1000 else "/"
+
+
+_NOT_FOUND: Final = ("Nothing is here", "There is nothing of this name that your key could see.")
+
+
+def _wants_a_page(request: Request) -> bool:
+    is_page = not request.url.path.startswith(("/v1/", "/static/", "/assets/"))
+    return is_page and request.method == "GET" and "text/html" in request.headers.get("accept", "")
+
+
+def _refusal(status: int, title: str, said: str, visit: Visit | None = None) -> Response:
+    return rendered(Page("refusal.html", {"title": title, "said": said, "remedy": None}, status), visit)
+
+
+_TITLES: Final = {403: "Your key may not see this", 404: "Nothing is here", 429: "Too many requests"}
+
+
+def _problem(problem: ProblemError, visit: Visit | None) -> Response:
+    document = problem.document
+    shown = {
+        "title": _TITLES.get(problem.status, str(document.get("title", "This did not work"))),
+        "said": _NOT_FOUND[1] if problem.status == 404 else str(document.get("detail", "")),
+        "remedy": document.get("remedy") if problem.status != 404 else None,
+    }
+    return rendered(Page("refusal.html", shown, problem.status), visit)
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """The fields of a small form; none of a body that is not one."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _LARGEST_FORM:
+            return {}
+    with contextlib.suppress(UnicodeDecodeError, ValueError):
+        return dict(parse_qsl(body.decode("ascii"), max_num_fields=20))
+    return {}

@@ -1,0 +1,94 @@
+"""Verdicts and the policies they are passed under."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from app.client import Json
+from app.web.policies import SIGNS, criteria_of, demand_in_words
+from app.web.visits import Page, Visit, found
+from app.web.words import number
+
+SAID = {
+    "pass": ("Pass", "Every criterion that can block the release is met or waived."),
+    "fail": ("Fail", "At least one criterion that blocks the release is not met."),
+    "error": (
+        "Error",
+        "At least one criterion that blocks the release could not be computed: this is not a pass.",
+    ),
+}
+"""What a verdict means."""
+
+OUTCOMES = {
+    "passed": "met",
+    "failed": "not met",
+    "waived": "waived",
+    "not_computable": "not computable",
+}
+"""What became of a criterion, in words."""
+
+
+async def evaluation(visit: Visit) -> Page:
+    """A verdict: what decided it, by how much, what would change it, and the evidence."""
+    document = (await visit.client.evaluations.get(visit.ref)).document
+    result = document.get("result")
+    run = None if result else await found(visit.client.runs.get(document["name"]))
+    return Page(
+        "verdict.html",
+        {
+            "evaluation": document,
+            "result": result,
+            "run": None if run is None else run.document,
+            "said": None if result is None else SAID[result["verdict"]],
+            "criteria": [] if result is None else [_shown(one) for one in result["criteria"]],
+            "changes": [] if result is None else [_change(one) for one in result.get("changes") or ()],
+            "evidence": document.get("evidence"),
+        },
+    )
+
+
+def _shown(criterion: Json) -> Json:
+    """A criterion as its row says it."""
+    demand = criterion["demand"]
+    sign = SIGNS.get(criterion.get("comparison") or "", "")
+    threshold = criterion.get("threshold")
+    return {
+        **criterion,
+        "word": OUTCOMES[criterion["outcome"]],
+        "demanded": demand_in_words(demand),
+        "limit": "" if threshold is None else f"{sign} {number(threshold)}".strip(),
+    }
+
+
+def _change(change: Json) -> Json:
+    levels = change.get("levels") or {}
+    raised = ", ".join(f"{name} to level {level}" for name, level in levels.items() if level)
+    return {**change, "raised": raised or "no attribute"}
+
+
+async def evidence(visit: Visit) -> Response:
+    """The signed evidence of a verdict, as a file."""
+    content = await visit.client.evaluations.evidence(visit.ref)
+    return _file(visit, content, "evidence.json", "application/vnd.dsse.envelope+json")
+
+
+async def report(visit: Visit) -> Response:
+    """The report of a verdict for people, as a file that needs nothing beside it."""
+    content = await visit.client.evaluations.report(visit.ref)
+    return _file(visit, content.encode(), "report.html", "text/html")
+
+
+def _file(visit: Visit, content: bytes, name: str, media_type: str) -> Response:
+    disposition = f'attachment; filename="{visit.ref}-{name}"'
+    return Response(content, media_type=media_type, headers={"Content-Disposition": disposition})
+
+
+async def policy(visit: Visit) -> Page:
+    """A policy: its criteria with their reasons, and what it assumes about the attacker."""
+    document = (await visit.client.policies.get(visit.ref)).document
+    inner = document.get("policy") or document.get("document") or document
+    criteria = [{**one, "demanded": demand_in_words(one["demand"])} for one in criteria_of(document)]
+    return Page(
+        "policy.html",
+        {"policy": inner, "name": document["name"], "criteria": criteria},
+    )

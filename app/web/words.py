@@ -1,0 +1,121 @@
+"""How the pages write numbers, levels, names and addresses."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+_REF: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._@-]{1,120}")
+
+
+def is_ref(text: str) -> bool:
+    """Whether a resource, or a version of one, could be called so; never a step up in an address."""
+    return _REF.fullmatch(text) is not None
+
+
+def address(*parts: object, **query: object) -> str:
+    """A local address; what the query leaves out (None) is not in it."""
+    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    asked = {name: value for name, value in query.items() if value is not None}
+    return f"{path}?{urlencode(asked)}" if asked else path
+
+
+def as_number(value: object) -> float:
+    """A number of the interface: infinity comes as text."""
+    if isinstance(value, str):
+        return {"inf": math.inf, "-inf": -math.inf}.get(value, math.nan)
+    return float(value)  # type: ignore[arg-type]
+
+
+def number(value: object) -> str:
+    """A number as people read it: whole ones with separators, others with four significant digits."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str) and value not in ("inf", "-inf"):
+        return value
+    amount = as_number(value)
+    if math.isinf(amount):
+        return "∞" if amount > 0 else "−∞"
+    if amount == int(amount) and abs(amount) < 1e15:
+        return f"{int(amount):,}".replace("-", "−")
+    return f"{amount:.4g}".replace("-", "−")
+
+
+def share(part: float, whole: float) -> str:
+    """A share in per cent."""
+    return "–" if not whole else f"{100 * part / whole:.3g} %"
+
+
+def moment(value: object) -> str:
+    """A point in time, to the minute, in UTC."""
+    if not value:
+        return "–"
+    return datetime.fromisoformat(str(value)).strftime("%-d %b %Y, %H:%M UTC")
+
+
+def words(text: object) -> str:
+    """A term of the interface as words: ``needs_attention`` is ‘needs attention’."""
+    return str(text).replace("_", " ")
+
+
+_OBJECTIVES: Final = {
+    "min_risk": "least risk",
+    "max_utility": "greatest utility",
+    "lagrangian": "best balance of risk and utility",
+    "aggregate": "best balance of harm and utility",
+    "min_loss": "least loss of information",
+}
+_LIMITS: Final = {
+    "utility_floor": "a utility of at least {}",
+    "risk_cap": "a risk of at most {}",
+    "loss_cap": "a loss of information of at most {}",
+    "trade_off": "a trade-off of {}",
+    "suppression_limit": "at most a share of {} withheld",
+}
+
+
+def objective(asked: Mapping[str, Any]) -> str:
+    """What a search is for, and within which limit."""
+    limits = [
+        text.format(number(asked[name])) for name, text in _LIMITS.items() if asked.get(name) is not None
+    ]
+    what = _OBJECTIVES.get(asked["kind"], words(asked["kind"]))
+    return f"{what}, with {' and '.join(limits)}" if limits else what
+
+
+def levels_in_words(levels: Mapping[str, int] | None) -> str:
+    """A rule in one line: what is generalised, how far."""
+    if levels is None:
+        return "levels of their own for single records or cells"
+    raised = [f"{name} {level}" for name, level in levels.items() if level]
+    return "levels " + ", ".join(raised) if raised else "everything as it is"
+
+
+def code_of(levels: Sequence[int]) -> str:
+    """Levels in the order of the schema as part of an address."""
+    return "-".join(map(str, levels))
+
+
+def levels_of(code: str, heights: Mapping[str, int]) -> dict[str, int] | None:
+    """The levels of such a part; None if it fits no rule."""
+    if not re.fullmatch(r"\d{1,4}(-\d{1,4})*", code, re.ASCII):
+        return None
+    levels = [int(part) for part in code.split("-")]
+    if len(levels) != len(heights) or any(a > b for a, b in zip(levels, heights.values(), strict=True)):
+        return None
+    return dict(zip(heights, levels, strict=True))
+
+
+def heights_of(dataset: Mapping[str, Any]) -> dict[str, int]:
+    """The disclosed attributes of a dataset with their heights, in the order of the schema."""
+    return {
+        attribute["name"]: attribute["height"]
+        for attribute in dataset["attributes"]
+        if attribute["role"] in ("quasi_identifier", "sensitive")
+    }

@@ -1,0 +1,192 @@
+"""Every page in a real browser: whole, quiet, accessible, in light and dark, narrow, and without script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.ui.conftest import Served, Shots, Watched, sign_in
+from tests.ui.journey import Journey
+
+PAGES = {
+    "overview": ("/", "Overview"),
+    "assessments": ("/assessments", "Assessments"),
+    "dataset": ("/datasets/example-members", "example-members"),
+    "hierarchy-city": ("/datasets/example-members/attributes/city", "city"),
+    "hierarchy-birth-date": ("/datasets/example-members/attributes/birth_date", "birth_date"),
+    "rule": ("/rules/example-proposal", "example-proposal"),
+    "rule-of-conditions": ("/rules/careful", "careful"),
+    "assessment": ("/assessments/example-score", "example-score"),
+    "optimisation": ("/optimisations/example-optimum", "example-optimum"),
+    "lattice": ("/optimisations/example-optimum/lattice", "Lattice"),
+    "rule-on-map": ("/optimisations/example-optimum/rules/1-0-2-1", "levels city 1, birth_date 2, income 1"),
+    "frontier": ("/frontiers/example-frontier", "example-frontier"),
+    "run": ("/runs/example-optimum", "Run of example-optimum"),
+    "missing": ("/datasets/no-such-thing", "Nothing is here"),
+}
+"""Name of the picture → address and heading."""
+
+STATUS = {"missing": 404}
+
+
+@pytest.fixture(scope="module")
+def cookies(browser: Browser, served: Served, journey: Journey) -> list[dict[str, object]]:
+    """The cookies of somebody who signed in by the form."""
+    context = browser.new_context()
+    sign_in(context.new_page(), served, journey.token)
+    cookies = context.cookies()
+    context.close()
+    return cookies
+
+
+@pytest.fixture(scope="module")
+def contexts(browser: Browser, cookies) -> Iterator[dict[str, BrowserContext]]:
+    """One signed-in context per way of looking."""
+    made = {
+        "light": browser.new_context(viewport={"width": 1280, "height": 900}),
+        "dark": browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark"),
+        "narrow": browser.new_context(viewport={"width": 390, "height": 844}),
+        "no-script": browser.new_context(viewport={"width": 1280, "height": 900}, java_script_enabled=False),
+    }
+    for context in made.values():
+        context.add_cookies(cookies)
+    yield made
+    for context in made.values():
+        context.close()
+
+
+def opened(context: BrowserContext, served: Served, name: str) -> Watched:
+    address, heading = PAGES[name]
+    watched = Watched(context.new_page(), served)
+    response = watched.page.goto(served.url + address)
+    assert response is not None
+    assert response.status == STATUS.get(name, 200)
+    expect(watched.page.get_by_role("heading", level=1)).to_have_text(heading)
+    return watched
+
+
+def assert_accessible(page: Page, shots: Shots, name: str) -> None:
+    """No violation of the rules of axe-core (WCAG 2 A and AA, and its best practices)."""
+    found = Axe().run(page).response
+    violations = [
+        {"rule": one["id"], "help": one["help"], "at": [node["html"][:200] for node in one["nodes"]][:5]}
+        for one in found["violations"]
+    ]
+    passed = sorted({one["id"] for one in found["passes"]})
+    shots.write(f"{name}.axe.json", {"violations": violations, "passed": passed})
+    assert violations == []
+
+
+def assert_quiet(watched: Watched, shots: Shots, name: str) -> None:
+    """Nothing on the console but, for a page that is not there, that it is not."""
+    shots.write(f"{name}.console.json", {"errors": watched.complaints, "foreign": watched.foreign})
+    complaints = [said for said in watched.complaints if not (name.startswith("missing") and "404" in said)]
+    assert complaints == []
+    assert watched.foreign == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_every_page_is_quiet_and_accessible(look, name, contexts, served: Served, shots: Shots):
+    watched = opened(contexts[look], served, name)
+    shots.take(watched.page, f"{name}.{look}")
+    assert_accessible(watched.page, shots, f"{name}.{look}")
+    if shots.folder is not None and look == "light":
+        watched.page.emulate_media(media="print")
+        shots.take(watched.page, f"{name}.print")
+    assert_quiet(watched, shots, f"{name}.{look}")
+    watched.page.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_fits_a_narrow_screen(name, contexts, served: Served, shots: Shots):
+    watched = opened(contexts["narrow"], served, name)
+    shots.take(watched.page, f"{name}.narrow")
+    width = watched.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+    watched.page.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_works_without_script(name, contexts, served: Served, shots: Shots):
+    watched = opened(contexts["no-script"], served, name)
+    shots.take(watched.page, f"{name}.no-script")
+    assert watched.foreign == []
+    watched.page.close()
+
+
+def test_every_mark_of_a_map_and_lattice_is_reached_by_keyboard(contexts, served: Served):
+    """From the top of the page: the skip links first, then what the page has, in its order."""
+    page = opened(contexts["light"], served, "optimisation").page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    walked = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        walked.append(page.evaluate(FOCUSED))
+    assert all(step["outline"] != "none" for step in walked), walked
+    labels = [step["label"] for step in walked]
+    skip = labels.index("Skip the picture")
+    assert labels[skip + 1].startswith("best: ")
+    assert "as-is-score" in " ".join(labels[skip + 1 : skip + 4])
+    page.locator(".skip-picture").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED)["label"].startswith("The same as a table")
+    marks = page.locator(".picture a.mark")
+    assert marks.count() == 300
+    marks.nth(40).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("levels")
+    page.close()
+
+
+FOCUSED = """() => {
+  const at = document.activeElement;
+  return {
+    label: (at.getAttribute("aria-label") || at.textContent).trim(),
+    outline: getComputedStyle(at).outlineStyle,
+  };
+}"""
+
+
+def test_a_value_of_a_hierarchy_leads_below_it(contexts, served: Served):
+    page = opened(contexts["no-script"], served, "hierarchy-city").page
+    page.locator(".picture a.box").filter(has_text="Indiana").click()
+    way = page.get_by_role("navigation", name="Way from the top")
+    assert way.get_by_role("listitem").all_inner_texts() == ["*", "Midwest", "Indiana"]
+    expect(page.get_by_role("cell", name="Lafayette").first).to_have_count(0)
+    expect(page.get_by_role("rowheader", name="West Lafayette")).to_be_visible()
+    page.close()
+
+
+def test_a_sample_marks_every_generalised_cell(contexts, served: Served):
+    page = opened(contexts["no-script"], served, "rule").page
+    first = page.locator("table.sample tbody tr").first
+    assert first.locator("td").evaluate_all("all => all.map(one => one.className)") == [
+        "raised-1", "kept", "raised-1", "raised-1",
+    ]  # fmt: skip
+    assert "was 1975-05-10 · 1 up" in first.inner_text()
+    page.get_by_role("link", name="Later records").click()
+    expect(page.locator("table.sample tbody th").first).to_have_text("13")
+    page.close()
+
+
+def test_a_run_is_followed_live_to_its_result(contexts, served: Served, journey: Journey, shots: Shots):
+    watched = Watched(contexts["light"].new_page(), served)
+    page = watched.page
+    page.goto(f"{served.url}/runs/{journey.waiting_run}")
+    expect(page.locator("[data-part=state]")).to_have_text("queued")
+    shots.take(page, "run-waiting.light")
+    assert_accessible(page, shots, "run-waiting.light")
+    served.do(served.api.work_off(journey.waiting_run))
+    expect(page.locator("[data-part=state]")).to_have_text("succeeded", timeout=10_000)
+    page.get_by_role("link", name="See the result").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("waiting")
+    assert_quiet(watched, shots, "run-waiting")
+    page.close()
