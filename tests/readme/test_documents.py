@@ -25,7 +25,8 @@ from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROFILE = "-m app profile "
+STARTERS = ("-m app profile ", "-m app gate ", "-m app reproduce ")
+"""Commands that start a service of their own, unless they are told which to ask."""
 SERVE = ".venv/bin/python -m app serve\n"
 INSTALL = re.compile(r"^python3 -m venv .*?requirements\.lock && ")
 PORT = "8000"
@@ -103,21 +104,21 @@ def pages_that_start_services():
     pages = (
         (page, "".join(own for kind, own in blocks(page) if kind == "sh")) for page in pages_with_commands()
     )
-    return [page for page, script in pages if PROFILE in script]
+    return [page for page, script in pages if any(command in script for command in STARTERS)]
 
 
 @pytest.mark.parametrize("page", [marked(page) for page in pages_with_commands()])
 def test_every_command_of_the_page_does_what_the_page_says(page, folder, environment, service):
-    run_commands(page, folder, environment, service, f"{PROFILE}--server {service} ")
+    run_commands(page, folder, environment, service, f"--server {service} ")
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("page", pages_that_start_services())
 def test_every_command_that_starts_a_service_does_what_the_page_says(page, folder, environment, service):
-    run_commands(page, folder, environment, service, PROFILE)
+    run_commands(page, folder, environment, service, "")
 
 
-def run_commands(page, folder, environment, service, profile):
+def run_commands(page, folder, environment, service, asking):
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     if "$adult" in (ROOT / page).read_text() and "PRIVACY_RISK_DATA" not in os.environ:
@@ -126,7 +127,9 @@ def run_commands(page, folder, environment, service, profile):
     for language, text in blocks(page):
         if language == "sh" and text != SERVE:
             text = INSTALL.sub("", text).replace(f":{PORT}/", f":{environment['PRIVACY_RISK_PORT']}/")
-            script += [text.replace(PROFILE, profile)]
+            for command in STARTERS:
+                text = text.replace(command, command + asking)
+            script += [text]
         elif language == "text":
             expected.append(text)
     variables = dict(environment, API=f"{service}/v1")
