@@ -119,3 +119,119 @@ async def test_a_rule_of_ones_own_withholds_classes_that_fail_criteria(journey: 
     unknown = rule | {"suppress_classes_failing": [{"kind": "k_map", "k": 2}]}
     refused = await journey.post("/v1/rules", json=body | {"name": "unknown", "rule": unknown})
     assert "population" in problem_of(refused, 422, "invalid-input")["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "most"),
+    [
+        ({"kind": "highest_journalist_risk", "threshold": 0.34}, 0.34),
+        ({"kind": "average_journalist_risk", "threshold": 0.3}, 0.3),
+        ({"kind": "marketer_risk", "threshold": 0.3}, 0.3),
+    ],
+)
+async def test_attackers_who_know_a_population_are_searched_and_measured_alike(
+    api, journey: httpx.AsyncClient, criterion, most
+):
+    name = criterion["kind"].replace("_", "-")
+    body = asking(name, [criterion], suppression_limit=0.2)
+    refused = problem_of(await journey.post("/v1/optimisations", json=body), 422, "invalid-input")
+    assert pointers(refused) == ["/dictionary"]
+    result = await found(api, journey, body | {"dictionary": "census"})
+    assert (result["status"], result["privacy"][0]["guarantee"]) == ("optimal", "exact")
+    assert result["privacy"][0]["attained"] <= most + 1e-9
+    question = {"name": f"{name}-measured", "dataset": "members", "rule": name, "dictionary": "census"}
+    measured = await journey.post(
+        "/v1/measurements", json=question | {"measure": {"kind": "attacker_models"}}
+    )
+    said = measured.json()["result"]
+    attained = {
+        "highest_journalist_risk": said["journalist"]["highest"],
+        "average_journalist_risk": said["journalist"]["average"],
+        "marketer_risk": said["marketer"]["share_re_identified"],
+    }[criterion["kind"]]
+    assert attained == pytest.approx(result["privacy"][0]["attained"])
+
+
+async def test_an_estimate_of_uniqueness_is_flagged_in_the_outcome(api, journey: httpx.AsyncClient):
+    unique = {"kind": "population_uniqueness", "threshold": 0.05, "sampling_fraction": 0.1}
+    result = await found(api, journey, asking("few-uniques", [unique], suppression_limit=0.2))
+    (attained,) = result["privacy"]
+    assert (result["status"], attained["guarantee"]) == ("optimal", "heuristic")
+    assert attained["attained"] <= 0.05 + 1e-9
+    question = {"name": "uniques-measured", "dataset": "members", "rule": "few-uniques"}
+    asked = {"kind": "population_uniqueness", "sampling_fraction": 0.1}
+    said = (await journey.post("/v1/measurements", json=question | {"measure": asked})).json()["result"]
+    assert said["decision"]["share"] == pytest.approx(attained["attained"])
+    shown = (await journey.get("/v1/catalogue")).json()["criteria"]
+    assert {own["name"] for own in shown if own["guarantee"] == "heuristic"} == {"population_uniqueness"}
+    both = asking("two-sizes", [unique | {"population": 1000}])
+    refused = problem_of(await journey.post("/v1/optimisations", json=both), 422, "invalid-input")
+    assert pointers(refused) == ["/objective/privacy/0/sampling_fraction"]
+
+
+async def test_breaches_need_a_population_that_says_the_sensitive_value(api, journey: httpx.AsyncClient):
+    breach = {"kind": "rho_privacy", "rho_1": 0.3, "rho_2": 0.7}
+    body = asking("no-breach", [breach], suppression_limit=0.4)
+    unsaid = await journey.post("/v1/optimisations", json=body | {"dictionary": "census"})
+    assert "does not say the 'income'" in problem_of(unsaid, 422, "not-supported")["detail"]
+    known = body | {"name": "no-breach-known", "dictionary": "members-themselves"}
+    result = await found(api, journey, known)
+    assert result["status"] == "optimal"
+    assert result["privacy"][0]["attained"] <= 0.7 + 1e-9
+    question = {
+        "name": "breach-measured", "dataset": "members", "rule": "no-breach-known",
+        "dictionary": "members-themselves",
+        "measure": {"kind": "posterior_beliefs", "rho_1": 0.3, "rho_2": 0.7},
+    }  # fmt: skip
+    said = (await journey.post("/v1/measurements", json=question)).json()["result"]
+    assert said["is_private"] is True
+
+
+GAPS = "id,city,sex,disease\n" + "".join(
+    f"{i},{city},{sex},{disease}\n"
+    for i, (city, sex, disease) in enumerate(
+        [("a", "f", "flu"), ("a", "f", "hiv"), ("a", "", "flu"), ("b", "m", "flu"), ("b", "", "hiv"),
+         ("", "m", "flu"), ("c", "f", "hiv"), ("c", "m", "flu")]
+    )
+)  # fmt: skip
+
+
+async def test_a_missing_value_may_match_everything_in_searches_and_rules(api, journey: httpx.AsyncClient):
+    made = await journey.post(
+        "/v1/uploads", params={"name": "gaps"}, content=GAPS, headers={"content-type": "text/csv"}
+    )
+    assert made.status_code == 201, made.text
+    attributes = [
+        {"name": "id", "type": "text", "role": "identifier"},
+        {"name": "city", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "sex", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "disease", "type": "categorical", "role": "sensitive"},
+    ]
+    dataset = {"name": "gaps", "upload": "gaps", "attributes": attributes}
+    assert (await journey.post("/v1/datasets", json=dataset)).status_code == 201
+    objective = {
+        "kind": "min_loss",
+        "privacy": [{"kind": "k_anonymity", "k": 2}, {"kind": "distinct_l_diversity", "l": 2}],
+        "suppression_limit": 0.25,
+        "missing": "matches_everything",
+    }
+    body = {"name": "wild", "dataset": "gaps", "objective": objective}
+    result = await found(api, journey, body)
+    assert result["objective"]["missing"] == "matches_everything"
+    assert result["status"] == "optimal"
+    own = await found(
+        api, journey, body | {"name": "tame", "objective": objective | {"missing": "own_category"}}
+    )
+    assert result["loss"] < own["loss"]
+    for rule in ("wild", {"kind": "table_level", "levels": {}, "missing": "matches_everything",
+                          "suppress_classes_failing": objective["privacy"]}):  # fmt: skip
+        question = {"name": f"gaps-{len(str(rule))}", "dataset": "gaps", "rule": rule}
+        size = {"kind": "equivalence_classes", "k": 2, "missing": "matches_everything"}
+        said = await journey.post("/v1/measurements", json=question | {"measure": size})
+        assert said.json()["result"]["is_k_anonymous"] is True
+        assert said.json()["result"]["judged"]["records_judged"] >= 6
+    if result["suppressed_records"]:
+        assert (await journey.get("/v1/rules/wild")).json()["missing"] == "matches_everything"
+    alone = body | {"name": "wild-records", "scope": "record_level"}
+    refused = await journey.post("/v1/optimisations", json=alone)
+    assert "leans on records of many classes" in problem_of(refused, 422, "not-supported")["detail"]

@@ -189,7 +189,8 @@ async def test_the_rule_of_least_loss_is_released_and_scored_with_its_small_clas
     failing = [{"kind": "k_anonymity", "k": 2}]
     assert rule["suppress_classes_failing"] == result["rule"]["suppress_classes_failing"] == failing
     assert rule["levels"]["income"] == 0
-    assert result["privacy"] == [{"criterion": failing[0], "attained": result["smallest_class"]}]
+    attained = {"attained": result["smallest_class"], "guarantee": "exact"}
+    assert result["privacy"] == [{"criterion": failing[0], **attained}]
     assert rule["records"] == result["suppressed_records"]
     release = {"name": "anonymous", "dataset": "members", "rule": "anonymous-optimum"}
     made = (await journey.post("/v1/releases", json=release)).json()

@@ -97,10 +97,11 @@ def questions(draw, kinds=None, missing="matches_everything", **sizes):
     return table, problem, people
 
 
-def dictionary_of(table, people):
+def dictionary_of(table, people, more=()):
+    """People of whom the quasi-identifiers are known, and ``more`` attributes."""
     links = [
         link_nodes(table.attributes[j], table.hierarchies[j], np.array(column, dtype=np.int32))
-        for j, column in zip(table.quasi_identifiers, zip(*people, strict=True), strict=True)
+        for j, column in zip((*table.quasi_identifiers, *more), zip(*people, strict=True), strict=True)
     ]
     return Dictionary(len(people), tuple(links))
 
@@ -114,6 +115,7 @@ class Shown:
     people: list[tuple[int, ...]]
     kept: frozenset[int]
     block: frozenset[int] = frozenset()
+    missing: str = "matches_everything"
 
     def __post_init__(self):
         self.trees = [ByHand(self.table.hierarchies[j]) for j in self.table.quasi_identifiers]
@@ -133,7 +135,7 @@ class Shown:
         if a in self.block or b in self.block:
             return a in self.block and b in self.block
         return all(
-            x == y or p or q
+            x == y or ((p or q) and self.missing == "matches_everything")
             for x, y, p, q in zip(self.rows[a], self.rows[b], self.lacks[a], self.lacks[b], strict=True)
         )
 
@@ -150,14 +152,13 @@ class Shown:
         shown = self.rows[record]
         if record in self.block:
             shown = (TOP,) * len(shown)
-        fitting = sum(
-            all(
-                node == TOP or tree.at(code, level) == node
-                for node, tree, code, level in zip(shown, self.trees, person, self.levels, strict=True)
-            )
-            for person in self.people
-        )
+        fitting = sum(self.covers(shown, person) for person in self.people)
         return max(fitting, len(self.own(record)))
+
+    def covers(self, nodes, person):
+        """Whether a person's values are those nodes or below them."""
+        trees = enumerate(zip(nodes, self.trees, strict=True))
+        return all(node in ancestors(tree, person[i]) for i, (node, tree) in trees)
 
     def values(self, criterion, record):
         """How often each sensitive value occurs among those whom a record cannot be told from."""
@@ -175,10 +176,10 @@ class Shown:
         """The judged records whose class fails a criterion."""
         if criterion.table_wide:
             return set()
-        bad = {record for record in self.judged if self._fails(criterion, record)}
+        bad = {record for record in self.judged if self.is_bad(criterion, record)}
         return {record for record in self.judged if bad & set(self.own(record))}
 
-    def _fails(self, criterion, record):
+    def is_bad(self, criterion, record):
         size = len(self.alike(record))
         match criterion:
             case KAnonymity(k):
@@ -227,16 +228,24 @@ class Shown:
         return not any(self.fails(own) for own in privacy) and all(map(self.meets_together, privacy))
 
 
+def ancestors(tree, node):
+    found = {node}
+    while node:
+        node = tree.parent[node]
+        found.add(node)
+    return found
+
+
 def exact(number):
     return Fraction(number).limit_denominator(1000)
 
 
-def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False):
+def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kind=Shown):
     """Records that a rule withholds; None if it may not, ``by_rule`` asks for what it has to withhold."""
     privacy, n = problem.privacy, table.n_records
 
     def shown(gone, block=frozenset()):
-        return Shown(table, levels, people, frozenset(range(n)) - gone, block)
+        return kind(table, levels, people, frozenset(range(n)) - gone, block, problem.missing)
 
     def peeled(gone):
         while True:
@@ -246,9 +255,12 @@ def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False):
             gone = gone | failing
 
     everybody = shown(frozenset())
-    if not by_rule and everybody.is_met(privacy):
+    out = {record for record in range(n) if problem.missing == "excluded" and any(everybody.lacks[record])}
+    if not by_rule and not out and everybody.is_met(privacy):
         return frozenset()
-    gone = peeled(frozenset(record for record in range(n) if not any(everybody.rows[record])))
+    if problem.missing == "matches_everything":
+        out = {record for record in range(n) if not any(everybody.rows[record])}
+    gone = peeled(frozenset(out))
     while not all(map(shown(gone).meets_together, privacy)):
         left = shown(gone)
         sizes = {record: len(left.alike(record)) for record in left.judged}
@@ -263,18 +275,19 @@ def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False):
 
 
 def loss_by_hand(table, problem, levels, gone, people):
-    shown = Shown(table, levels, people, frozenset(range(table.n_records)) - gone)
+    kept = frozenset(range(table.n_records)) - gone
+    shown = Shown(table, levels, people, kept, missing=problem.missing)
     if problem.loss.kind == "discernibility":
         return float(sum(len(shown.alike(record)) for record in shown.judged) + len(gone) * table.n_records)
     is_gone = [record in gone for record in range(table.n_records)]
     return loss_by_rows(loss_of(table, problem.loss), table, levels, shown.rows, is_gone)
 
 
-def best_by_hand(table, problem, people):
+def best_by_hand(table, problem, people, kind=Shown):
     allowed = int(problem.suppression_limit * table.n_records + 1e-9)
     rated = []
     for levels in itertools.product(*(range(table.heights[j] + 1) for j in table.quasi_identifiers)):
-        gone = withheld_by_hand(table, problem, levels, people, allowed)
+        gone = withheld_by_hand(table, problem, levels, people, allowed, kind=kind)
         if gone is not None:
             rated.append((levels, loss_by_hand(table, problem, levels, gone, people), len(gone)))
     if not rated:
@@ -288,9 +301,9 @@ def solved(table, problem, people, budget=UNLIMITED):
     return plan, plan.combine({0: plan.run_block(0, lambda _: None, lambda: False)})
 
 
-def same_as_by_hand(table, problem, people):
+def same_as_by_hand(table, problem, people, kind=Shown):
     plan, found = solved(table, problem, people)
-    expected = best_by_hand(table, problem, people)
+    expected = best_by_hand(table, problem, people, kind)
     if expected is None:
         assert (found.status, found.rule) == ("infeasible", None)
         return
