@@ -35,8 +35,12 @@ def plan_text(plan: Json) -> str:
 
 def changes_of(verdict: Verdict) -> Iterator[str]:
     """A sentence per suggested change."""
+    changes = verdict.document.get("changes") or ()
+    for_all = [_what(change) for change in changes if change["for"] == "all"]
     titles = {criterion.id: criterion.title for criterion in verdict.criteria} | {"all": "all criteria"}
-    for change in verdict.document.get("changes") or ():
+    for change in changes:
+        if change["for"] != "all" and _what(change) in for_all:
+            continue
         wanted = titles.get(change["for"], change["for"])
         if change["status"] != "found":
             none = (
@@ -53,6 +57,11 @@ def changes_of(verdict: Verdict) -> Iterator[str]:
             what += f" and withhold {withheld:,} records"
         cost = f"utility {shown(change.get('utility_before'))} → {shown(change.get('utility_after'))}"
         yield f"To pass {wanted}: {what} ({cost}{'' if change.get('proven') else '; not proven nearest'})."
+
+
+def _what(change: Json) -> Json:
+    """The change itself, without whom it is for."""
+    return {key: value for key, value in change.items() if key not in ("for", "examined")}
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:

@@ -63,6 +63,12 @@ def test_text_says_too_where_no_change_is_known(change, sentence):
     assert sentence in FORMATS["text"](outcome(document))
 
 
+def test_a_change_that_serves_one_and_all_is_said_once():
+    (for_all,) = FAIL["changes"]
+    text = FORMATS["text"](outcome({**FAIL, "changes": [{**for_all, "for": "b", "examined": 3}, for_all]}))
+    assert text.count("To pass") == 1
+
+
 @pytest.mark.parametrize("one", OUTCOMES)
 def test_json_is_one_object_with_exit_status_and_result(one):
     document = json.loads(FORMATS["json"](one))
