@@ -13,9 +13,11 @@ pytestmark = pytest.mark.anyio
 
 
 async def least_loss(api, client, name: str, **more: Any) -> dict[str, Any]:
-    scope = more.pop("scope", "table_level")
+    scope, dictionary = more.pop("scope", "table_level"), more.pop("dictionary", None)
     asked = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "suppression_limit": 0.4}
     body = {"name": name, "dataset": "T", "objective": asked | more, "scope": scope}
+    if dictionary is not None:
+        body["dictionary"] = dictionary
     run = await post(client, "optimisations", body)
     await api.work_off(run["id"])
     shown = (await client.get(f"/v1/optimisations/{name}")).json()
@@ -23,8 +25,8 @@ async def least_loss(api, client, name: str, **more: Any) -> dict[str, Any]:
     return shown["result"]
 
 
-async def measured(client, rule: str, measure: dict[str, Any]) -> dict[str, Any]:
-    body = {"name": f"{rule}-{measure['kind']}", "dataset": "T", "rule": rule, "measure": measure}
+async def measured(client, rule: str, measure: dict[str, Any], **more: Any) -> dict[str, Any]:
+    body = {"name": f"{rule}-{measure['kind']}", "dataset": "T", "rule": rule, "measure": measure} | more
     return (await post(client, "measurements", body))["result"]
 
 
@@ -60,8 +62,21 @@ async def test_local_recoding_shows_its_rounds(api, fixture):
     assert found["table_level_loss"] in (None, for_table["loss"])
 
 
-async def test_what_is_not_of_single_records_is_refused(fixture):
-    asked = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": "discernibility"}
-    body = {"name": "no-cells", "dataset": "T", "objective": asked, "scope": "record_level"}
-    response = await fixture.post("/v1/optimisations", json=body)
-    assert "discernibility" in problem_of(response, 422, "not-supported")["detail"]
+async def test_losses_of_classes_and_criteria_of_a_population_are_reached_and_measured(api, fixture):
+    privacy = [{"kind": "k_map", "k": 2}, {"kind": "k_anonymity", "k": 2}]
+    asked = {"privacy": privacy, "loss": "discernibility", "dictionary": "D1"}
+    found = await least_loss(api, fixture, "mapped", scope="record_level", **asked)
+    assert found["lower_bound"] <= found["loss"] <= found["table_level_loss"]
+    assert found["rule"]["kind"] == "record_level"
+    loss = await measured(fixture, "mapped", {"kind": "information_loss"})
+    assert loss["discernibility"] == found["loss"]
+    people = await measured(fixture, "mapped", {"kind": "k_map", "k": 2}, dictionary="D1")
+    assert people["is_k_map"] is True
+    assert [own["attained"] for own in found["privacy"]] == [people["k_population"], found["smallest_class"]]
+
+
+async def test_a_criterion_on_what_attackers_believe_is_refused_for_single_records(fixture):
+    asked = {"kind": "min_loss", "privacy": [{"kind": "rho_privacy"}]}
+    body = {"name": "believed", "dataset": "T", "dictionary": "D1", "objective": asked}
+    response = await fixture.post("/v1/optimisations", json=body | {"scope": "record_level"})
+    assert "rho_privacy" in problem_of(response, 422, "not-supported")["detail"]

@@ -185,7 +185,8 @@ class MinLoss(Request):
             ge=0,
             le=1,
             allow_inf_nan=False,
-            description="Greatest share of the records that may be withheld, each class as a whole.",
+            description="Greatest share of the records that may be withheld; by a rule for the table each "
+            "class as a whole.",
             examples=[0.2],
         ),
     ] = 0.0
@@ -208,7 +209,8 @@ class MinLoss(Request):
         Field(
             strict=True,
             description="Whether the records that the best table-level rule withholds are searched again on "
-            "their own, as long as that helps: the rule found is then one of records.",
+            "their own, as long as that helps: the rule found is then one of records. With `delta_presence` "
+            "they are disclosed at its levels, if at all.",
         ),
     ] = False
 

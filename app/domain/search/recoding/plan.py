@@ -27,6 +27,7 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.dictionaries import Dictionary
 from app.domain.errors import NotSupported
 from app.domain.losses.cells import CellLoss
+from app.domain.losses.loss import LossKind
 from app.domain.numbers import tie_margin
 from app.domain.rules import Rule, TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
@@ -43,6 +44,7 @@ from app.domain.search.recoding.improvement import improve
 from app.domain.search.recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
 from app.domain.search.recoding.moves import specialise
 from app.domain.search.recoding.one_rule import best_levels, disclose_more
+from app.domain.search.recoding.population import SECONDS_PER_ENTITY
 from app.domain.search.recoding.recoding import Recoding
 from app.domain.search.recoding.rounds import Round, recode_withheld
 from app.domain.tables import Table
@@ -53,6 +55,12 @@ MOST_BEFORE: Final = 100
 """Rules of a larger lattice that are visited before: enough for a good one."""
 STEPS_EXPECTED: Final = 400
 """Batches of moves of a search, roughly: a sweep has one per pair of attributes and per rule joined."""
+
+CLASSES_PER_RECORD: Final = 20
+"""Classes that a search counts in a population per distinct record, roughly."""
+OF_CLASSES: Final[frozenset[LossKind]] = frozenset(
+    {"height", "discernibility", "average_class_size", "ambiguity", "kl_divergence"}
+)
 
 Levels = tuple[int, ...]
 
@@ -133,9 +141,17 @@ class RecodingPlan:
     @property
     def seconds(self) -> float:
         """Estimated time."""
-        cells = self._table.reduced.size * len(self._table.quasi_identifiers)
+        rows = self._table.reduced.size
+        cells = rows * len(self._table.quasi_identifiers)
         most = self._budget.max_nodes or STEPS_EXPECTED
-        return self._for_table.seconds + min(most, STEPS_EXPECTED) * (2e-3 + 6e-8 * cells) + 1e-5 * cells
+        steps = min(most, STEPS_EXPECTED) * (2e-3 + 6e-8 * cells) + 1e-5 * cells
+        # Batches of moves are judged by losses of classes, and undone.
+        judged = steps if self._problem.loss.kind in OF_CLASSES else 0.0
+        people = 0
+        if self._dictionary is not None and any(own.needs_population for own in self._problem.privacy):
+            people = self._dictionary.reduced.size
+        counted = CLASSES_PER_RECORD * rows * SECONDS_PER_ENTITY * people
+        return self._for_table.seconds + steps + judged + counted
 
     @property
     def n_bytes(self) -> int:
@@ -195,17 +211,13 @@ class RecodingPlan:
         problem = self._problem
         necessary = demands.necessary or (KAnonymity(1),)
         weaker = AnonymityProblem(
-            necessary, problem.suppression_limit, problem.loss, problem.missing, "excluded"
+            necessary, problem.suppression_limit, problem.loss, problem.missing, scope=problem.scope
         )
-        if start.bounds is not None and set(necessary) == set(problem.privacy):
-            return start.bounds.lower if problem.suppressed == "excluded" else self._lowest(weaker, steps)
-        return self._lowest(weaker, steps)
-
-    def _lowest(self, problem: AnonymityProblem, steps: _Steps) -> float:
-        budget = _begin_with(self._table, replace(problem, scope="record_level"), self._budget)
-        plan = AnonymityPlan(self._table, problem, budget)
-        block = plan.run_block(0, lambda _: None, lambda: not steps.goes_on())
-        bounds = plan.combine({0: block}).bounds
+        is_answered = problem.suppressed == "excluded" and set(necessary) == set(problem.privacy)
+        if is_answered and start.bounds is not None:
+            return start.bounds.lower
+        plan = AnonymityPlan(self._table, weaker, _begin_with(self._table, weaker, self._budget))
+        bounds = plan.combine({0: plan.run_block(0, lambda _: None, lambda: not steps.goes_on())}).bounds
         return 0.0 if bounds is None else bounds.lower
 
     def _rule(self, packed: str) -> Rule:
