@@ -45,7 +45,7 @@ from app.services.plans import DirectBudget
 from app.services.policies import PolicyService
 from app.services.ports import Clock
 from app.services.releases import ReleaseService
-from app.services.resources import Actor, Kind, Scope
+from app.services.resources import Actor, Claim, Kind, Scope
 from app.services.rules import RuleService
 from app.services.run_execution import RunExecution
 from app.services.runs import RunService
@@ -110,16 +110,20 @@ class Api:
         """Do the work of a queued run, as a worker would."""
         claim = await self.registry.claim(run_id, "test", 60.0)
         if claim is not None:
-            prepare = {
-                Kind.ASSESSMENT: AssessmentPreparation(self.store, self.loader),
-                Kind.MEASUREMENT: MeasurementPreparation(self.store, self.loader),
-                Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
-                Kind.FRONTIER: FrontierPreparation(self.store, self.loader),
-                Kind.EVALUATION: EvaluationPreparation(
-                    self.store, self.loader, Completion(EvidenceIssuer(self.clock))
-                ),
-            }
-            await RunExecution(self.store, prepare).execute(claim, lambda progress: None, stopped)
+            await self.execute(claim, stopped)
+
+    async def execute(self, claim: Claim, stopped: Halted = never) -> None:
+        """Do what a claim is for."""
+        prepare = {
+            Kind.ASSESSMENT: AssessmentPreparation(self.store, self.loader),
+            Kind.MEASUREMENT: MeasurementPreparation(self.store, self.loader),
+            Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
+            Kind.FRONTIER: FrontierPreparation(self.store, self.loader),
+            Kind.EVALUATION: EvaluationPreparation(
+                self.store, self.loader, Completion(EvidenceIssuer(self.clock))
+            ),
+        }
+        await RunExecution(self.store, prepare).execute(claim, lambda progress: None, stopped)
 
     def log_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.getvalue().splitlines()]

@@ -1,0 +1,227 @@
+"""Gates over HTTP: verdicts, waivers, errors that are no passes, refusals, other tenants, crashes."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.gate_examples import EVALUATIONS, NAME, RUN_NAME, WAIVER
+from app.api.policy_examples import RELEASE
+from app.services.gates.completion import Completion
+from app.services.resources import Scope
+from tests.api.problem_documents import pointers, problem_of
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = {key: value for key, value in EVALUATIONS[NAME]["value"].items() if key != "name"}
+GATE = "/v1/gates/members-release/evaluations"
+
+
+def criterion(id_: str, demand: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"id": id_, "title": id_, "reason": "Chosen for the test.", "demand": demand, **more}
+
+
+async def stored_policy(client: httpx.AsyncClient, name: str, *criteria: dict[str, Any], **more: Any) -> str:
+    policy = copy.deepcopy(RELEASE) | {"name": name, "criteria": list(criteria), **more}
+    made = await client.post("/v1/policies", json=policy)
+    assert made.status_code == 201, made.text
+    return f"/v1/gates/{name}/evaluations"
+
+
+async def verdict(client: httpx.AsyncClient, gate: str, **more: Any) -> dict[str, Any]:
+    answer = await client.post(gate, json=QUESTION | more)
+    assert answer.status_code in (200, 201), answer.text
+    return answer.json()["result"]
+
+
+async def test_the_examples_gate_fails_with_values_margins_and_a_change(journey: httpx.AsyncClient):
+    evaluation = (await journey.get(f"/v1/evaluations/{NAME}")).json()
+    result = evaluation["result"]
+    assert result["verdict"] == "fail"
+    by_id = {own["id"]: own for own in result["criteria"]}
+    score = (await journey.get("/v1/assessments/proposal-score")).json()["result"]
+    assert by_id["several-people"]["value"] == score["min_consistent"]
+    assert by_id["harm"]["value"] == score["risk_average"]
+    assert by_id["harm"]["margin"] == pytest.approx(1 - score["risk_average"])
+    assert result["risk"]["register"]["risk_max"] == score["risk_max"]
+    assert {own["status"] for own in result["changes"]} <= {"found", "none_exists"}
+    by_run = (await journey.get(f"/v1/evaluations/{RUN_NAME}")).json()
+    assert by_run["result"]["criteria"] == result["criteria"]
+    assert evaluation["evidence"]["sha256"] != by_run["evidence"]["sha256"]
+    # The waiver that the journey granted since would make it another evaluation.
+    problem_of(await journey.post(GATE, json=EVALUATIONS[NAME]["value"]), 409, "conflict")
+    await journey.delete(f"/v1/waivers/{WAIVER}")
+    again = await journey.post(GATE, json=EVALUATIONS[NAME]["value"])
+    assert (again.status_code, again.json()["evidence"]) == (200, evaluation["evidence"])
+
+
+async def test_a_suggested_change_makes_its_criterion_pass(journey: httpx.AsyncClient):
+    result = (await journey.get(f"/v1/evaluations/{NAME}")).json()["result"]
+    found = [own for own in result["changes"] if own["status"] == "found"]
+    assert found
+    for change in found:
+        changed = await verdict(journey, GATE, rule=change["rule"])
+        outcomes = {own["id"]: own["outcome"] for own in changed["criteria"]}
+        if change["for"] == "all":
+            assert changed["verdict"] == "pass"
+        else:
+            assert outcomes[change["for"]] == "passed"
+
+
+async def test_a_waiver_in_force_unblocks_and_an_expired_one_does_not(api, journey: httpx.AsyncClient):
+    await journey.delete(f"/v1/waivers/{WAIVER}")
+    today = api.clock().date()
+    gate = await stored_policy(
+        journey,
+        "strict",
+        criterion(
+            "few",
+            {"kind": "score", "value": "min_consistent", "comparison": "at_least", "threshold": 1000,
+             "dictionary": "register"},
+        ),
+    )  # fmt: skip
+    assert (await verdict(journey, gate))["verdict"] == "fail"
+    waiver = {
+        "name": "once", "policy": "strict", "criterion": "few", "datasets": ["members"], "reason": "A pilot.",
+        "approved_by": "A. Officer", "until": today.isoformat(),
+    }  # fmt: skip
+    assert (await journey.post("/v1/waivers", json=waiver)).status_code == 201
+    waived = await verdict(journey, gate)
+    assert (waived["verdict"], waived["criteria"][0]["outcome"]) == ("pass", "waived")
+    assert waived["criteria"][0]["waiver"]["approved_by"] == "A. Officer"
+    api.services.evaluations._clock = lambda: api.clock() + timedelta(days=1)
+    expired = await verdict(journey, gate)
+    assert (expired["verdict"], expired["criteria"][0]["outcome"]) == ("fail", "failed")
+    assert any("expired" in warning for warning in expired["warnings"])
+    late = waiver | {"name": "late", "until": (today - timedelta(days=1)).isoformat()}
+    assert pointers(problem_of(await journey.post("/v1/waivers", json=late), 422, "invalid-input")) == [
+        "/until"
+    ]
+    unknown = waiver | {"name": "unknown", "criterion": "many"}
+    assert pointers(problem_of(await journey.post("/v1/waivers", json=unknown), 422, "invalid-input")) == [
+        "/criterion"
+    ]
+
+
+async def test_what_cannot_be_computed_is_an_error_even_if_waived(api, journey: httpx.AsyncClient):
+    demand = {
+        "kind": "measure", "measure": {"kind": "delta_presence"}, "value": "is_delta_present",
+        "comparison": "equals", "threshold": True, "dictionary": "register",
+    }  # fmt: skip
+    gate = await stored_policy(journey, "unknowable", criterion("presence", demand))
+    waiver = {
+        "name": "hope", "policy": "unknowable", "criterion": "presence", "reason": "r", "approved_by": "a",
+        "until": "2030-01-01",
+    }  # fmt: skip
+    assert (await journey.post("/v1/waivers", json=waiver)).status_code == 201
+    result = await verdict(journey, gate)
+    (found,) = result["criteria"]
+    assert (result["verdict"], found["outcome"], found["value"]) == ("error", "not_computable", None)
+    assert found["error"]["message"]
+    gate = await stored_policy(journey, "warned", criterion("presence", demand, severity="warn"))
+    # Only what blocks makes an error.
+    assert (await verdict(journey, gate))["verdict"] == "pass"
+
+
+async def test_groups_are_judged_one_by_one_and_named_only_to_who_may_read(api, journey: httpx.AsyncClient):
+    group = {"groups": "race"}
+    score = {
+        "kind": "score", "value": "risk_max", "comparison": "at_most", "threshold": 1e6,
+        "dictionary": "register",
+    }  # fmt: skip
+    classes = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}, "failing_share": 0.5}
+    gate = await stored_policy(
+        journey, "fair", criterion("each", score, scope=group), criterion("hidden", classes, scope=group)
+    )
+    result = await verdict(journey, gate, name="fair-one")
+    each, hidden = result["criteria"]
+    total = (await journey.get("/v1/assessments/proposal-score")).json()["result"]
+    assert max(part["value"] for part in each["parts"]) == total["risk_max"] == each["value"]
+    assert sum(part["group"]["records"] for part in hidden["parts"]) == 12
+    assert {"White", "Black"} <= {part["group"]["value"] for part in each["parts"]}
+    key = await journey.post("/v1/api-keys", json={"name": "pipeline", "scopes": ["assess"]})
+    async with api.client(key.json()["token"]) as pipeline:
+        seen = (await pipeline.get("/v1/evaluations/fair-one")).json()["result"]
+        assert {part["group"]["value"] for own in seen["criteria"] for part in own["parts"]} == {None}
+        assert [part["value"] for part in seen["criteria"][0]["parts"]] == [
+            part["value"] for part in each["parts"]
+        ]
+
+
+async def test_optima_and_bounds_are_demands_too(journey: httpx.AsyncClient):
+    optimum = {
+        "kind": "optimum", "objective": {"kind": "min_risk", "utility_floor": 6}, "dictionary": "register",
+    }  # fmt: skip
+    bound = {"kind": "bound", "dictionary": "register", "may_rest_on_assumptions": True}
+    gate = await stored_policy(journey, "best", criterion("best", optimum), criterion("bounds", bound))
+    best = await verdict(journey, gate, rule="members-optimum")
+    found = {own["id"]: own for own in best["criteria"]}
+    assert (found["best"]["outcome"], found["best"]["value"]) == ("passed", 0)
+    assert {own["holds"] for own in found["bounds"]["hypotheses"]} <= {"yes", "no", "assumed"}
+    worse = await verdict(journey, gate, rule={"kind": "identity"})
+    found = {own["id"]: own for own in worse["criteria"]}
+    assert (found["best"]["outcome"], found["best"]["value"] > 0) == ("failed", True)
+
+
+async def test_requests_that_cannot_be_judged_are_problems_and_leave_nothing(journey: httpx.AsyncClient):
+    other = copy.deepcopy(RELEASE) | {"name": "elsewhere", "schema": {"attributes": {"salary": "sensitive"}}}
+    assert (await journey.post("/v1/policies", json=other)).status_code == 201
+    before = (await journey.get("/v1/evaluations")).json()["items"]
+    cases = [
+        (GATE, {"dictionaries": {}}, "/dictionaries/register"),
+        (GATE, {"dictionaries": {"register": "census", "rumour": "census"}}, "/dictionaries/rumour"),
+        (GATE, {"sensitivity": None}, "/sensitivity"),
+        ("/v1/gates/elsewhere/evaluations", {}, "/dataset"),
+    ]
+    for gate, more, pointer in cases:
+        for path in (gate, f"{gate}/runs"):
+            refused = await journey.post(path, json=QUESTION | more)
+            assert pointer in pointers(problem_of(refused, 422, "invalid-input"))
+        plan = (await journey.post(f"{gate}?dry_run=true", json=QUESTION | more)).json()
+        assert (plan["route"], pointer in [own["pointer"] for own in plan["missing"]]) == (None, True)
+    for more in ({"rule": "nothing"}, {"dataset": "nothing"}, {"dictionaries": {"register": "nothing"}}):
+        problem_of(await journey.post(GATE, json=QUESTION | more), 404, "not-found")
+    problem_of(await journey.post("/v1/gates/nothing/evaluations", json=QUESTION), 404, "not-found")
+    both = QUESTION | {"release": {"upload": "members"}}
+    problem_of(await journey.post(GATE, json=both), 422, "invalid-input")
+    assert (await journey.get("/v1/evaluations")).json()["items"] == before
+
+
+async def test_another_tenant_sees_nothing_of_a_gate(journey: httpx.AsyncClient, other_client):
+    problem_of(await other_client.get(f"/v1/evaluations/{NAME}"), 404, "not-found")
+    problem_of(await other_client.post(GATE, json=QUESTION), 404, "not-found")
+    problem_of(await other_client.get(f"/v1/waivers/{WAIVER}"), 404, "not-found")
+    assert (await other_client.get("/v1/evaluations")).json()["items"] == []
+
+
+async def test_a_crash_while_a_verdict_is_stored_leaves_none(api, journey, monkeypatch):
+    run = (await journey.post(f"{GATE}/runs", json=QUESTION | {"name": "crash", "rule": "careful"})).json()
+    complete = Completion.complete
+
+    async def dies(self, work, subject, stored, result, run_id):
+        await complete(self, work, subject, stored, result, run_id)
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(Completion, "complete", dies)
+    with pytest.raises(RuntimeError):
+        await api.work_off(run["id"])
+    left = (await journey.get("/v1/evaluations/crash")).json()
+    assert (left["result"], left["evidence"]) == (None, None)
+    monkeypatch.undo()
+    claim = await api.registry.claim(run["id"], "second", 0.0)
+    assert claim is not None
+    await api.execute(claim)
+    whole = (await journey.get("/v1/evaluations/crash")).json()
+    assert whole["result"]["verdict"] in ("pass", "fail")
+    assert whole["evidence"] is not None
+
+
+async def test_a_key_that_may_not_assess_evaluates_nothing(api, journey: httpx.AsyncClient):
+    key = await journey.post("/v1/api-keys", json={"name": "onlooker", "scopes": [Scope.DATA_READ.value]})
+    async with api.client(key.json()["token"]) as onlooker:
+        problem_of(await onlooker.post(GATE, json=QUESTION), 403, "forbidden")
+        assert (await onlooker.get(f"/v1/evaluations/{NAME}")).status_code == 200
