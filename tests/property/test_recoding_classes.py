@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.diversity import DistinctLDiversity
 from app.domain.criteria.population import AverageRisk, DeltaPresence, KMap
@@ -50,6 +51,9 @@ POPULATIONS = (
     DeltaPresence(0, 0.5),
     DeltaPresence(0.3, 0.8),
     DeltaPresence(0, 0.75),
+    HighestJournalistRisk(0.4),
+    AverageJournalistRisk(0.35),
+    MarketerRisk(0.4),
 )
 OTHERS = (
     KAnonymity(1),
@@ -154,6 +158,23 @@ def is_present(table, people, shown, criterion, judged):
     )
 
 
+def is_hidden(table, people, criterion, classes):
+    """Whether records of classes are found among the people with no higher probability."""
+    among = {row: max(len(own), people_of(table, people, row)) for row, own in classes.items()}
+    if not among:
+        return True
+    risks = [1 / among[row] for row, own in classes.items() for _ in own]
+    mean = sum(risks) / len(risks)
+    match criterion:
+        case HighestJournalistRisk():
+            risk = max(risks)
+        case AverageJournalistRisk():
+            risk = max(mean, len(among) / sum(among.values()))
+        case _:
+            risk = mean
+    return risk <= criterion.threshold + 1e-9
+
+
 def meets(problem, table, people, shown):
     """Whether disclosed quasi-identifiers, a tuple per record, meet all criteria and the limit."""
     values = table.codes[:, -1].tolist()
@@ -172,6 +193,9 @@ def meets(problem, table, people, shown):
                 if any(
                     max(len(own), people_of(table, people, row)) < criterion.k for row, own in classes.items()
                 ):
+                    return False
+            case HighestJournalistRisk() | AverageJournalistRisk() | MarketerRisk():
+                if not all(is_hidden(table, people, criterion, kept) for kept in (disclosed, classes)):
                     return False
             case DeltaPresence():
                 if not is_present(table, people, shown, criterion, classes):
