@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from app.domain.measures.catalogue import MEASURES
@@ -11,6 +14,7 @@ from app.domain.policies.scores import SCORE_VALUES
 from app.domain.policies.values import value_at, values_of
 from app.services.policy_documents import policy_of
 from app.services.policy_templates import templates
+from app.services.structured_text import read_yaml
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 REGISTER = "register"
@@ -219,6 +223,16 @@ def test_templates_have_neither_errors_nor_warnings():
     for own in templates():
         said = lint(own.policy)
         assert (said.errors, said.warnings) == ((), ()), own.policy.name
+
+
+def test_the_page_on_policies_shows_a_policy_without_mistakes_and_names_every_score():
+    page = (Path(__file__).parents[3] / "docs" / "policies.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    said = lint(policy_of(read_yaml(example).value))
+    assert (said.errors, said.warnings) == ((), ())
+    for value in SCORE_VALUES:
+        assert value.path.rpartition(".0")[0] in page
+        assert value.path.removeprefix("loss_quantiles.") in page
 
 
 def test_every_name_whose_meaning_is_known_is_in_some_result():
