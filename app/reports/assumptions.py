@@ -19,6 +19,9 @@ _ABSENT: Final = {
     "add_self": "Every record's own person counts as one whom the attacker may take it for.",
     "error": "A record that nobody in the dictionary fits is an error: there is none.",
 }
+_USUAL: Final = {"risk_model": "I", "absent_policy": "zero"}
+"""What options that are left out mean."""
+
 _VIEWS: Final = {
     "known": "The attacker has exactly this dictionary.",
     "estimated": "The attacker is taken to have what this dictionary estimates.",
@@ -30,7 +33,7 @@ _VIEWS: Final = {
 
 def assumptions_of(report: Mapping[str, Any]) -> list[str]:
     """A sentence for each option of the report."""
-    options = report["parameters"].get("options") or {}
+    options = {**_USUAL, **(report["parameters"].get("options") or {})}
     model, absent, view = (options.get(key) for key in ("risk_model", "absent_policy", "attacker_view"))
     said = []
     if isinstance(model, str):

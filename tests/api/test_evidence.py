@@ -118,8 +118,8 @@ async def test_the_first_look_at_the_keys_makes_one(client: httpx.AsyncClient, o
     assert key.id not in await keys_of(other_client)
 
 
-async def test_nothing_of_the_data_is_in_the_evidence(client: httpx.AsyncClient):
-    """A marker in cells, in a hierarchy and in what a dictionary maps occurs nowhere in report or page."""
+async def people_marked(client: httpx.AsyncClient) -> str:
+    """A dataset, a dictionary and a profile with a marker in all cells and labels; the marker."""
     mark = f"marker{secrets.token_hex(6)}"
     rows = [[f"{mark}-{city}", f"{mark}-north" if city < 2 else f"{mark}-south", "*"] for city in range(4)]
     people = "\n".join(f"{mark}-id{i},{mark}-{i % 4},{mark}-ill{i % 2}" for i in range(12))
@@ -141,16 +141,24 @@ async def test_nothing_of_the_data_is_in_the_evidence(client: httpx.AsyncClient)
         await client.post("/v1/sensitivity-profiles", json={
             "name": "harm", "dataset": "people", "family": "linear", "attributes": {
                 "city": {"leaves": 0.3}, "illness": {"leaves": {f"{mark}-ill0": 3, f"{mark}-ill1": 1}}}}),
-        await client.post("/v1/assessments", json={
-            "name": "score", "dataset": "people", "dictionary": "themselves", "sensitivity": "harm",
-            "rule": {"kind": "table_level", "levels": {"city": 1, "illness": 0}, "suppress_classes_failing": [
-                {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.9, "values": [f"{mark}-ill1"]}]},
-            "utility": {"kind": "custom", "values": {
-                "city": {label: 1 for row in rows for label in row[:2]},
-                "illness": {f"{mark}-ill0": 1, f"{mark}-ill1": 2}}}}),
     ]  # fmt: skip
     for answer in made:
         assert answer.status_code == 201, answer.text
+    return mark
+
+
+async def test_nothing_of_the_data_is_in_the_evidence(client: httpx.AsyncClient):
+    """A marker in cells, in a hierarchy and in what parameters name occurs nowhere in report or page."""
+    mark = await people_marked(client)
+    labels = [f"{mark}-{city}" for city in (0, 1, 2, 3, "north", "south")]
+    made = await client.post("/v1/assessments", json={
+        "name": "score", "dataset": "people", "dictionary": "themselves", "sensitivity": "harm",
+        "rule": {"kind": "table_level", "levels": {"city": 1, "illness": 0}, "suppress_classes_failing": [
+            {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.9, "values": [f"{mark}-ill1"]}]},
+        "utility": {"kind": "custom", "values": {
+            "city": dict.fromkeys(labels, 1), "illness": {f"{mark}-ill0": 1, f"{mark}-ill1": 2}}},
+    })  # fmt: skip
+    assert made.status_code == 201, made.text
     report = (await client.get("/v1/assessments/score/evidence")).content
     page = (await client.get("/v1/assessments/score/report")).text
     said = json.loads(opened(report).content)
@@ -158,3 +166,45 @@ async def test_nothing_of_the_data_is_in_the_evidence(client: httpx.AsyncClient)
     assert mark not in opened(report).content.decode()
     assert mark not in page
     assert verify(report, await keys_of(client))
+
+
+def criteria_that_name(*values: str):
+    model = {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.9, "values": list(values)}
+    measure = {"kind": "alpha_k_anonymity", "values": list(values)}
+    share = {"comparison": "at_most", "threshold": 0.1, "value": "alpha"}
+    score = {"value": "risk_max", "comparison": "at_most", "threshold": 0.1, "dictionary": "register"}
+    return [
+        {"id": "by-city", "demand": {"kind": "score", **score}, "scope": {"groups": "city"}},
+        {"id": "model", "demand": {"kind": "privacy_model", "model": model}},
+        {"id": "measure", "demand": {"kind": "measure", "measure": measure, **share}},
+    ]
+
+
+async def test_nothing_of_the_data_is_in_the_evidence_of_a_verdict(client: httpx.AsyncClient):
+    """Groups by a cell's value, and criteria that name values, in the policy and in the rule."""
+    mark = await people_marked(client)
+    policy = {
+        "format": "privacy-risk/policy/1", "name": "strict", "version": 1, "title": "Strict",
+        "assumes": {"attacker": "A neighbour."}, "dictionaries": [{"name": "register"}],
+        "criteria": [
+            {"title": "T", "reason": "R", **own} for own in criteria_that_name(f"{mark}-ill1")
+        ],
+    }  # fmt: skip
+    made = await client.post("/v1/policies", json=policy)
+    assert made.status_code == 201, made.text
+    question = {
+        "name": "gate", "dataset": "people", "sensitivity": "harm",
+        "dictionaries": {"register": "themselves"},
+        "rule": {"kind": "table_level", "levels": {"city": 0, "illness": 0}, "suppress_classes_failing": [
+            {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.9, "values": [f"{mark}-ill1"]}]},
+    }  # fmt: skip
+    verdict = await client.post("/v1/gates/strict/evaluations", json=question)
+    assert verdict.status_code == 201, verdict.text
+    assert mark in verdict.text, "who may read the data sees the groups"
+    report = (await client.get("/v1/evaluations/gate/evidence")).content
+    said = verify(report, await keys_of(client)).statement.predicate
+    assert said["result"]["verdict"] == verdict.json()["result"]["verdict"]
+    assert verdict.json()["evidence"]["sha256"] == verify(report, await keys_of(client)).sha256
+    assert {part["group"]["value"] for part in said["result"]["criteria"][0]["parts"]} == {None}
+    assert mark not in opened(report).content.decode()
+    assert mark not in (await client.get("/v1/evaluations/gate/report")).text
