@@ -200,6 +200,9 @@ KEY_SETS = {
     "another algorithm": entry(algorithm="rsa"),
     "a short key": entry(public_key="AAAA"),
     "a key in no base64": entry(public_key="…"),
+    "a key in base64 with stray bits": entry(
+        public_key=KEY.document()["public_key"][:-2] + chr(ord(KEY.document()["public_key"][-2]) + 1) + "="
+    ),
     "a begin without time": entry(valid_from="2026-11-20"),
     "no begin": entry(valid_from=None),
     "an end before the begin": entry(valid_until=instant_text(BEGIN - MOMENT)),
