@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from app.services.ingest.dialect import UploadLimits
 from app.services.resources import Scope
+from tests.api.service import build_api
 
 pytestmark = pytest.mark.anyio
+
+DATA = os.environ.get("PRIVACY_RISK_DATA")
+ADULT = ("sex", "age", "race", "marital-status", "education", "native-country")
+ADULT_POLICY = {
+    "format": "privacy-risk/policy/1",
+    "name": "census-extract",
+    "version": 1,
+    "title": "An extract of the census",
+    "assumes": {"attacker": "Anybody who knows a few facts of somebody in the extract."},
+    "criteria": [
+        {
+            "id": "classes",
+            "title": "Nobody is alone",
+            "reason": "Five are the usual number for data that a partner gets.",
+            "demand": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 5}},
+        },
+        {
+            "id": "risk",
+            "title": "Hardly anybody is found",
+            "reason": "A hundred people alike on average is what the house has agreed on.",
+            "demand": {
+                "kind": "measure",
+                "measure": {"kind": "equivalence_classes"},
+                "value": "mean_size_of_records",
+                "comparison": "at_least",
+                "threshold": 100,
+            },
+        },
+    ],
+}
 
 MEMBERS = 200
 POLICY = {
@@ -134,3 +168,43 @@ async def test_a_pipelines_key_evaluates_and_does_not_govern(api, client):
         }  # fmt: skip
         refused = await pipeline.post("/v1/waivers", json=waiver)
         assert (refused.status_code, refused.json()["scope"]) == (403, "govern")
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets")
+async def test_adult_as_it_is_is_blocked_and_passes_with_the_suggested_change(store, registry, clock):
+    api, folder = build_api(store, registry, clock, UploadLimits()), Path(DATA or "") / "arx-adult"
+    _, token = await api.tenant_with_key()
+    async with api.client(token) as client:
+        await _adult(client, folder)
+        await made(client.post("/v1/policies", json=ADULT_POLICY))
+        question = {"dataset": "adult"}
+        blocked = await evaluated(
+            api, client, "census-extract", {**question, "name": "as-is", "rule": {"kind": "identity"}}
+        )
+        assert blocked["result"]["verdict"] == "fail"
+        change = blocked["result"]["changes"][-1]
+        assert (change["for"], change["status"]) == ("all", "found")
+        rule = {"name": "changed", "dataset": "adult", "rule": change["rule"]}
+        await made(client.post("/v1/rules", json=rule))
+        passed = await evaluated(
+            api, client, "census-extract", {**question, "name": "again", "rule": "changed"}
+        )
+        assert passed["result"]["verdict"] == "pass"
+
+
+async def _adult(client: httpx.AsyncClient, folder: Path) -> None:
+    """The Adult table of 30,162 records with its hierarchies."""
+    headers = {"Content-Type": "text/csv"}
+    content = (folder / "adult.csv").read_bytes()
+    await made(client.post("/v1/uploads?name=adult&delimiter=;", content=content, headers=headers))
+    for name in ADULT:
+        lines = (folder / f"adult_hierarchy_{name}.csv").read_text().splitlines()
+        rows = {"kind": "rows", "rows": [line.split(";") for line in lines]}
+        await made(client.post("/v1/hierarchies", json={"name": name, "definition": rows}))
+    attributes = [
+        {"name": name, "type": "categorical", "role": "quasi_identifier", "hierarchy": name} for name in ADULT
+    ]
+    await made(
+        client.post("/v1/datasets", json={"name": "adult", "upload": "adult", "attributes": attributes})
+    )

@@ -107,7 +107,7 @@ class CriterionCost(Answer):
         return cls(
             id=plan.id,
             title=plan.title,
-            severity=plan.severity,  # type: ignore[arg-type]
+            severity=plan.severity,
             kind=plan.kind,
             seconds=plan.seconds,
             bytes=plan.bytes,

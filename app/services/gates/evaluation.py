@@ -22,9 +22,9 @@ from app.services.ports import Store
 from app.services.resources import JsonObject, TenantId
 from app.services.tables import TableLoader
 
-FEWEST_RULES: Final[dict[Route, int]] = {"direct": 5, "run": 50}
-MOST_RULES: Final[dict[Route, int]] = {"direct": 400, "run": 5000}
-SECONDS_OF_CHANGES: Final[dict[Route, float]] = {"direct": 1.0, "run": 60.0}
+FEWEST_RULES: Final[dict[Route, int]] = {"direct": 10, "run": 100}
+MOST_RULES: Final[dict[Route, int]] = {"direct": 2000, "run": 20_000}
+SECONDS_OF_CHANGES: Final[dict[Route, float]] = {"direct": 4.0, "run": 120.0}
 """How much estimated time the search for changes may take; a number of rules follows from it."""
 
 

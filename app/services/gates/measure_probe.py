@@ -114,7 +114,7 @@ class MeasureProbe(Probe):
 
 def _worst(result: Mapping[str, Any]) -> WorstRecords | None:
     """The worst class that the measure names, if it names one."""
-    worst = result.get("worst_class")
+    worst = result.get("worst_class", result.get("worst"))
     if not isinstance(worst, Mapping) or "rows" not in worst or "records" not in worst:
         return None
     return WorstRecords(tuple(worst["rows"])[:_ROWS_SHOWN], worst["records"])
