@@ -31,6 +31,9 @@ from app.domain.policies.values import ResultValue, found_in, values_of
 from app.domain.search.anonymity.problem import AnonymityProblem
 
 MEASURE_OF: Final[Mapping[str, Measure[Any, Any]]] = {measure.name: measure for measure in MEASURES}
+VALUES_OF: Final[Mapping[str, tuple[ResultValue, ...]]] = {
+    measure.name: values_of(measure.result) for measure in MEASURES
+}
 
 _BY_GROUP: Final = frozenset(
     {"risk_average", "risk_max", "risk_min", "utility_average", "utility_min", "min_consistent", "absent",
@@ -119,8 +122,7 @@ def value_of(demand: MeasureDemand | ScoreDemand) -> ResultValue | None:
     """The value that a threshold is set for; None if there is no such measure or value."""
     if isinstance(demand, ScoreDemand):
         return found_in(SCORE_VALUES, demand.value)
-    measure = MEASURE_OF.get(demand.measure)
-    return None if measure is None else found_in(values_of(measure.result), demand.value)
+    return found_in(VALUES_OF.get(demand.measure, ()), demand.value)
 
 
 def is_scored(demand: Demand) -> bool:
@@ -157,7 +159,7 @@ def _check_measure(checked: _Checked, demand: MeasureDemand) -> None:
     needs = f"The measure {measure.name}" if _needs_dictionary(measure, demand) else None
     checked.slot(demand.dictionary, f"{at}/dictionary", needs)
     _check_grouped(checked, demand, measure)
-    value = _check_value(checked, demand.value, values_of(measure.result), f"the measure {measure.name}")
+    value = _check_value(checked, demand.value, VALUES_OF[measure.name], f"the measure {measure.name}")
     if value is None:
         return
     if (measure.name, value.path) in REPEATED:

@@ -8,7 +8,6 @@ before the result is there.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import types
 from collections.abc import Iterator, Mapping
@@ -38,7 +37,6 @@ class ResultValue:
     optional: bool = False
 
 
-@functools.cache
 def values_of(result: type) -> tuple[ResultValue, ...]:
     """All numbers and booleans of a result's dataclass that a path leads to, in the order of the fields."""
     return tuple(_values(result, "", "", False))
