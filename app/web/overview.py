@@ -14,6 +14,9 @@ from app.web.words import address
 NEWEST: Final = 6
 """Resources of each kind on the first page."""
 
+SHOWN: Final = 25
+"""Resources on a page of a list."""
+
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "datasets": ("Datasets", "Tables to be disclosed."),
     "assessments": ("Assessments", "Scores of single rules."),
@@ -47,7 +50,7 @@ def listing(kind: str) -> Handler:
     """The whole list of a kind, page by page."""
 
     async def page(visit: Visit) -> Page:
-        items, more = await _page(visit.client, kind, 50, visit.request.query_params.get("cursor"))
+        items, more = await _page(visit.client, kind, SHOWN, visit.request.query_params.get("cursor"))
         title, about = KINDS[kind]
         return Page(
             "listing.html", {"kind": kind, "title": title, "about": about, "items": items, "more": more}
@@ -78,7 +81,11 @@ async def _page(
         if problem.status in (401, 422):
             raise
         return [], None
-    return [_resource(kind, one.document) for one in resources.items], resources.next_cursor
+    found = resources.items
+    if kind == "evaluations":
+        # Their list has no verdicts, which are what is looked for in it.
+        found = await asyncio.gather(*(client.evaluations.get(one.name) for one in found))
+    return [_resource(kind, one.document) for one in found], resources.next_cursor
 
 
 def _resource(kind: str, document: Json) -> Json:
@@ -116,6 +123,10 @@ _FACTS: Final[Mapping[str, Any]] = {
     "optimisations": lambda d: [words.objective(d["objective"]), d["dataset"]],
     "frontiers": lambda d: _named(d, "dataset", "scope"),
     "rules": lambda d: _named(d, "dataset", "kind"),
-    "evaluations": lambda d: _named(d, "verdict", "policy", "dataset"),
+    "evaluations": lambda d: [
+        d["result"]["verdict"] if d["result"] else "no verdict yet",
+        f"{d['policy']['name']}@{d['policy']['version']}",
+        d["dataset"],
+    ],
     "policies": lambda d: _named(d, "title"),
 }

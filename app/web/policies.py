@@ -13,13 +13,6 @@ SIGNS: Final = {"at_least": "≥", "at_most": "≤", "above": ">", "below": "<",
 """Comparisons as people write them."""
 
 
-def criteria_of(policy: Json) -> Sequence[Json]:
-    """The criteria of a policy as the interface answers it."""
-    inner = policy.get("policy") or policy.get("document") or policy
-    criteria: Sequence[Json] = inner.get("criteria") or []
-    return criteria
-
-
 def thresholds_of(criteria: Sequence[Json], risk: str) -> tuple[list[Threshold], list[Json]]:
     """The criteria that are lines on a map whose risk is ``risk``, and the others."""
     axes = {risk: "risk", "utility_average": "utility"}

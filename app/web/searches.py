@@ -13,7 +13,7 @@ from app.charts.rule_map import BEST, RuleMark, Threshold, draw_rule_map
 from app.client import Json
 from app.web.data import of_dataset
 from app.web.lattices import Levels, Part, neighbours, part_of, way_to
-from app.web.policies import criteria_of, thresholds_of
+from app.web.policies import thresholds_of
 from app.web.rules import ladder
 from app.web.samples import sample_of
 from app.web.scores import VIEWS, score
@@ -132,7 +132,9 @@ async def _map(visit: Visit, search: _Search) -> dict[str, Any]:
     names = [] if policies is None else [one.name for one in policies.items]
     asked = visit.asked("policy")
     policy = None if asked is None else await found(visit.client.policies.get(asked))
-    lines, elsewhere = thresholds_of([] if policy is None else criteria_of(policy.document), _axis(search))
+    lines, elsewhere = thresholds_of(
+        [] if policy is None else policy.document["document"]["criteria"], _axis(search)
+    )
     shown = {"policies": names, "policy": asked if policy else None, "elsewhere": elsewhere, "rows": []}
     if not search.points:
         return {**shown, "map": None}

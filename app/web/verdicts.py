@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from app.client import Json
-from app.web.policies import SIGNS, criteria_of, demand_in_words
+from app.web.policies import SIGNS, demand_in_words
 from app.web.visits import Page, Visit, found
 from app.web.words import number
 
@@ -86,8 +86,8 @@ def _file(visit: Visit, content: bytes, name: str, media_type: str) -> Response:
 async def policy(visit: Visit) -> Page:
     """A policy: its criteria with their reasons, and what it assumes about the attacker."""
     document = (await visit.client.policies.get(visit.ref)).document
-    inner = document.get("policy") or document.get("document") or document
-    criteria = [{**one, "demanded": demand_in_words(one["demand"])} for one in criteria_of(document)]
+    inner = document["document"]
+    criteria = [{**one, "demanded": demand_in_words(one["demand"])} for one in inner["criteria"]]
     return Page(
         "policy.html",
         {"policy": inner, "name": document["name"], "criteria": criteria},

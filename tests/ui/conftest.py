@@ -55,7 +55,9 @@ class Served(threading.Thread):
         install_pages(self._api.app, master_key.derive("pages"), self.clock)
         self._loop = asyncio.get_running_loop()
         self._server = uvicorn.Server(
-            uvicorn.Config(self._api.app, port=0, log_config=None, access_log=False)
+            uvicorn.Config(
+                self._api.app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1
+            )
         )
         serving = asyncio.create_task(self._server.serve())
         while not self._server.started:  # noqa: ASYNC110 - uvicorn has no event for it

@@ -34,11 +34,69 @@ async def make_journey(api: Api) -> Journey:
         await _done(api, client, "/v1/optimisations", best)
         await _done(api, client, "/v1/frontiers", {"name": "example-frontier", **QUESTION})
         await _made(client, "/v1/rules", CAREFUL)
+        await _made(client, "/v1/policies", POLICY)
+        await _made(client, "/v1/waivers", WAIVER)
+        for name, rule in (("example-verdict", "example-proposal"), ("strict-verdict", STRICT)):
+            await _made(
+                client, "/v1/gates/example-policy/evaluations", {**JUDGED, "name": name, "rule": rule}
+            )
         waiting = await _made(
             client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
         )
     return Journey(token, await api.key_with(actor, Scope.ASSESS), waiting["id"])
 
+
+POLICY = {
+    "format": "privacy-risk/policy/1",
+    "name": "example-policy",
+    "version": 1,
+    "title": "Release to members of the club",
+    "description": "What every list has to satisfy that is handed to members.",
+    "assumes": {"attacker": "A member who has the census and is curious about a neighbour."},
+    "dictionaries": [{"name": "register", "description": "A census of the region.", "required": True}],
+    "criteria": [
+        {
+            "id": "mean-risk",
+            "title": "Little harm on average",
+            "reason": "Half of the harm that the full record of one person would do.",
+            "demand": {"kind": "score", "value": "risk_average", "comparison": "at_most", "threshold": 0.5},
+        },
+        {
+            "id": "still-useful",
+            "title": "Of use to the club",
+            "reason": "Half of the levels are kept.",
+            "severity": "warn",
+            "demand": {
+                "kind": "score", "value": "utility_average", "comparison": "at_least", "threshold": 6.5,
+            },
+        },
+        {
+            "id": "small-classes",
+            "title": "Nobody stands alone",
+            "reason": "Two alike leave a doubt.",
+            "demand": {
+                "kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}, "failing_share": 0.1,
+            },
+        },
+    ],
+}  # fmt: skip
+
+WAIVER = {
+    "name": "example-waiver",
+    "policy": "example-policy",
+    "criterion": "small-classes",
+    "reason": "The club publishes its list of members itself.",
+    "approved_by": "A. Officer, data protection",
+    "until": "2027-06-30",
+}
+
+STRICT = {"kind": "table_level", "levels": {"city": 4, "race": 0, "birth_date": 3, "income": 1}}
+
+JUDGED = {
+    "dataset": "example-members",
+    "dictionaries": {"register": "example-census"},
+    "sensitivity": "example-harm",
+}
 
 CAREFUL = {
     "name": "careful",

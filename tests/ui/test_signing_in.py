@@ -36,7 +36,7 @@ ADDRESSES = [
 @pytest.fixture
 def browser(served: Served) -> Iterator[httpx.Client]:
     """What a browser without script does."""
-    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}) as client:
+    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as client:
         yield client
 
 
@@ -161,6 +161,17 @@ def test_who_may_not_read_the_data_sees_no_value_of_it(browser, journey: Journey
     assert "data:read" in page.text
     tree = browser.get("/datasets/example-members/attributes/city").text
     assert "leaves are counted instead" in tree
+
+
+def test_the_evidence_of_a_verdict_is_a_file_to_keep(browser, journey: Journey):
+    signed_in(browser, journey.token)
+    evidence = browser.get("/evaluations/example-verdict/evidence")
+    assert set(evidence.json()) == {"payloadType", "payload", "signatures"}
+    report = browser.get("/evaluations/example-verdict/report")
+    for answer in (evidence, report):
+        assert answer.status_code == 200
+        assert answer.headers["content-disposition"].startswith('attachment; filename="example-verdict-')
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'")
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/rules/%2e%2e", "/optimisations/x/rules/abc"])
