@@ -164,6 +164,16 @@ def test_presence_withholds_single_records_of_a_class_and_not_all_of_it():
     assert recoded.rounds == ((TableRule((0, 0)), 2),)
 
 
+def test_people_whose_tuple_no_record_has_break_a_lower_bound_of_presence():
+    table = table_of(("0", "flu"), ("0", "cold"), ("4", "flu"))
+    cells = TREE.encode(["0", "0", "0", "2", "4", "4"])[0]
+    people = Dictionary(6, (link_nodes("x", TREE, cells),))
+    problem = AnonymityProblem((DeltaPresence(0.3, 0.8),), 0.4, scope="record_level")
+    found = solved(table, problem, dictionary=people)
+    # Nobody of the table has 2, which must not be seen: by fours they are among those who have 0.
+    assert shown(found, table) == ["by four 0", "by four 0", "by four 1"]
+
+
 def test_only_beliefs_of_attackers_are_refused():
     criterion = next(own for own in CRITERIA if own.needs_beliefs)
     with pytest.raises(NotSupported, match=criterion.kind):
