@@ -21,7 +21,7 @@ from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity,
 from app.domain.criteria.gains import BetaLikeness
 from app.domain.criteria.population import AverageRisk, HighestRisk, KMap, SampleUniqueness
 from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.measures.attacker_models import ATTACKER_MODELS
@@ -472,3 +472,20 @@ def test_a_rule_that_is_found_meets_its_criteria_when_it_is_measured(question):
     )
     if loss in ("discernibility", "average_class_size", "ambiguity"):
         assert getattr(lost, loss) == pytest.approx(found.loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_overlapping_classes_may_be_diverse_while_their_records_together_are_not(engine):
+    """Two records with B lack a value each and hide two with A each; of all six only two have B."""
+    tree = Hierarchy.from_parents({name: [None] for name in ("1", "2", "3")})
+    value = Hierarchy.from_parents({"A": [None], "B": [None]})
+    rows = [(1, 1, 1), (1, 2, 1), (1, 0, 2), (0, 3, 2), (2, 3, 1), (3, 3, 1)]
+    table = Table(
+        ("x", "y", "s"), (tree, tree, value), np.array(rows, dtype=np.int32), sensitive=frozenset({"s"})
+    )
+    problem = AnonymityProblem((EntropyLDiversity(2.0, "s"),), missing="matches_everything")
+    people = [(1, 1)]
+    assert best_by_hand(table, problem, people)[0] == (0, 0)
+    with searched_by(engine):
+        _, found = solved(table, problem, people)
+    assert (found.rule, found.suppressed_records) == (TableRule((0, 0, 0)), 0)

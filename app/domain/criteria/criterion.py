@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -115,6 +115,11 @@ class Criterion(ABC):
     needs_population: ClassVar[bool] = False
     needs_beliefs: ClassVar[bool] = False
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "exact"
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether it looks at the values of a sensitive attribute, not at who is in a class alone."""
+        return any(own.name == "attribute" for own in fields(self))
 
     @abstractmethod
     def failing(self, judged: Judged) -> Bools:

@@ -243,11 +243,6 @@ class JudgedClasses:
         return given.knowledge.beliefs(position, self.counts(attribute), self.class_of_group, given.shown)
 
     @property
-    def given_population(self) -> Population | None:
-        """What the classes are compared with; None: nothing."""
-        return self._population
-
-    @property
     def _required_population(self) -> Population:
         if self._population is None:
             raise self._no_population()

@@ -89,16 +89,3 @@ class OverlappingClasses(JudgedClasses):
         found = np.zeros(len(owners), dtype=np.int32)
         found[of_row] = self._records.others_of(index)[rows]
         return found
-
-
-class LoosestClasses(OverlappingClasses):
-    """The same with whoever matches a class among its records: no fewer than it ever has at a level below.
-
-    What fails of these fails at every more specific rule, whoever else is withheld there, by criteria that
-    more records never break.
-    """
-
-    @property
-    def records(self) -> Longs:
-        """(G,) records of each class and of those that match it."""
-        return self.sizes

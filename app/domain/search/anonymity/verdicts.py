@@ -35,7 +35,7 @@ from app.domain.criteria.judging import (
     withheld,
 )
 from app.domain.criteria.knowledge import Knowledge
-from app.domain.criteria.overlapping import LoosestClasses, OverlappingClasses
+from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
 from app.domain.criteria.uniques import require_partitions
 from app.domain.dictionaries import Dictionary
@@ -235,11 +235,7 @@ class Judge:
 
     def _judge_overlapping(self, levels: Levels) -> Verdict:
         judged = self._judged(levels)
-        shown = self._shown(levels, judged.class_of_group, judged.n_classes)
-        loosest = LoosestClasses(
-            self.records, judged.class_of_group, judged.n_classes, shown, judged.given_population
-        )
-        outside = peeled(loosest, self._monotone, np.zeros(judged.n_classes, dtype=bool))
+        outside = peeled(judged, self._monotone, np.zeros(judged.n_classes, dtype=bool), self.allowed)
         unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
         if unavoidable > self.allowed:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
