@@ -51,6 +51,15 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 _LARGEST_FORM: Final = 16 * 1024
 
 
+class PageRoute(Route):
+    """A route that the log and the counters know by its template, not by the names in its address."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, with the route where the request's frame looks for it."""
+        scope["route"] = self
+        await super().handle(scope, receive, send)
+
+
 @dataclass(frozen=True)
 class Site:
     """The pages in front of an application; ``secret`` (32 bytes) seals the cookies."""
@@ -67,10 +76,10 @@ class Site:
     def routes(self) -> list[BaseRoute]:
         """All routes of the pages."""
         return [
-            Route("/sign-in", self.sign_in, methods=["GET", "POST"]),
-            Route("/sign-out", self.sign_out, methods=["POST"]),
-            Route("/example-data", self.example_data, methods=["POST"]),
-            *(Route(path, self._page(handler), methods=["GET"]) for path, handler in PAGES),
+            PageRoute("/sign-in", self.sign_in, methods=["GET", "POST"]),
+            PageRoute("/sign-out", self.sign_out, methods=["POST"]),
+            PageRoute("/example-data", self.example_data, methods=["POST"]),
+            *(PageRoute(path, self._page(handler), methods=["GET"]) for path, handler in PAGES),
             Mount("/assets", StaticFiles(directory=STATIC)),
         ]
 

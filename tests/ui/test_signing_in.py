@@ -163,6 +163,15 @@ def test_who_may_not_read_the_data_sees_no_value_of_it(browser, journey: Journey
     assert "leaves are counted instead" in tree
 
 
+def test_the_log_knows_pages_by_their_template(browser, served, journey: Journey):
+    signed_in(browser, journey.token)
+    browser.get("/rules/example-proposal")
+    routes = [line["route"] for line in served.api.log_lines()]
+    assert {"/sign-in", "/rules/{ref}", "/v1/rules/{ref}"} <= set(routes)
+    assert "example-proposal" not in served.api.log.getvalue()
+    assert journey.token not in served.api.log.getvalue()
+
+
 def test_the_evidence_of_a_verdict_is_a_file_to_keep(browser, journey: Journey):
     signed_in(browser, journey.token)
     evidence = browser.get("/evaluations/example-verdict/evidence")
