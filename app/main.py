@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
+from pydantic import ValidationError
 
 from app.api.app import create_app, routed_app
 from app.api.metrics import serve_metrics
@@ -72,8 +73,20 @@ MIB = 1024**2
 
 
 def main() -> None:
-    """Run the command line."""
-    sys.exit(run_program(sys.argv[1:], operations(Settings())))
+    """Run the command line; status 2 if a setting is none: whoever reads a gate's status must not see 1."""
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False, include_input=False):
+            print(f"privacy-risk: {_variable(fault['loc'])}: {fault['msg']}", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(run_program(sys.argv[1:], operations(settings)))
+
+
+def _variable(place: Sequence[int | str]) -> str:
+    """The environment variable that a fault of the settings is about."""
+    name = str(place[0])
+    return name if name.isupper() else f"PRIVACY_RISK_{name.upper()}"
 
 
 def operations(settings: Settings) -> Operations:
