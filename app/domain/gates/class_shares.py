@@ -9,9 +9,9 @@ compared with that of the whole table, withheld records included, as a search do
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -29,6 +29,11 @@ from app.domain.gates.findings import Group, Part
 from app.domain.hierarchies import TOP
 from app.domain.numbers import highest_accepted
 from app.domain.rules import TableRule, apply
+from app.domain.tables import Table
+
+_OF_DIFFERENT_VALUES: Final = frozenset(
+    {"distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity"}
+)
 
 
 def failing_records(
@@ -158,10 +163,20 @@ def silent_records(release: Release) -> Bools:
     return _without_quasi_identifiers(release)[1]
 
 
+def only_quasi_identifiers_help(table: Table, criterion: Criterion) -> bool:
+    """Whether nobody who fails passes once other attributes of a table-level rule are generalised, too.
+
+    Fewer different sensitive values make classes neither more diverse nor greater, but closer to the table.
+    """
+    if not criterion.is_of_values:
+        return True
+    alone = len(table.sensitive) == 1 or getattr(criterion, "others", None) == "apart"
+    return alone and criterion.kind in _OF_DIFFERENT_VALUES
+
+
 def _shown(release: Release, criterion: Criterion, left_out: Bools) -> Ints:
     """(n, m) nodes whose values classes have; for who is left out what they would show as the others do."""
-    names_values = any(field.name == "attribute" for field in dataclasses.fields(criterion))
-    if not (names_values and left_out.any()):
+    if not (criterion.is_of_values and left_out.any()):
         return release.codes
     shown = release.codes.copy(order="F")
     for name in sorted(release.table.sensitive):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.domain.class_suppression import ClassSuppression
@@ -100,14 +101,37 @@ class Changes:
         }
 
     def _nearest(self, probes: Sequence[Probe], rule: Rule, rules: int, halted: Halted) -> Change:
+        """The nearest change of all attributes, of quasi-identifiers alone where no others can help.
+
+        Where there are too many of all, the better of what was found among them and among the latter.
+        """
         table = self._bench.table
-        only_known = all(probe.of_quasi_identifiers for probe in probes) and bool(table.quasi_identifiers)
+        others = len(table.quasi_identifiers) < table.n_attributes
+        # What a rule for single records withholds wholly is in no class, whatever attribute was the last.
+        can_help = not (isinstance(rule, TableRule) and all(probe.of_quasi_identifiers for probe in probes))
+        if not (others and table.quasi_identifiers):
+            return self._among(None, probes, rule, rules, halted)
+        if not can_help:
+            return self._among(table.quasi_identifiers, probes, rule, rules, halted)
+        first = self._among(None, probes, rule, (rules + 1) // 2, halted)
+        if first.proven or not first.complete or rules == 1:
+            return first
+        return _better(first, self._among(table.quasi_identifiers, probes, rule, rules // 2, halted))
+
+    def _among(
+        self,
+        attributes: Sequence[int] | None,
+        probes: Sequence[Probe],
+        rule: Rule,
+        rules: int,
+        halted: Halted,
+    ) -> Change:
         return nearest_change(
-            table,
+            self._bench.table,
             rule,
             self._bench.base.utility,
             [self._demand(probe, rule) for probe in probes],
-            attributes=table.quasi_identifiers if only_known else None,
+            attributes=attributes,
             withholding=self._withholding(probes),
             budget=Budget(rules),
             halted=halted,
@@ -152,6 +176,18 @@ class Changes:
         if rule is None or (written is None and not isinstance(rule, TableRule)):
             return None
         return definition_of_change(change, self._bench.table, rule, written or {})
+
+
+def _better(first: Change, second: Change) -> Change:
+    """The change that keeps more of two that were found, not proven: neither search was of everything."""
+    found = [own for own in (first, second) if own.utility_after is not None]
+    best = max(found, key=lambda own: own.utility_after or 0.0, default=first)
+    return replace(
+        best,
+        proven=False,
+        examined=first.examined + second.examined,
+        complete=first.complete and second.complete,
+    )
 
 
 def _written(subject: Subject) -> str | JsonObject | None:

@@ -12,7 +12,12 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import NotSupported
-from app.domain.gates.class_shares import allowed_of, failing_records, share_part
+from app.domain.gates.class_shares import (
+    allowed_of,
+    failing_records,
+    only_quasi_identifiers_help,
+    share_part,
+)
 from app.domain.gates.explanations import of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
 from app.domain.gates.groups import groups_of
@@ -21,15 +26,13 @@ from app.domain.policies.policy import PolicyCriterion, PrivacyModelDemand
 from app.domain.rules import Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.bench import Bench
-from app.services.gates.probe import UNALIGNED, Probe, ProbeCost
+from app.services.gates.probe import UNALIGNED, Probe, ProbeCost, are_quasi_identifiers
 
 _ROWS_SHOWN = 20
 
 
 class ClassProbe(Probe):
     """Judges the classes of a release as searches judge those of their rules."""
-
-    of_quasi_identifiers = True
 
     def __init__(self, criterion: PolicyCriterion, demand: PrivacyModelDemand, bench: Bench) -> None:
         super().__init__(criterion)
@@ -43,6 +46,10 @@ class ClassProbe(Probe):
             )
         if self.model.needs_population:
             bench.dictionary(demand.dictionary)
+        table, scope = bench.table, criterion.scope.attributes
+        self.of_quasi_identifiers = are_quasi_identifiers(table, scope) and only_quasi_identifiers_help(
+            table, self.model
+        )
 
     @property
     def is_plain(self) -> bool:

@@ -18,12 +18,16 @@ from app.domain.rules import Rule
 from app.domain.search.budget import Halted, never
 from app.domain.tables import Table
 from app.services.gates.bench import Bench
-from app.services.gates.probe import UNALIGNED, Probe, ProbeCost
+from app.services.gates.probe import UNALIGNED, Probe, ProbeCost, are_quasi_identifiers
 from app.services.measurement_documents import document_of_result
 from app.services.measurement_work import Measurement
 from app.services.resources import JsonObject
 
 _ROWS_SHOWN = 20
+_OF_CLASSES_ALONE = frozenset(
+    {"equivalence_classes", "attacker_models", "k_map", "delta_presence", "population_uniqueness"}
+)
+"""Measures to which it makes no difference what is shown beside quasi-identifiers."""
 
 
 class MeasureProbe(Probe):
@@ -51,7 +55,12 @@ class MeasureProbe(Probe):
                 "Demand a score or a privacy model of groups.",
             )
         self._measurement = measurement
-        self.of_quasi_identifiers = isinstance(measurement.parameters, Grouping)
+        grouping = measurement.parameters
+        self.of_quasi_identifiers = (
+            demand.measure in _OF_CLASSES_ALONE
+            and isinstance(grouping, Grouping)
+            and are_quasi_identifiers(bench.table, grouping.quasi_identifiers)
+        )
 
     @cached_property
     def cost(self) -> ProbeCost:

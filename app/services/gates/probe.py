@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
@@ -11,6 +11,7 @@ from app.domain.gates.findings import Finding
 from app.domain.policies.policy import PolicyCriterion
 from app.domain.rules import Rule
 from app.domain.search.budget import Halted, never
+from app.domain.tables import Table
 
 UNALIGNED = (
     "The release file could not be aligned with the records of the dataset, so that only what needs nothing "
@@ -32,7 +33,10 @@ class ProbeCost:
 
 
 class Probe(ABC):
-    """Answers for one criterion; ``of_quasi_identifiers`` says that no other attributes matter to it."""
+    """Answers for one criterion.
+
+    ``of_quasi_identifiers`` says that a table-level rule that fails does not pass by generalising others.
+    """
 
     of_quasi_identifiers: bool = False
 
@@ -84,6 +88,12 @@ def required(rule: Rule | None) -> Rule:
     if rule is None:
         raise NotSupported(*UNALIGNED)
     return rule
+
+
+def are_quasi_identifiers(table: Table, names: Sequence[str] | None) -> bool:
+    """Whether all of these attributes (None: what records are usually grouped by) are quasi-identifiers."""
+    known = {table.attributes[j] for j in table.quasi_identifiers}
+    return known.issuperset(names or ())
 
 
 def fault_of(error: InvalidInput | NotSupported) -> Fault:

@@ -63,14 +63,15 @@ class ClassJudge:
         self._table = table
         self._rule = rule
         self._quasi = table.quasi_identifiers
-        self._sensitive = [table.position(name) for name in table.sensitive]
+        of_values = any(criterion.is_of_values for criterion in criteria)
+        self._sensitive = [table.position(name) for name in table.sensitive] if of_values else []
         problem = AnonymityProblem(
             tuple(criteria), suppression_limit=limit, missing=missing, suppressed=suppressed
         )
         self._judge = Judge(_with_sensitive_shown(table, rule, self._sensitive), problem, dictionary)
 
     def knows(self, levels: Levels) -> bool:
-        """Whether it judges a vector: sensitive values are as the rule shows them."""
+        """Whether it judges a vector: sensitive values, if they matter, are as the rule shows them."""
         return all(levels[j] <= self._rule.levels[j] for j in self._sensitive)
 
     def of(self, levels: Levels) -> ClassVerdict:

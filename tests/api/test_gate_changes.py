@@ -1,0 +1,89 @@
+"""Suggested changes are those of all attributes: what helps may be to generalise a sensitive one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from app.services.gates import evaluation
+
+pytestmark = pytest.mark.anyio
+
+PEOPLE = "place,illness\nRome,flu\nRome,flu\nParis,cold\nParis,cold\n"
+PLACES = {"Italy": [None], "France": [None], "Rome": ["Italy"], "Paris": ["France"]}
+EVERYTHING = {"kind": "table_level", "levels": {}}
+PLACES_WITHHELD = {
+    "kind": "record_level",
+    "records": [{"row": row, "levels": {"place": 2}} for row in (1, 2, 3, 4)],
+}
+
+
+@pytest.fixture
+async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A client whose tenant has four people, who are ill of what their place tells."""
+    attributes = [
+        {"name": "place", "type": "categorical", "role": "quasi_identifier", "hierarchy": "places"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    await made(client.post("/v1/uploads?name=people", content=PEOPLE, headers={"Content-Type": "text/csv"}))
+    for path, body in (
+        ("hierarchies", {"name": "places", "definition": {"kind": "parents", "parents": PLACES}}),
+        ("datasets", {"name": "people", "upload": "people", "attributes": attributes}),
+        ("rules", {"name": "withheld", "dataset": "people", "rule": PLACES_WITHHELD}),
+    ):
+        await made(client.post(f"/v1/{path}", json=body))
+    return client
+
+
+async def made(request: Any) -> dict[str, Any]:
+    response = await request
+    assert response.status_code == 201, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def result_of(client: httpx.AsyncClient, rule: Any) -> dict[str, Any]:
+    answer = await made(client.post("/v1/gates/people/evaluations", json={"dataset": "people", "rule": rule}))
+    found: dict[str, Any] = answer["result"]
+    return found
+
+
+async def policy(client: httpx.AsyncClient, model: dict[str, Any], **scope: Any) -> None:
+    demand = {"kind": "privacy_model", "model": model}
+    criterion = {"id": "model", "title": "It holds", "reason": "For the test.", "demand": demand, **scope}
+    head = {"format": "privacy-risk/policy/1", "name": "people", "version": 1, "title": "People"}
+    await made(
+        client.post("/v1/policies", json={**head, "assumes": {"attacker": "All"}, "criteria": [criterion]})
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "scope", "rule", "levels"),
+    [
+        # One level of illnesses keeps more than two of places.
+        ({"kind": "t_closeness", "t": 0.2, "distance": "equal"}, {}, EVERYTHING, {"illness": 1}),
+        # Four people are no five, but nobody is in a class of whom nothing is shown.
+        ({"kind": "k_anonymity", "k": 5}, {}, "withheld", {"illness": 1}),
+        # Who tells people apart by their illness is stopped by nothing else.
+        ({"kind": "k_anonymity", "k": 4}, {"scope": {"attributes": ["illness"]}}, EVERYTHING, {"illness": 1}),
+        # Fewer illnesses make no class more diverse.
+        ({"kind": "distinct_l_diversity", "l": 2}, {}, EVERYTHING, {"place": 2}),
+    ],
+)
+async def test_the_nearest_change_is_that_of_all_attributes(people, model, scope, rule, levels):
+    await policy(people, model, **scope)
+    result = await result_of(people, rule)
+    assert result["verdict"] == "fail"
+    for change in result["changes"]:
+        assert (change["status"], change["proven"], change["levels"]) == ("found", True, levels)
+    assert (await result_of(people, result["changes"][-1]["rule"]))["verdict"] == "pass"
+
+
+async def test_a_change_that_is_not_of_everything_is_not_said_to_be_proven(people, monkeypatch):
+    for bound in (evaluation.FEWEST_RULES, evaluation.MOST_RULES):
+        monkeypatch.setitem(bound, "direct", 3)
+    await policy(people, {"kind": "t_closeness", "t": 0.2, "distance": "equal"})
+    (change, *_) = (await result_of(people, EVERYTHING))["changes"]
+    assert (change["status"], change["proven"]) == ("found", False)
