@@ -36,9 +36,8 @@ VALUES_OF: Final[Mapping[str, tuple[ResultValue, ...]]] = {
 }
 
 _BY_GROUP: Final = frozenset(
-    {"risk_average", "risk_max", "risk_min", "utility_average", "utility_min", "min_consistent", "absent",
-     "infinite"}
-)  # fmt: skip
+    {"risk_average", "risk_max", "risk_min", "utility_average", "utility_min", "min_consistent", "infinite"}
+)
 """Scores that groups of records have of their own, beside the quantiles."""
 
 _ONE_IS_NOTHING: Final = {

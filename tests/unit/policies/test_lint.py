@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.gates.group_scores import GROUPED
 from app.domain.measures.catalogue import MEASURES
 from app.domain.policies.lint import lint
 from app.domain.policies.meanings import REPEATED, SAFER_HIGH, SAFER_LOW, SHARES
@@ -113,6 +114,14 @@ def test_a_scope_that_a_demand_does_not_support_is_an_error(demand, scope, place
 )
 def test_scopes_that_are_supported_are_none(demand, scope):
     assert found(criterion(demand, scope=scope), criterion(BOUND, id="b")) == ({}, {})
+
+
+def test_scores_by_group_are_those_that_gates_have_of_groups():
+    for value in SCORE_VALUES:
+        demand = scored(value.path.replace("<key>", "0.95"), "at_least", 1)
+        errors, _ = found(criterion(demand, scope={"groups": "race"}))
+        supported = "unsupported-scope" not in errors.values()
+        assert supported == (value.path.partition(".")[0] in GROUPED), value.path
 
 
 def test_a_scope_is_held_against_the_roles_of_the_schema():
