@@ -20,6 +20,7 @@ from app.services.dataset_profile import ValueCount as ValueCount
 from app.services.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
+    OnUnknown,
     check_schema,
     declarations_of,
     identifier_of,
@@ -118,7 +119,8 @@ class DatasetService(NamedResources):
     ) -> AttributeTree:
         """Part of a disclosed attribute's hierarchy with its records and, under a profile, its weights.
 
-        Without data:read neither records nor weights are told.
+        Without data:read neither records nor weights are told; where labels come from the cells, as they do
+        without a declared hierarchy or with unknown values attached to it, nothing is.
         """
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(self.kind, ref)
@@ -130,6 +132,9 @@ class DatasetService(NamedResources):
         table = await self._loader.table(actor.tenant, dataset)
         if attribute not in table.attributes:
             raise NotFound("attribute", attribute)
+        declared = next(own for own in declarations_of(dataset) if own.name == attribute)
+        if declared.hierarchy is None or declared.on_unknown is OnUnknown.ATTACH:
+            require(actor, Scope.DATA_READ)
         column, weights = table.attributes.index(attribute), None
         may_read = Scope.DATA_READ in actor.scopes
         if profile is not None:

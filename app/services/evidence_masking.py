@@ -52,7 +52,7 @@ def masked_demand(demand: JsonObject) -> JsonObject:
     if "model" in demand:
         shown["model"] = _masked_by(_CRITERIA, demand["model"])
     if "objective" in demand:
-        shown["objective"] = _with_models(demand["objective"], "criteria")
+        shown["objective"] = _with_models(demand["objective"], "privacy")
     return shown
 
 

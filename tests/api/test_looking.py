@@ -77,6 +77,26 @@ async def test_only_who_reads_the_data_sees_counts_and_previews(api, journey, jo
         assert "token" not in key
 
 
+@pytest.mark.parametrize("declared", [{}, {"hierarchy": "nicknames", "on_unknown": "attach"}])
+async def test_a_tree_made_of_cells_is_for_who_reads_the_data(api, declared):
+    actor, token = await api.tenant_with_key()
+    mark, text = "marker-4711", {"Content-Type": "text/csv"}
+    definition = {"kind": "rows", "rows": [["x", "*"]]}
+    attribute = {"name": "nick", "type": "text", "role": "quasi_identifier", **declared}
+    address = "/v1/datasets/nicks/attributes/nick/tree"
+    async with api.client(token) as client:
+        await client.post("/v1/hierarchies", json={"name": "nicknames", "definition": definition})
+        await client.post("/v1/uploads", params={"name": "nicks"}, content=f"nick\n{mark}\nx\n", headers=text)
+        body = {"name": "nicks", "upload": "nicks", "attributes": [attribute]}
+        made = await client.post("/v1/datasets", json=body)
+        assert made.status_code == 201, made.text
+        assert mark in (await client.get(address)).text
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as client:
+        refused = await client.get(address)
+        problem_of(refused, 403, "forbidden")
+        assert mark not in refused.text
+
+
 async def test_a_preview_is_what_is_released(journey: httpx.AsyncClient):
     """The proposal's first rows against its own release, cell by cell."""
     await journey.post("/v1/releases", json={"name": "proposed", "dataset": "members", "rule": "proposal"})

@@ -105,7 +105,8 @@ async def get_attribute_tree(
     """Count an attribute's values on its hierarchy.
 
     A node and the generations below it, with the dataset's records at or below each and its weight in a
-    sensitivity profile. Without the scope `data:read` neither is told.
+    sensitivity profile. Without the scope `data:read` neither is told, and attributes whose values are those
+    of the cells (no hierarchy declared, or unknown values attached to it) are refused.
     """
     shown = Shown(node, depth, limit)
     tree = await services.datasets.tree(actor, ref, attribute, shown, sensitivity)

@@ -41,7 +41,7 @@ NAMING = {
         "measure": {"kind": "alpha_k_anonymity", "k": 2, "values": [MARK], "alpha": 0.5},
     },
     "a model": {"kind": "privacy_model", "model": {"kind": "alpha_k_anonymity", "k": 2, "values": [MARK]}},
-    "an objective": {"kind": "optimum", "gap": 0.0, "objective": {"kind": "min_loss", "criteria": [
+    "an objective": {"kind": "optimum", "gap": 0.0, "objective": {"kind": "min_loss", "privacy": [
         {"kind": "alpha_k_anonymity", "k": 2, "values": [MARK]}]}},
     "an unknown measure": {"kind": "measure", "measure": {"kind": "of-the-future", "names": [MARK]}},
     "an unknown model": {"kind": "privacy_model", "model": {"kind": "of-the-future", "names": [MARK]}},
