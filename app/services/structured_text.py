@@ -22,6 +22,7 @@ from app.domain.policies.building import joined
 
 MOST_CHARACTERS: Final = 256 * 1024
 _MOST_EVENTS: Final = 20_000
+_HALF: Final = "A text holds half of a character (a lone surrogate)."
 _MOST_DEEP: Final = 32
 
 _NULL: Final = re.compile(r"~|null|Null|NULL|")
@@ -53,11 +54,15 @@ def read_json(text: str) -> StructuredText:
     """The value of a JSON text; InvalidInput for what is none, repeats a key or holds NaN."""
     _refuse_long(text)
     try:
-        return StructuredText(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant))
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False).encode()
+        return StructuredText(value)
     except json.JSONDecodeError as error:
         raise _wrong(f"It is not JSON: {error.msg}.", error.lineno) from None
     except RecursionError:
         raise _wrong(f"It is nested deeper than {_MOST_DEEP} levels.", 1) from None
+    except UnicodeEncodeError:
+        raise _wrong(_HALF, None) from None
     except ValueError:
         raise _wrong("A number has too many digits.", None) from None
 
@@ -136,7 +141,7 @@ def _node(events: _Events, pointer: str, lines: dict[str, int], depth: int) -> A
         return items
     if not isinstance(event, yaml.ScalarEvent):
         raise _wrong("It is not YAML.", line)
-    return event.value if event.style else _scalar(event.value, line)
+    return _text(event.value, line) if event.style else _scalar(event.value, line)
 
 
 def _members(events: _Events, pointer: str, lines: dict[str, int], depth: int) -> dict[str, Any]:
@@ -148,13 +153,24 @@ def _members(events: _Events, pointer: str, lines: dict[str, int], depth: int) -
         if key.anchor is not None or key.tag is not None:
             raise _wrong("Anchors and tags are not read.", line)
         events.take()
-        if key.value in found:
-            raise _wrong(f"The key {key.value!r} is there twice.", line, "Keep one of the two.")
-        inner = joined(pointer, key.value)
+        name = _text(key.value, line)
+        if name in found:
+            raise _wrong(f"The key {name!r} is there twice.", line, "Keep one of the two.")
+        inner = joined(pointer, name)
         lines[inner] = line
-        found[key.value] = _node(events, inner, lines, depth + 1)
+        found[name] = _node(events, inner, lines, depth + 1)
     events.take()
     return found
+
+
+def _text(text: str, line: int) -> str:
+    """The text; escapes of the two halves of a character, as JSON writes them, are that character."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise _wrong(_HALF, line) from None
 
 
 def _scalar(text: str, line: int) -> Any:  # noqa: ANN401

@@ -62,7 +62,11 @@ class Interval:
 
 
 def check_together(policy: Policy, found: Findings) -> None:
-    """Note criteria that contradict others or follow from others; those with errors are left out."""
+    """Note criteria that contradict others or follow from others; those with errors are left out.
+
+    A criterion is warned of once for each of the two, however many others there are to name: the number of
+    warnings, which are kept with the policy, grows with that of the criteria and not of their pairs.
+    """
     sound = [
         (number, own)
         for number, own in enumerate(policy.criteria)
@@ -123,10 +127,13 @@ def _compare(
 
 def _note_contradiction(found: Findings, one: PolicyCriterion, later: tuple[int, PolicyCriterion]) -> None:
     number, other = later
+    pointer, code = f"/criteria/{number}/demand/threshold", "contradictory"
     both_block = one.severity == other.severity == "block"
+    if not both_block and found.has_warning(pointer, code):
+        return
     note = found.error if both_block else found.warn
     note(
-        f"/criteria/{number}/demand/threshold", "contradictory",
+        pointer, code,
         f"No release can meet both {one.id!r} and {other.id!r}.", "Change or leave out one of the two.",
     )  # fmt: skip
 
@@ -144,6 +151,8 @@ def _note_implied(
         (earlier, later, later_implies),
     ):
         if implied and (other.severity == "block" or own.severity == "warn"):
+            if found.has_warning(f"/criteria/{number}", "implied"):
+                return
             found.warn(
                 f"/criteria/{number}", "implied", f"Who meets {other.id!r} meets {own.id!r} as well.",
                 "Leave it out, or make it a criterion of its own.",

@@ -36,6 +36,10 @@ class Findings:
         """Whether an error was noted at a place or inside it."""
         return any(own.pointer == pointer or own.pointer.startswith(f"{pointer}/") for own in self._errors)
 
+    def has_warning(self, pointer: str, code: str) -> bool:
+        """Whether a warning of this kind was noted at this very place."""
+        return any((own.pointer, own.code) == (pointer, code) for own in self._warnings)
+
     @contextlib.contextmanager
     def refusals(self) -> Iterator[None]:
         """Note the faults that reading a part raises, and go on."""

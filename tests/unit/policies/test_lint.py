@@ -188,6 +188,17 @@ def test_a_blocking_criterion_is_not_implied_by_one_that_only_warns():
     assert found(strict, criterion(model("k_anonymity", k=3), id="b"), criterion(BOUND, id="c")) == ({}, {})
 
 
+@pytest.mark.parametrize("comparison", ["at_least", "equals"])
+def test_warnings_grow_with_the_criteria_and_not_with_their_pairs(comparison):
+    criteria = [
+        criterion(scored("min_consistent", comparison, n + 1), id=f"c{n}", severity="warn") for n in range(99)
+    ]
+    said = lint(policy_of(document(*criteria, criterion(BOUND, id="last"))))
+    assert said.errors == ()
+    places = [(own.pointer, own.code) for own in said.warnings]
+    assert 98 <= len(places) == len(set(places)) < 300
+
+
 WARNINGS = [
     (scored("risk_max", "at_least", 1), "/demand/comparison", "wrong-direction"),
     (scored("min_consistent", "below", 5), "/demand/comparison", "wrong-direction"),

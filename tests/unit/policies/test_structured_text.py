@@ -83,6 +83,18 @@ def test_a_long_text_is_refused_before_it_is_read(read):
         read(" " * (MOST_CHARACTERS + 1))
 
 
+@pytest.mark.parametrize("text", [r'{"\ud800": 1}', r'{"a": ["\udfff"]}'])
+@pytest.mark.parametrize("read", [read_json, read_yaml])
+def test_half_a_character_is_refused(read, text):
+    with pytest.raises(InvalidInput, match="half of a character"):
+        read(text)
+
+
+@pytest.mark.parametrize("read", [read_json, read_yaml])
+def test_a_character_may_be_written_as_its_two_halves(read):
+    assert read(r'{"\ud83d\ude00": "\ud83d\ude00"}').value == {"😀": "😀"}
+
+
 def test_a_part_has_its_line_and_what_is_missing_that_of_the_whole():
     found = read_yaml("a: 1\nb:\n  - c: 2\n    d/e: 3\n")
     lines = {"": 1, "/a": 1, "/b/0/c": 3, "/b/0/d~1e": 4, "/b/0/missing": 3, "/zzz": 1}
