@@ -134,6 +134,13 @@ class EvaluationPlanAnswer(Answer):
             examples=[400],
         ),
     ]
+    change_seconds: Annotated[
+        Number | None,
+        Field(
+            description="Estimated seconds of that, at most, on top; nothing if no criterion fails.",
+            examples=[0.4],
+        ),
+    ]
     criteria: Annotated[list[CriterionCost], Field(description="The criteria one by one.")]
     missing: Annotated[list[ProblemFault], Field(description="What stands in the way.")]
 
@@ -145,6 +152,7 @@ class EvaluationPlanAnswer(Answer):
             seconds=plan.seconds,
             bytes=plan.bytes,
             change_rules=plan.change_rules,
+            change_seconds=plan.change_seconds,
             criteria=[CriterionCost.of(own) for own in plan.criteria],
             missing=[_fault(own) for own in plan.missing],
         )

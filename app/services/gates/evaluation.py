@@ -24,7 +24,7 @@ from app.services.tables import TableLoader
 
 FEWEST_RULES: Final[dict[Route, int]] = {"direct": 10, "run": 100}
 MOST_RULES: Final[dict[Route, int]] = {"direct": 2000, "run": 20_000}
-SECONDS_OF_CHANGES: Final[dict[Route, float]] = {"direct": 4.0, "run": 120.0}
+SECONDS_OF_CHANGES: Final[dict[Route, float]] = {"direct": 2.0, "run": 120.0}
 """How much estimated time the search for changes may take; a number of rules follows from it."""
 
 

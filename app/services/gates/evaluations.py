@@ -80,17 +80,18 @@ class EvaluationService(NamedResources):
         try:
             evaluation = await self._prepared(actor, request)
         except InvalidInput as error:
-            return EvaluationPlan(None, None, None, None, (), error.faults)
+            return EvaluationPlan(None, None, None, None, None, (), error.faults)
         except NotSupported as error:
             fault = Fault("", error.code, error.message, error.remedy)
-            return EvaluationPlan(None, None, None, None, (), (fault,))
+            return EvaluationPlan(None, None, None, None, None, (), (fault,))
         except NotFound as error:
             fault = Fault("", error.code, error.message, "Create it first, or name another.")
-            return EvaluationPlan(None, None, None, None, (), (fault,))
+            return EvaluationPlan(None, None, None, None, None, (), (fault,))
         cost = await asyncio.to_thread(lambda: evaluation.cost)
         route: Route = "direct" if self._allows(cost) else "run"
         rules = evaluation.change_rules(route)
-        return EvaluationPlan(route, cost.seconds, cost.bytes, rules, evaluation.plans, ())
+        seconds = rules * cost.seconds
+        return EvaluationPlan(route, cost.seconds, cost.bytes, rules, seconds, evaluation.plans, ())
 
     async def create(self, actor: Actor, request: CreateEvaluation) -> EvaluationCreated:
         """Evaluate now; DirectBudgetExceeded names the run route if the estimate is above the budget."""

@@ -68,14 +68,15 @@ class CriterionPlan:
 class EvaluationPlan:
     """The answer to a dry run.
 
-    ``missing`` are faults of the request; with any there is no cost. ``change_rules`` is how many rules are
-    examined at most for all suggested changes together.
+    ``missing`` are faults of the request; with any there is no cost. If a criterion fails, ``change_rules``
+    rules are examined at most for all suggested changes together, which takes ``change_seconds`` at most.
     """
 
     route: Route | None
     seconds: float | None
     bytes: int | None
     change_rules: int | None
+    change_seconds: float | None
     criteria: tuple[CriterionPlan, ...]
     missing: tuple[Fault, ...]
 
