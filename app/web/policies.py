@@ -34,15 +34,32 @@ def demand_in_words(demand: Json) -> str:
     """What a criterion demands, in one line."""
     kind = demand["kind"]
     if kind in ("score", "measure"):
-        of = f"{words(demand['measure']['kind'])}: " if kind == "measure" else ""
+        of = f"{_named(demand['measure'])}: " if kind == "measure" else ""
         sign = SIGNS.get(demand["comparison"], words(demand["comparison"]))
         return f"{of}{words(demand['value'])} {sign} {number(demand['threshold'])}"
     if kind == "privacy_model":
-        model = {name: value for name, value in demand["model"].items() if name != "kind"}
-        said = ", ".join(f"{name} = {number(value)}" for name, value in model.items())
-        return f"{words(demand['model']['kind'])} ({said})" if said else words(demand["model"]["kind"])
+        share = demand.get("failing_share", 0)
+        return _named(demand["model"]) + (
+            f", but for {number(100 * share)} % of the records" if share else ""
+        )
     if kind == "bound":
         return "the risk is a proven upper bound"
     if kind == "optimum":
         return f"no rule is better by more than {number(demand.get('gap', 0))} of the objective"
     return words(kind)
+
+
+def _named(asked: Json) -> str:
+    """A measure or privacy model with its parameters; those that are not shown to this key are left out."""
+    given = {name: value for name, value in asked.items() if name != "kind" and value not in (None, [], {})}
+    said = ", ".join(f"{name} = {_told(value)}" for name, value in given.items())
+    return f"{words(asked['kind'])} ({said})" if said else words(asked["kind"])
+
+
+def _told(value: object) -> str:
+    """A parameter: a number, a text, or several of them."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_told(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(_told(inner) for inner in value)
+    return number(value)
