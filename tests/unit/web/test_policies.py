@@ -37,5 +37,5 @@ def test_a_demand_is_said_with_its_parameters(demand, said):
 @pytest.mark.parametrize("criterion", CRITERIA, ids=lambda own: own.kind)
 def test_every_privacy_model_can_be_said(criterion):
     fields = set(criterion.__dataclass_fields__) - {"kind"}
-    said = demand_in_words(model(kind=criterion.kind, **dict.fromkeys(fields, ["a", 1])))
+    said = demand_in_words(model(kind=criterion.kind, **{name: ["a", 1] for name in fields}))
     assert said.count("a; 1") == len(fields)
