@@ -23,7 +23,7 @@ from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
 from app.domain.gates.groups import groups_of
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PolicyCriterion, PrivacyModelDemand
-from app.domain.rules import Rule
+from app.domain.rules import CellRule, Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.bench import Bench
 from app.services.gates.probe import UNALIGNED, Probe, ProbeCost, are_quasi_identifiers
@@ -111,7 +111,8 @@ class ClassProbe(Probe):
             or self.criterion.scope.groups is not None
         ):
             raise NotSupported(*UNALIGNED)
-        return Release(self._bench.alone)
+        # Rows of which nothing is shown are in no class, as in a file that is aligned.
+        return Release(self._bench.alone, CellRule(self._bench.alone.codes))
 
     def _parts(self, release: Release, failing: Bools) -> list[Part]:
         share, groups = self.demand.failing_share, self.criterion.scope.groups

@@ -14,7 +14,7 @@ from app.domain.gates.findings import Finding, WorstRecords, held
 from app.domain.measures.entry import Guarantee, MeasureContext
 from app.domain.policies.policy import MeasureDemand, PolicyCriterion
 from app.domain.policies.values import value_at
-from app.domain.rules import Rule
+from app.domain.rules import CellRule, Rule
 from app.domain.search.budget import Halted, never
 from app.domain.tables import Table
 from app.services.gates.bench import Bench
@@ -28,6 +28,8 @@ _OF_CLASSES_ALONE = frozenset(
     {"equivalence_classes", "attacker_models", "k_map", "delta_presence", "population_uniqueness"}
 )
 """Measures to which it makes no difference what is shown beside quasi-identifiers."""
+_OF_ORIGINALS = frozenset({"information_loss", "query_accuracy"})
+"""Measures of classes that compare them with the original values: a file alone would have lost nothing."""
 
 
 class MeasureProbe(Probe):
@@ -113,12 +115,16 @@ class MeasureProbe(Probe):
     def _of_file(self, table: Table) -> MeasureContext:
         """The context of a file by itself; NotSupported for a measure that needs more than its classes."""
         measure, context = self._measurement.measure, self._measurement.context
-        only_classes = isinstance(self._measurement.parameters, Grouping) and not measure.needs
+        only_classes = (
+            isinstance(self._measurement.parameters, Grouping)
+            and not measure.needs
+            and measure.name not in _OF_ORIGINALS
+        )
         if not only_classes or context.dictionary is not None or context.dictionaries or context.others:
             raise NotSupported(*UNALIGNED)
         if "quasi_identifiers" not in {own.name for own in fields(self._measurement.parameters)}:
             raise NotSupported(*UNALIGNED)
-        return replace(context, table=table, rule=None, sensitivity=None, failure=None)
+        return replace(context, table=table, rule=CellRule(table.codes), sensitivity=None, failure=None)
 
 
 def _worst(result: Mapping[str, Any]) -> WorstRecords | None:

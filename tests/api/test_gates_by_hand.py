@@ -1,4 +1,4 @@
-"""Suggested changes are those of all attributes: what helps may be to generalise a sensitive one."""
+"""Gates on four people: changes of all attributes, and files that are nobody's rows."""
 
 from __future__ import annotations
 
@@ -50,13 +50,18 @@ async def result_of(client: httpx.AsyncClient, rule: Any) -> dict[str, Any]:
     return found
 
 
-async def policy(client: httpx.AsyncClient, model: dict[str, Any], **scope: Any) -> None:
-    demand = {"kind": "privacy_model", "model": model}
-    criterion = {"id": "model", "title": "It holds", "reason": "For the test.", "demand": demand, **scope}
+async def policies(client: httpx.AsyncClient, demands: list[tuple[str, Any]], **scope: Any) -> None:
+    criteria = [
+        {"id": id_, "title": "It holds", "reason": "For the test.", "demand": demand, **scope}
+        for id_, demand in demands
+    ]
     head = {"format": "privacy-risk/policy/1", "name": "people", "version": 1, "title": "People"}
-    await made(
-        client.post("/v1/policies", json={**head, "assumes": {"attacker": "All"}, "criteria": [criterion]})
-    )
+    body = {**head, "assumes": {"attacker": "All"}, "criteria": criteria}
+    await made(client.post("/v1/policies", json=body))
+
+
+async def policy(client: httpx.AsyncClient, model: dict[str, Any], **scope: Any) -> None:
+    await policies(client, [("model", {"kind": "privacy_model", "model": model})], **scope)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +92,36 @@ async def test_a_change_that_is_not_of_everything_is_not_said_to_be_proven(peopl
     await policy(people, {"kind": "t_closeness", "t": 0.2, "distance": "equal"})
     (change, *_) = (await result_of(people, EVERYTHING))["changes"]
     assert (change["status"], change["proven"]) == ("found", False)
+
+
+def measured(kind: str, value: str, threshold: float, **parameters: Any) -> dict[str, Any]:
+    return {
+        "kind": "measure",
+        "measure": {"kind": kind, **parameters},
+        "value": value,
+        "comparison": "at_most",
+        "threshold": threshold,
+    }
+
+
+async def test_a_file_alone_has_classes_and_no_originals(people):
+    """Without its originals a file would have lost nothing, however little it shows."""
+    demands = {
+        "classes": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
+        "small": measured("equivalence_classes", "records_below_k", 0, k=2),
+        "loss": measured("information_loss", "precision_loss", 0.1),
+        "queries": measured("query_accuracy", "median_error", 0.1, attribute="illness", predicates=1),
+    }
+    await policies(people, list(demands.items()))
+    text = "place,illness\n*,*\nItaly,flu\nItaly,cold\n"
+    headers = {"Content-Type": "text/csv"}
+    await made(people.post("/v1/uploads?name=file", content=text, headers=headers))
+    body = {"dataset": "people", "release": {"upload": "file"}}
+    result = (await made(people.post("/v1/gates/people/evaluations", json=body)))["result"]
+    assert (result["verdict"], result["subject"]["release"]["aligned_by"]) == ("error", None)
+    assert {own["id"]: own["outcome"] for own in result["criteria"]} == {
+        "classes": "passed",
+        "small": "passed",
+        "loss": "not_computable",
+        "queries": "not_computable",
+    }
