@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,11 +11,16 @@ from app.domain.class_suppression import withholding
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.population import AverageRisk
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.findings import worst_of
 from app.domain.gates.optima import gap_of_loss
 from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
+from app.domain.hierarchies import Hierarchy
+from app.domain.rules import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.test_least_loss_criteria import populations, questions, tables
@@ -54,6 +60,22 @@ def test_a_rule_found_under_criteria_keeps_them_at_the_gate_and_is_optimal_there
 def test_a_rule_found_with_a_population_keeps_its_criteria_at_the_gate(question):
     table, problem, dictionary, _ = question
     keeps_its_criteria(table, problem, dictionary)
+
+
+@pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
+def test_who_has_no_quasi_identifier_is_in_a_class_as_in_the_search(suppressed):
+    tree = Hierarchy.from_parents({"x": [None], "y": [None]})
+    codes = np.array([[0], [0], [0], [1], [1]], dtype=np.int32)
+    table = Table(("a",), (tree,), codes)
+    problem = AnonymityProblem((AverageRisk(0.4),), suppression_limit=0.2, suppressed=suppressed)
+    _, outcome = released(table, problem)
+    assert outcome.rule == TableRule((0,))
+    # Whether a rule may withhold records is part of its kind, even if it withholds nobody.
+    shown = Release(table, withholding(table, outcome.rule, np.zeros(5, dtype=bool)))
+    assert not failing_records(shown, AverageRisk(0.4)).any()
+    assert failing_records(shown, AverageRisk(0.3)).any()
+    utility = build_utility(table, "depth_sum", {}, {})
+    assert gap_of_loss(shown, problem, utility, 0.0) < np.inf
 
 
 @given(tables(), st.integers(1, 4), st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.data())

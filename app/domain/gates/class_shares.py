@@ -63,6 +63,10 @@ def failing_records(
     readings = [nobody] if everybody else [silent]
     if silent.any() and showing.any() and not everybody:
         readings.append(nobody)
+    missing = ~(release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
+    if (silent & missing).any() and not everybody:
+        # A search withholds nobody who has no quasi-identifier to begin with: they are one of its classes.
+        readings.append(silent & ~missing)
     found = [_failing(release, criterion, quasi_identifiers, counter, left_out) for left_out in readings]
     return min(found, key=np.count_nonzero)
 

@@ -105,9 +105,10 @@ def gap_of_loss(
     known = (release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
     # Who has no quasi-identifier to begin with is not withheld by the rule.
     gone = int((silent_records(release) & known).sum())
-    everybody = gone > problem.suppression_allowed(release.table.n_records)
+    # More than may be withheld are disclosed like nobody: they are a class as any other.
+    too_many = gone > problem.suppression_allowed(release.table.n_records)
+    everybody = too_many or problem.suppressed == "own_block"
     for criterion in problem.privacy:
-        # More than may be withheld are disclosed like nobody: they are a class as any other.
         if failing_records(release, criterion, None, counter, everybody=everybody).any():
             return math.inf
     return relative_gap(loss_of_release(release, problem.loss, utility), lower)
