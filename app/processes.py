@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
 import signal
@@ -22,40 +21,26 @@ from typing import Final
 from app.cli.operations import Bootstrapped, RunningService
 from app.domain.errors import Unavailable
 from app.persistence.embedded import EmbeddedPostgres, start_embedded
+from app.starter import STARTED_BY
 
 READY_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 10.0
 PORT_ATTEMPTS: Final = 3
 RESTART_PAUSE_SECONDS: Final = 1.0
-
-PR_SET_PDEATHSIG: Final = 1
-STARTED_BY: Final = "PRIVACY_RISK_STARTED_BY"
-"""Tells a process that a service starts whose it is."""
+ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 logger = logging.getLogger(__name__)
 
 
-def end_with_starter() -> None:
-    """Have the kernel end this process when the service that started it dies; nothing if an operator did.
-
-    A worker that outlived a killed service would go on beside that of the next one, with older code.
-    """
-    starter = os.environ.pop(STARTED_BY, None)
-    if starter is None:
-        return
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != int(starter):  # it died before the kernel was told
-        sys.exit(1)
-
-
 @contextmanager
-def embedded_database(home: Path) -> Iterator[EmbeddedPostgres]:
+def embedded_database(home: Path, *, status_when_ended: int = ENDED_BY_SIGTERM) -> Iterator[EmbeddedPostgres]:
     """The embedded PostgreSQL of this folder, stopped at the end if this process started it.
 
-    It is started again should it die meanwhile.
+    It is started again should it die meanwhile. ``status_when_ended`` is the exit status of a process that
+    is asked to end: 0 only where that is the usual way for it to end.
     """
     stop = threading.Event()
-    with _leaving_on_sigterm(), start_embedded(home) as postgres:
+    with _leaving_on_sigterm(status_when_ended), start_embedded(home) as postgres:
 
         def watch() -> None:
             while not stop.wait(RESTART_PAUSE_SECONDS):
@@ -75,17 +60,19 @@ def embedded_database(home: Path) -> Iterator[EmbeddedPostgres]:
 
 
 @contextmanager
-def _leaving_on_sigterm() -> Iterator[None]:
+def _leaving_on_sigterm(status: int) -> Iterator[None]:
     """Leave by an exception when asked to end, so that what was started is stopped.
 
     The server that answers requests takes the signal while it runs and raises it again when it is done,
-    which by default would end the process on the spot.
+    which by default would end the process on the spot. A command that has its own way of ending keeps it,
+    and its exit status: a gate that was told to end has passed nothing.
     """
 
     def leave(signum: int, frame: FrameType | None) -> None:
-        raise SystemExit(0)
+        raise SystemExit(status)
 
-    is_ours = threading.current_thread() is threading.main_thread()
+    in_main = threading.current_thread() is threading.main_thread()
+    is_ours = in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     before = signal.signal(signal.SIGTERM, leave) if is_ours else None
     try:
         yield
@@ -155,9 +142,11 @@ def _start_api(
 
 def _becomes_ready(api: subprocess.Popen[bytes], base_url: str) -> bool:
     deadline = time.monotonic() + READY_SECONDS
+    # Proxies of the environment are for other machines.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while time.monotonic() < deadline and api.poll() is None:
         try:
-            with urllib.request.urlopen(f"{base_url}/readyz", timeout=2):  # noqa: S310 - our own address
+            with opener.open(f"{base_url}/readyz", timeout=2):
                 return True
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)

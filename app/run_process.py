@@ -5,14 +5,10 @@ It stands beside ``main`` so that the process of a run need not import HTTP and 
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
-from datetime import UTC, datetime
-
 from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
-from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
+from app.run_entry import Database, utc_now
 from app.services.assessment_work import AssessmentPreparation
 from app.services.evidence import EvidenceIssuer
 from app.services.frontier_work import FrontierPreparation
@@ -25,26 +21,8 @@ from app.services.run_execution import Prepare, Report, RunExecution
 from app.services.tables import TableLoader
 
 
-@dataclass(frozen=True)
-class Database:
-    """Where the runtime role finds the data, and the key that opens them."""
-
-    url: str
-    master_key: MasterKey
-    table_cache_bytes: int
-
-
-def utc_now() -> datetime:
-    """The present."""
-    return datetime.now(UTC)
-
-
-def execute_claim(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
-    """Do one run's work to its end in the store; called in the run's own process."""
-    asyncio.run(_execute(database, claim, report, stopped))
-
-
-async def _execute(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
+async def execute(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
+    """Do one run's work to its end in the store."""
     engine = create_engine(database.url, pool_size=1)
     try:
         store = PostgresStore(engine, database.master_key, utc_now)

@@ -9,13 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-from app.cli.embedded import temporary_folder
+from app.cli.embedded import client_of, temporary_folder
 from app.cli.journey import Journey, load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Listener, Silent, listener_for
 from app.cli.report import json_report, svg_map, text_report
 from app.cli.walk import Walk, Walked
-from app.client import Client
 from app.domain.errors import InvalidInput
 from app.samples.files import JOURNEY, write_sample
 from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
@@ -72,7 +71,7 @@ def _walk(arguments: argparse.Namespace, journey: Journey, service: RunningServi
     listener.done("service", started, "PostgreSQL, API and worker are running")
     map_path = arguments.output / "risk-utility-map.svg"
     release_path = arguments.output / f"{journey.dataset.name}-release.csv"
-    with Client(service.base_url, service.api_key) as client:
+    with client_of(service) as client:
         walked = Walk(client, journey, release_path, listener, {"service": started}).run()
     arguments.output.mkdir(parents=True, exist_ok=True)
     map_path.write_text(svg_map(walked), encoding="utf-8")

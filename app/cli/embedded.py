@@ -9,6 +9,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
+
+from app.cli.operations import RunningService
+from app.client import Client
+
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
@@ -17,6 +22,11 @@ def temporary_folder() -> Iterator[Path]:
         # PostgreSQL runs under another account for root, which has to get through to its own folder.
         Path(folder).chmod(0o711)
         yield Path(folder)
+
+
+def client_of(service: RunningService) -> Client:
+    """A client of a service on this machine: proxies that the environment names are for other ones."""
+    return Client(service.base_url, service.api_key, transport=httpx.HTTPTransport())
 
 
 @contextlib.contextmanager

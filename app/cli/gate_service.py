@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from app.cli.embedded import temporary_folder
+from app.cli.embedded import client_of, temporary_folder
 from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_question import Subject
 from app.cli.journey import Json
@@ -37,7 +37,7 @@ def service_client(server: str | None, operations: Operations) -> Iterator[Clien
     with temporary_folder() as folder:
         running = operations.start_service(folder / "home")
         try:
-            with Client(running.base_url, running.api_key) as client:
+            with client_of(running) as client:
                 yield client
         finally:
             running.stop()

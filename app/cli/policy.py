@@ -3,26 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import Final
 
 from app.cli.operations import Operations
-from app.domain.errors import Fault, InvalidInput, TooLarge
-from app.domain.policies.difference import difference
-from app.domain.policies.policy import Policy
-from app.services.policies import checked_policy
-from app.services.policy_documents import policy_of
-from app.services.policy_templates import NAMES, template, templates
-from app.services.structured_text import StructuredText, read_json, read_yaml
-
-DONE: Final = 0
-WRONG: Final = 1
-UNREADABLE: Final = 2
-
-
-class _Unreadable(Exception):
-    """The file is not there, or no YAML or JSON."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +18,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         epilog="Status: 0 usable, 1 errors, 2 the file cannot be read.",
     )
     lint.add_argument("file", type=Path, help="policy as YAML, or as JSON if its name ends in .json")
-    lint.set_defaults(run=_lint)
+    lint.set_defaults(run=_run, action="lint")
     diff = actions.add_parser(
         "diff",
         help="say what changed between two policies, and whether it is stricter or looser",
@@ -43,77 +26,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     diff.add_argument("old", type=Path, help="the policy compared with")
     diff.add_argument("new", type=Path, help="the policy that replaces it")
-    diff.set_defaults(run=_diff)
+    diff.set_defaults(run=_run, action="diff")
     start = actions.add_parser("template", help="print a policy to start from, or list them")
-    start.add_argument("name", nargs="?", choices=NAMES, help="the template; without one they are listed")
-    start.set_defaults(run=_template)
+    start.add_argument("name", nargs="?", help="the template; without one they are listed")
+    start.set_defaults(run=_run, action="template")
 
 
-def _lint(arguments: argparse.Namespace, operations: Operations) -> int:
-    path: Path = arguments.file
-    try:
-        text = _read(path)
-    except _Unreadable as error:
-        return _refuse(error)
-    checked = checked_policy(text.value)
-    _print_faults(path, text, "error", checked.lint.errors)
-    _print_faults(path, text, "warning", checked.lint.warnings)
-    errors, warnings = len(checked.lint.errors), len(checked.lint.warnings)
-    name = "not a policy" if checked.policy is None else f"{checked.policy.name}@{checked.policy.version}"
-    print(f"{path}: {name}, {_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
-    return WRONG if errors else DONE
+def _run(arguments: argparse.Namespace, operations: Operations) -> int:
+    # What reads policies knows every measure, which takes a second to load that other commands need not wait.
+    from app.cli.policy_actions import ACTIONS
 
-
-def _diff(arguments: argparse.Namespace, operations: Operations) -> int:
-    found: list[Policy] = []
-    for path in (arguments.old, arguments.new):
-        try:
-            text = _read(path)
-        except _Unreadable as error:
-            return _refuse(error)
-        try:
-            found.append(policy_of(text.value))
-        except InvalidInput as error:
-            _print_faults(path, text, "error", error.faults)
-            return WRONG
-    print(difference(*found).text())
-    return DONE
-
-
-def _template(arguments: argparse.Namespace, operations: Operations) -> int:
-    if arguments.name is None:
-        for own in templates():
-            print(f"{own.policy.name:<20} {own.policy.title}")
-        return DONE
-    print(template(arguments.name).text, end="")
-    return DONE
-
-
-def _read(path: Path) -> StructuredText:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        return (read_json if path.suffix == ".json" else read_yaml)(text)
-    except OSError as error:
-        raise _Unreadable(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise _Unreadable(f"{path}: it is no text in UTF-8") from None
-    except (InvalidInput, TooLarge) as error:
-        raise _Unreadable(f"{path}: {error.message} {error.remedy}".rstrip()) from None
-
-
-def _print_faults(path: Path, text: StructuredText, kind: str, faults: tuple[Fault, ...]) -> None:
-    for fault in faults:
-        line = text.line_of(fault.pointer)
-        place = f"{path}:{line}" if line else f"{path}"
-        print(f"{place}: {kind} [{fault.code}] {fault.pointer or '/'}: {fault.message}")
-        if fault.remedy:
-            print(f"    {fault.remedy}")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _refuse(error: _Unreadable) -> int:
-    print(f"privacy-risk: {error}", file=sys.stderr)
-    return UNREADABLE
+    return ACTIONS[arguments.action](arguments)

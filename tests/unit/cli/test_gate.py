@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import gate, gate_service
+from app.cli import embedded, gate, gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from app.client import Client, Retries
@@ -88,11 +88,12 @@ class Stub:
 def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
     stub = Stub()
 
-    def client(base_url: str, key: str) -> Client:
+    def client(base_url: str, key: str, **_: object) -> Client:
         assert key == "pre.secret"
         return Client(base_url, key, transport=httpx.MockTransport(stub), retries=Retries(attempts=1))
 
     monkeypatch.setattr(gate_service, "Client", client)
+    monkeypatch.setattr(embedded, "Client", client)
     monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
     return stub
 

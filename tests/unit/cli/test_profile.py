@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import gate_service
+from app.cli import embedded, gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from app.client import Client
@@ -87,10 +87,11 @@ class Stub:
 def stub(monkeypatch):
     answers = Stub()
 
-    def client(base_url, api_key):
+    def client(base_url, api_key, **_):
         return Client(base_url, api_key, transport=httpx.MockTransport(answers))
 
     monkeypatch.setattr(gate_service, "Client", client)
+    monkeypatch.setattr(embedded, "Client", client)
     return answers
 
 

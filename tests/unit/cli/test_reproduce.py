@@ -11,7 +11,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from app.cli import gate_service
+from app.cli import embedded, gate_service
 from app.cli.program import run
 from app.cli.recomputed import differences, versions
 from app.client import Client, Retries
@@ -172,13 +172,12 @@ class Recomputing(Stub):
 @pytest.fixture
 def recomputing(monkeypatch) -> Recomputing:
     answering = Recomputing()
-    monkeypatch.setattr(
-        gate_service,
-        "Client",
-        lambda url, key: Client(
-            url, key, transport=httpx.MockTransport(answering), retries=Retries(attempts=1)
-        ),
-    )
+
+    def client(url: str, key: str, **_: object) -> Client:
+        return Client(url, key, transport=httpx.MockTransport(answering), retries=Retries(attempts=1))
+
+    monkeypatch.setattr(gate_service, "Client", client)
+    monkeypatch.setattr(embedded, "Client", client)
     return answering
 
 

@@ -1,0 +1,104 @@
+"""What ``policy`` does with its files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from app.domain.errors import Fault, InvalidInput, TooLarge
+from app.domain.policies.difference import difference
+from app.domain.policies.policy import Policy
+from app.services.policies import checked_policy
+from app.services.policy_documents import policy_of
+from app.services.policy_templates import NAMES, template, templates
+from app.services.structured_text import StructuredText, read_json, read_yaml
+
+DONE: Final = 0
+WRONG: Final = 1
+UNREADABLE: Final = 2
+
+
+class _Unreadable(Exception):
+    """The file is not there, or no YAML or JSON."""
+
+
+def _lint(arguments: argparse.Namespace) -> int:
+    path: Path = arguments.file
+    try:
+        text = _read(path)
+    except _Unreadable as error:
+        return _refuse(error)
+    checked = checked_policy(text.value)
+    _print_faults(path, text, "error", checked.lint.errors)
+    _print_faults(path, text, "warning", checked.lint.warnings)
+    errors, warnings = len(checked.lint.errors), len(checked.lint.warnings)
+    name = "not a policy" if checked.policy is None else f"{checked.policy.name}@{checked.policy.version}"
+    print(f"{path}: {name}, {_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+    return WRONG if errors else DONE
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    found: list[Policy] = []
+    for path in (arguments.old, arguments.new):
+        try:
+            text = _read(path)
+        except _Unreadable as error:
+            return _refuse(error)
+        try:
+            found.append(policy_of(text.value))
+        except InvalidInput as error:
+            _print_faults(path, text, "error", error.faults)
+            return WRONG
+    print(difference(*found).text())
+    return DONE
+
+
+def _template(arguments: argparse.Namespace) -> int:
+    if arguments.name is None:
+        for own in templates():
+            print(f"{own.policy.name:<20} {own.policy.title}")
+        return DONE
+    if arguments.name not in NAMES:
+        return _refuse(_Unreadable(f"there is no template {arguments.name!r}, only {', '.join(NAMES)}"))
+    print(template(arguments.name).text, end="")
+    return DONE
+
+
+def _read(path: Path) -> StructuredText:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        return (read_json if path.suffix == ".json" else read_yaml)(text)
+    except OSError as error:
+        raise _Unreadable(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise _Unreadable(f"{path}: it is no text in UTF-8") from None
+    except (InvalidInput, TooLarge) as error:
+        raise _Unreadable(f"{path}: {error.message} {error.remedy}".rstrip()) from None
+
+
+def _print_faults(path: Path, text: StructuredText, kind: str, faults: tuple[Fault, ...]) -> None:
+    for fault in faults:
+        line = text.line_of(fault.pointer)
+        place = f"{path}:{line}" if line else f"{path}"
+        print(f"{place}: {kind} [{fault.code}] {fault.pointer or '/'}: {fault.message}")
+        if fault.remedy:
+            print(f"    {fault.remedy}")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _refuse(error: _Unreadable) -> int:
+    print(f"privacy-risk: {error}", file=sys.stderr)
+    return UNREADABLE
+
+
+ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
+    "lint": _lint,
+    "diff": _diff,
+    "template": _template,
+}

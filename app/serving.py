@@ -1,0 +1,159 @@
+"""Composes the service over HTTP: settings → store → use cases → API and pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
+from app.api.app import create_app, routed_app
+from app.api.metrics import serve_metrics
+from app.api.services import Services
+from app.configured import MIB, configured_database
+from app.example_source import example_data_service
+from app.logs import configure_logs
+from app.persistence import doctor
+from app.persistence.addresses import create_engine
+from app.persistence.embedded import EmbeddedPostgres
+from app.persistence.registry import PostgresRegistry
+from app.persistence.signals import PostgresRunSignals
+from app.persistence.store import PostgresStore
+from app.processes import embedded_database, worker_process
+from app.run_entry import Database, utc_now
+from app.services.assessments import AssessmentService
+from app.services.audit_trail import AuditTrailService
+from app.services.datasets import DatasetService
+from app.services.dictionaries import DictionaryService
+from app.services.dictionary_orders import DictionaryOrderService
+from app.services.dictionary_sets import DictionarySetService
+from app.services.evidence import EvidenceIssuer
+from app.services.evidence_service import EvidenceService
+from app.services.frontiers import FrontierService
+from app.services.gates.completion import Completion
+from app.services.gates.evaluations import EvaluationService
+from app.services.gates.waivers import WaiverService
+from app.services.hierarchies import HierarchyService
+from app.services.ingest.dialect import UploadLimits
+from app.services.measurements import MeasurementService
+from app.services.optimisations import OptimisationService
+from app.services.plans import DirectBudget
+from app.services.policies import PolicyService
+from app.services.releases import ReleaseService
+from app.services.rules import RuleService
+from app.services.runs import RunService
+from app.services.sensitivity_profiles import SensitivityProfileService
+from app.services.sequential_disclosures import SequentialDisclosureService
+from app.services.tables import TableLoader
+from app.services.tenants import TenantService
+from app.services.uploads import UploadService
+from app.services.webhooks import WebhookService
+from app.settings import Settings
+from app.starter import end_with_starter
+from app.web.site import install_pages
+
+
+def openapi_document() -> dict[str, Any]:
+    """The OpenAPI document of the service; needs no database."""
+    return routed_app().openapi()
+
+
+def serve(settings: Settings, host: str | None, port: int | None) -> None:
+    """Serve until interrupted; without a database address with an embedded PostgreSQL and one worker."""
+    end_with_starter()
+    configure_logs(settings.log_level)
+    chosen = settings.model_copy(
+        update={"host": host or settings.host, "port": settings.port if port is None else port}
+    )
+    if settings.database_url is not None:
+        asyncio.run(_serve(chosen, configured_database(settings)))
+        return
+    with embedded_database(settings.home, status_when_ended=0) as postgres, worker_process(postgres):
+        asyncio.run(_serve(chosen, _embedded(postgres, settings)))
+
+
+def _embedded(postgres: EmbeddedPostgres, settings: Settings) -> Database:
+    return Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB)
+
+
+async def _serve(settings: Settings, database: Database) -> None:
+    metrics = CollectorRegistry()
+    stop_metrics = None
+    if settings.metrics_port is not None:
+        stop_metrics = serve_metrics(metrics, settings.metrics_host, settings.metrics_port)
+    try:
+        async with application(settings, database, metrics) as app:
+            config = uvicorn.Config(
+                app, host=settings.host, port=settings.port, log_config=None, access_log=False,
+                server_header=False, timeout_graceful_shutdown=5,
+            )  # fmt: skip
+            await uvicorn.Server(config).serve()
+    finally:
+        if stop_metrics is not None:
+            stop_metrics()
+
+
+@asynccontextmanager
+async def application(
+    settings: Settings, database: Database, metrics: CollectorRegistry
+) -> AsyncIterator[FastAPI]:
+    """The API on an open database; refuses one that could leak or cannot be read."""
+    engine = create_engine(database.url)
+    try:
+        await doctor.refuse_unsafe(engine, database.master_key)
+        store = PostgresStore(engine, database.master_key, utc_now)
+        registry = PostgresRegistry(engine, database.master_key, utc_now)
+        limits = UploadLimits(
+            max_bytes=settings.upload_max_bytes,
+            max_decompressed_bytes=settings.upload_max_bytes,
+            max_rows=settings.upload_max_rows,
+            max_columns=settings.upload_max_columns,
+            max_cell_bytes=settings.upload_max_cell,
+        )
+        budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
+        run_bytes = settings.run_memory_mib * MIB
+        loader = TableLoader(store, database.table_cache_bytes)
+        async with PostgresRunSignals(database.url) as signals:
+            services = Services(
+                tenants=TenantService(store, registry, utc_now),
+                hierarchies=HierarchyService(store),
+                uploads=UploadService(store, limits),
+                datasets=DatasetService(store, loader),
+                dictionaries=DictionaryService(store, loader),
+                dictionary_sets=DictionarySetService(store),
+                dictionary_orders=DictionaryOrderService(store, loader),
+                sensitivity_profiles=SensitivityProfileService(store, loader),
+                rules=RuleService(store, loader),
+                assessments=AssessmentService(store, loader, budget),
+                measurements=MeasurementService(store, loader, budget),
+                optimisations=OptimisationService(store, loader, run_bytes),
+                frontiers=FrontierService(store, loader, run_bytes),
+                runs=RunService(store, signals),
+                releases=ReleaseService(store, loader),
+                sequential_disclosures=SequentialDisclosureService(store, loader),
+                policies=PolicyService(store),
+                evaluations=EvaluationService(
+                    store, loader, budget, utc_now, Completion(EvidenceIssuer(utc_now))
+                ),
+                waivers=WaiverService(store, utc_now),
+                example_data=example_data_service(store, loader, limits),
+                evidence=EvidenceService(store, utc_now),
+                webhooks=WebhookService(store, utc_now),
+                audit_trail=AuditTrailService(store),
+            )
+            app = create_app(
+                services,
+                store,
+                partial(doctor.readiness, engine),
+                max_upload_bytes=settings.upload_max_bytes,
+                registry=metrics,
+            )
+            install_pages(app, database.master_key.derive("pages"), utc_now)
+            yield app
+    finally:
+        await engine.dispose()

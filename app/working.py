@@ -1,0 +1,52 @@
+"""Composes the worker: settings → store → the queue of runs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from functools import partial
+
+from app.configured import MIB, configured_database
+from app.logs import configure_logs
+from app.persistence import doctor
+from app.persistence.addresses import create_engine, libpq_url
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
+from app.run_entry import RUN_PROCESS, Database, execute_claim, utc_now
+from app.settings import Settings
+from app.starter import end_with_starter
+from app.workers.child import Limits
+from app.workers.worker import WorkerOptions, run_worker
+
+
+def work(settings: Settings) -> None:
+    """Work off the queue until asked to end."""
+    end_with_starter()
+    configure_logs(settings.log_level)
+    asyncio.run(_serve_queue(settings, configured_database(settings)))
+
+
+async def _serve_queue(settings: Settings, database: Database) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    engine = create_engine(database.url)
+    try:
+        await doctor.refuse_unsafe(engine, database.master_key)
+        options = WorkerOptions(
+            Limits(settings.run_memory_mib * MIB, settings.run_seconds),
+            slots=settings.worker_concurrency,
+            preload=(RUN_PROCESS,),
+            webhook_networks=settings.webhook_networks,
+        )
+        await run_worker(
+            PostgresStore(engine, database.master_key, utc_now),
+            PostgresRegistry(engine, database.master_key, utc_now),
+            libpq_url(database.url),
+            partial(execute_claim, database),
+            options,
+            utc_now,
+            stop,
+        )
+    finally:
+        await engine.dispose()

@@ -1,0 +1,71 @@
+"""How processes end, and what they load: without any service."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import processes
+from app.cli.embedded import client_of, temporary_folder
+from app.cli.operations import RunningService
+
+ROOT = Path(__file__).parents[2]
+
+
+class Database:
+    """Stands for a running database."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+@pytest.fixture
+def database(monkeypatch):
+    monkeypatch.setattr(processes, "start_embedded", lambda home: Database())
+
+
+@pytest.mark.usefixtures("database")
+def test_a_command_that_is_told_to_end_has_not_succeeded(tmp_path: Path):
+    with pytest.raises(SystemExit) as ended, temporary_folder(), processes.embedded_database(tmp_path):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert ended.value.code == 143
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(("said", "status"), [({}, 143), ({"status_when_ended": 0}, 0)])
+def test_only_what_usually_ends_that_way_ends_with_0(tmp_path: Path, said, status):
+    with pytest.raises(SystemExit) as ended, processes.embedded_database(tmp_path, **said):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert ended.value.code == status
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_service_on_this_machine_is_asked_without_the_proxies_of_others(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    service = RunningService("http://127.0.0.1:1", "pre.secret", 1, lambda: None, lambda: None)
+    with client_of(service) as client:
+        assert not client._connection._http._mounts
+
+
+def loaded(module: str, heavy: set[str]) -> str:
+    program = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_commands_load_nothing_that_only_a_service_needs():
+    services = {"fastapi", "uvicorn", "sqlalchemy", "alembic", "scipy", "app.web", "app.domain.search"}
+    assert loaded("app.main", {*services, "pandas"}) == "[]\n"
+
+
+def test_a_worker_loads_the_work_in_the_processes_that_do_it():
+    assert loaded("app.working", {"scipy", "fastapi", "app.run_process"}) == "[]\n"
