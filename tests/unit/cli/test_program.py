@@ -62,7 +62,7 @@ def test_backup_and_restore_pass_on_the_file(capsys):
 
 def test_rotate_keys_counts(capsys):
     assert run(["rotate-keys"], operations(rotate_keys=lambda: 3)) == 0
-    assert capsys.readouterr().out.startswith("3 data keys")
+    assert capsys.readouterr().out.startswith("3 keys")
 
 
 def test_openapi_prints_the_document(capsys):
