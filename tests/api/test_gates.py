@@ -107,6 +107,20 @@ async def test_a_waiver_in_force_unblocks_and_an_expired_one_does_not(api, journ
     ]
 
 
+async def test_a_search_that_takes_longer_than_expected_is_left_to_a_run(
+    journey: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    objective = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": "discernibility"}
+    best = criterion("best", {"kind": "optimum", "objective": objective, "scope": "table_level", "gap": 1})
+    gate = await stored_policy(journey, "best", best)
+    monkeypatch.setattr("app.services.gates.evaluations.OVERRUN", 0.0)
+    refused = await journey.post(gate, json=QUESTION | {"name": "too-long"})
+    assert gate + "/runs" in problem_of(refused, 422, "direct-budget-exceeded")["remedy"]
+    problem_of(await journey.get("/v1/evaluations/too-long"), 404, "not-found")
+    monkeypatch.undo()
+    assert (await verdict(journey, gate, name="too-long"))["criteria"][0]["value"] is not None
+
+
 async def test_what_cannot_be_computed_is_an_error_even_if_waived(api, journey: httpx.AsyncClient):
     demand = {
         "kind": "measure", "measure": {"kind": "delta_presence"}, "value": "is_delta_present",

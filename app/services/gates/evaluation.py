@@ -127,9 +127,13 @@ class Evaluation:
         )
         return self._broken(self._probes[number], error)
 
-    def now(self, rules: int) -> JsonObject:
-        """Everything at once."""
-        criteria = [self.criterion(number) for number in range(self.n_criteria)]
+    def now(self, rules: int, halted: Halted = never) -> JsonObject | None:
+        """Everything at once; None if a criterion was halted before it came to its own end."""
+        criteria = []
+        for number in range(self.n_criteria):
+            criteria.append(self.criterion(number, halted))
+            if not self.complete:
+                return None
         risks = [self.risk(number) for number in range(len(self.slots))]
         return self.result(criteria, risks, self.changes(rules)[0])
 
