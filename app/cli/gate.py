@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
+import io
 import json
 import os
 import sys
@@ -16,14 +16,15 @@ import httpx
 
 from app.cli.error_text import error_text
 from app.cli.files import write_whole
+from app.cli.gate_evidence import check_evidence, check_policy
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
 from app.cli.gate_outcome import Outcome
-from app.cli.gate_question import Subject, add_subject_arguments, policy_of, subject_of
+from app.cli.gate_question import add_subject_arguments, policy_of, subject_of
 from app.cli.gate_sarif import sarif_of
 from app.cli.gate_service import Gate, Told, service_client
 from app.cli.gate_text import json_of, plan_text, text_of
-from app.cli.gate_verdict import FAULT, read_verdict
+from app.cli.gate_verdict import FAULT, Json, Verdict, read_verdict
 from app.cli.operations import Operations
 from app.cli.progress import Bar
 from app.client import Client, ClientError, Progress, Resource
@@ -126,7 +127,10 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
         subject = subject_of(arguments)
         with service_client(arguments.server, operations) as client:
             evaluation = Gate(client, _told(arguments)).evaluate(subject, policy)
-            return _judged(arguments, client, evaluation, subject)
+            verdict = read_verdict(evaluation.document.get("result"))
+            check_policy(verdict, policy)
+            evidence = _written(arguments, client, evaluation, verdict)
+            return Outcome(arguments.policy, subject.shown, verdict, None, evaluation.name, evidence)
     except EXPECTED as error:
         return Outcome(arguments.policy, shown, None, error_text(error))
     except Exception as error:
@@ -134,20 +138,15 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
         return Outcome(arguments.policy, shown, None, f"The command failed inside: {type(error).__name__}.")
 
 
-def _judged(arguments: argparse.Namespace, client: Client, evaluation: Resource, subject: Subject) -> Outcome:
-    """The verdict with its evidence, which is written where it was asked for."""
-    verdict = read_verdict(evaluation.document.get("result"))
-    evidence = evaluation.document.get("evidence")
-    if not isinstance(evidence, Mapping) or not {"id", "sha256"} <= evidence.keys():
-        raise InvalidInput.of("evidence", "missing", "The service has no evidence of its verdict.")
+def _written(arguments: argparse.Namespace, client: Client, evaluation: Resource, verdict: Verdict) -> Json:
+    """The verdict's evidence, which is written where it was asked for."""
     envelope = client.evaluations.evidence(evaluation.id)
-    if hashlib.sha256(envelope).hexdigest() != evidence["sha256"]:
-        raise InvalidInput.of("evidence", "altered", "The evidence is not what the service says it is.")
+    evidence = check_evidence(envelope, evaluation.document.get("evidence"), evaluation.name, verdict)
     if arguments.report is not None:
         write_whole(arguments.report, envelope)
     if arguments.html is not None:
         write_whole(arguments.html, client.evaluations.report(evaluation.id).encode())
-    return Outcome(arguments.policy, subject.shown, verdict, None, evaluation.name, evidence)
+    return evidence
 
 
 def _output(text: str, default: str) -> tuple[str, Path]:
@@ -170,6 +169,9 @@ def _told(arguments: argparse.Namespace) -> Told:
 
 
 def _print(text: str) -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the terminal's encoding cannot write must not cost the verdict.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.stdout.write(text)
     # An error of the last write must be met here, where it still changes the exit status.
     sys.stdout.flush()

@@ -63,6 +63,14 @@ class Gate:
     def ask(self, ref: str, body: Json) -> Resource:
         """The evaluation of a stored policy, by a run where a direct answer would take too long."""
         named = {"name": _evaluation_name(ref), **body}
+        evaluation = self._answered(ref, named)
+        if evaluation.name != named["name"]:
+            raise InvalidInput.of(
+                "evaluation", "another-one", "The service has answered with another evaluation."
+            )
+        return evaluation
+
+    def _answered(self, ref: str, named: Json) -> Resource:
         try:
             return self._client.evaluations.create(ref, named)
         except ProblemError as problem:

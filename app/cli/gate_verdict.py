@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from app.domain.errors import InvalidInput
+from app.domain.policies.comparison import Comparison, Value, holds
 
 Json = Mapping[str, Any]
 
@@ -109,6 +110,8 @@ def _criterion(entry: object) -> JudgedCriterion:
         raise _broken(f"The criterion {entry['id']} is neither passed nor failed.")
     if standing is Standing.PASSED and not _is_met(entry.get("margin")):
         raise _broken(f"The criterion {entry['id']} is passed beside a margin that it misses.")
+    if standing is Standing.PASSED and not _keeps_threshold(entry):
+        raise _broken(f"The criterion {entry['id']} is passed beside a value that does not.")
     waiver = entry.get("waiver")
     if standing is Standing.WAIVED and not (isinstance(waiver, Mapping) and waiver.get("in_force") is True):
         raise _broken(f"The criterion {entry['id']} is waived without a waiver in force.")
@@ -122,6 +125,22 @@ def _is_met(margin: object) -> bool:
     if margin is None or margin == "inf":
         return True
     return isinstance(margin, int | float) and not isinstance(margin, bool) and margin >= 0
+
+
+def _keeps_threshold(entry: Json) -> bool:
+    """Whether the value, where there is one, keeps the threshold."""
+    value, threshold = (_number(entry.get(key)) for key in ("value", "threshold"))
+    if value is None:
+        return True
+    try:
+        return holds(value, cast(Comparison, entry.get("comparison")), cast(Value, threshold)) is True
+    except ValueError:
+        return False
+
+
+def _number(value: object) -> Value | None:
+    """A value of a document, which writes infinities as texts."""
+    return float(value) if value in ("inf", "-inf") else cast("Value | None", value)
 
 
 def _derived(criteria: Sequence[JudgedCriterion]) -> str:

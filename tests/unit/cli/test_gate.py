@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from app.cli import embedded, gate, gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from app.client import Client, Retries
-from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS
+from app.evidence.envelope import opened
+from app.evidence.statement import statement_of
+from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, evidence_of, verdict
 
-ENVELOPE = b'{"payload":"e30"}'
-EVIDENCE = {"id": "e-1", "sha256": hashlib.sha256(ENVELOPE).hexdigest()}
 POLICY = """\
 format: privacy-risk/policy/1
 name: public-release
@@ -55,7 +56,8 @@ class Stub:
         self.uploads: dict[str, tuple[bytes, dict[str, str]]] = {}
         self.answers: dict[str, httpx.Response | BaseException] = {}
         self.result: Any = PASS
-        self.evidence: Any = EVIDENCE
+        self.evidence: Any = {"id": "e-1"}
+        self.envelope: Callable[[str], bytes] = lambda name: evidence_of(self.result, name)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix("/v1")
@@ -71,7 +73,8 @@ class Stub:
         if answer is not None:
             return answer
         if path.endswith("/evidence"):
-            return httpx.Response(200, content=ENVELOPE)
+            name = path.split("/")[-2].removeprefix("id-")
+            return httpx.Response(200, content=self.envelope(name))
         if path.endswith("/report"):
             return httpx.Response(200, text="<!doctype html>")
         if path.endswith("/events"):
@@ -80,7 +83,8 @@ class Stub:
         name = self.sent[key].get("name", path.rsplit("/", 1)[-1])
         made = {"id": f"id-{name}", "name": name, "sha256": "0", "state": "succeeded", "attempt": 1}
         if "evaluations" in path:
-            made |= {"result": self.result, "evidence": self.evidence}
+            evidence = {"id": "e-1", "sha256": hashlib.sha256(self.envelope(name)).hexdigest()}
+            made |= {"result": self.result, "evidence": self.evidence and evidence | self.evidence}
         return httpx.Response(201, json=made)
 
 
@@ -246,7 +250,7 @@ def test_files_are_written_in_their_formats_and_text_is_printed(judge, files, ca
     assert capsys.readouterr().out.startswith("PASS")
     assert "<testsuites" in (files / "a.xml").read_text()
     assert json.loads((files / "b.sarif").read_text())["version"] == "2.1.0"
-    assert (files / "r.json").read_bytes() == ENVELOPE
+    assert statement_of(opened((files / "r.json").read_bytes()).content).predicate["result"] == PASS
     assert (files / "r.html").read_text() == "<!doctype html>"
     assert judge("--quiet", "--output", "a.txt") == 0
     assert capsys.readouterr().out == ""
@@ -299,9 +303,67 @@ def test_an_answer_that_is_no_verdict_is_2(judge, stub, result):
     assert judge() == 2
 
 
-@pytest.mark.parametrize("evidence", [None, {}, {"id": "e"}, EVIDENCE | {"sha256": "0" * 64}])
+@pytest.mark.parametrize("evidence", [None, {}, {"sha256": "0" * 64}])
 def test_a_pass_without_its_evidence_is_2(judge, stub, evidence):
     stub.evidence = evidence
+    assert judge() == 2
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        lambda name: b"<html>",
+        lambda name: evidence_of(PASS, "another"),
+        lambda name: evidence_of(FAIL, name),
+        lambda name: evidence_of({**PASS, "criteria": PASS["criteria"][:1]}, name),
+        lambda name: evidence_of("pass", name),
+        lambda name: evidence_of(PASS, name, resource=None),
+        lambda name: evidence_of(PASS, name, report="assessment"),
+    ],
+)
+def test_a_pass_beside_evidence_of_something_else_is_2(judge, stub, files, envelope):
+    """Even if its hash is the one that the service tells."""
+    stub.envelope = envelope
+    assert judge("--report", "report.json") == 2
+    assert not (files / "report.json").exists()
+
+
+CRITERIA = "criteria: [{id: a, severity: block}, {id: b, severity: warn}, {id: c}]\n"
+
+
+@pytest.mark.parametrize(
+    ("criteria", "code"),
+    [
+        (CRITERIA, 0),
+        (CRITERIA.replace("warn", "block"), 2),
+        (CRITERIA.replace("id: c", "id: d"), 2),
+        (CRITERIA.replace("}]", "}, {id: d}]"), 2),
+    ],
+)
+def test_a_pass_that_leaves_out_what_the_policy_demands_is_2(judge, files, criteria, code):
+    (files / "policy.yaml").write_text(POLICY.replace("criteria: []\n", criteria))
+    assert judge() == code
+
+
+@pytest.mark.parametrize(
+    "policy", [{"name": "other", "version": 2}, {"name": "public-release", "version": 1}]
+)
+def test_a_pass_under_another_policy_is_2(judge, stub, policy):
+    stub.result = {**PASS, "policy": policy}
+    assert judge() == 2
+
+
+@pytest.mark.parametrize(
+    ("named", "code"),
+    [("public-release", 0), ("public-release@2", 0), ("public-release@3", 2), ("public", 2), ("release", 2)],
+)
+def test_a_pass_under_the_named_policy_is_0(judge, named, code):
+    assert judge("--server", "http://x", "--tables", "tables.toml", policy=named) == code
+
+
+def test_the_answer_to_another_question_is_2(judge, stub):
+    made = {"id": "i", "name": "yesterday", "sha256": "0", "result": PASS, "evidence": {"id": "e"}}
+    stub.answers[ASKED] = httpx.Response(200, json=made)
     assert judge() == 2
 
 
@@ -326,6 +388,14 @@ def test_output_that_nobody_takes_is_2(judge, monkeypatch):
 
     monkeypatch.setattr(sys, "stdout", Closed())
     assert judge() == 2
+
+
+def test_what_the_output_cannot_encode_does_not_cost_the_verdict(judge, stub, monkeypatch):
+    taken = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, encoding="ascii"))
+    stub.result = verdict("pass", criterion("a", title="Größe ≥ 5"))
+    assert judge("--format", "markdown") == 0
+    assert b"Gr\\xf6\\xdfe" in taken.getvalue().replace(b"\\\\", b"\\")
 
 
 def test_an_interrupt_is_130(judge, stub):

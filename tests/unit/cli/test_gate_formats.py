@@ -29,7 +29,7 @@ OUTCOMES = [outcome(PASS), outcome(FAIL), outcome(ERROR), FAULT]
 
 def test_text_says_verdict_values_and_what_would_pass():
     text = FORMATS["text"](outcome(FAIL))
-    assert text.startswith("FAIL  data/members.csv under public-release@1\n")
+    assert text.startswith("FAIL  data/members.csv under public-release@2\n")
     assert "  failed   Title of b: 1; at least 5 is demanded\n" in text
     assert "Of 12 records 3 are in classes of fewer than 5; none may be." in text
     assert (
@@ -148,7 +148,7 @@ def test_sarif_has_a_result_for_what_is_not_met_and_suppresses_what_is_waived():
 
 def test_markdown_is_a_heading_and_a_table_of_as_many_cells_in_every_row():
     lines = FORMATS["markdown"](outcome(PASS)).splitlines()
-    assert lines[0] == r"## PASS: data/members.csv under public\-release\@1"
+    assert lines[0] == r"## PASS: data/members.csv under public\-release\@2"
     rows = [line for line in lines if line.startswith("|")]
     assert len(rows) == 2 + 3
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}

@@ -15,11 +15,9 @@ from app.cli import embedded, gate_service
 from app.cli.program import run
 from app.cli.recomputed import differences, versions
 from app.client import Client, Retries
-from app.evidence.envelope import Signer, sealed
 from app.evidence.keys import PublicKey, keys_bytes
-from app.evidence.statement import Statement, Subject
 from tests.unit.cli.test_gate import Stub, files, operations  # noqa: F401 - fixtures
-from tests.unit.cli.verdict_documents import criterion, verdict
+from tests.unit.cli.verdict_documents import PUBLIC, criterion, report_of, verdict
 
 POLICY = {"name": "public-release", "version": 2, "dictionaries": [], "criteria": []}
 RESULT = verdict(
@@ -61,15 +59,6 @@ def predicate(**more: Any) -> dict[str, Any]:
         "tolerance": {"absolute": 1e-9},
         **more,
     })  # fmt: skip
-
-
-KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
-PUBLIC = PublicKey(KEY.public_key().public_bytes_raw(), datetime(2026, 1, 1, tzinfo=UTC), None)
-
-
-def report_of(document: dict[str, Any]) -> bytes:
-    subjects = (Subject("dataset/members", "1" * 64),)
-    return sealed(Statement(document["report"], subjects, document), Signer(PUBLIC, KEY.sign))
 
 
 def with_result(**changes: Any) -> dict[str, Any]:

@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from app.evidence.envelope import Signer, sealed
+from app.evidence.keys import PublicKey
+from app.evidence.statement import Statement, Subject
+
+KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
+PUBLIC = PublicKey(KEY.public_key().public_bytes_raw(), datetime(2026, 1, 1, tzinfo=UTC), None)
+
+
+def report_of(predicate: dict[str, Any]) -> bytes:
+    """The signed report that states this."""
+    subjects = (Subject("dataset/members", "1" * 64),)
+    return sealed(Statement(predicate["report"], subjects, predicate), Signer(PUBLIC, KEY.sign))
+
+
+def evidence_of(result: Any, name: str, **more: Any) -> bytes:
+    """The evidence of an evaluation's result, without what else such a report says."""
+    empty = dict.fromkeys(
+        ("service", "inputs", "parameters", "policy", "measures", "seeds", "hypotheses", "tolerance")
+    )
+    predicate = {
+        **empty, "report": "verdict", "version": 1, "issued_at": "2026-11-20T12:00:00.000000Z",
+        "resource": {"name": name, "sha256": "0" * 64}, "result": result, **more,
+    }  # fmt: skip
+    return report_of(predicate)
 
 
 def criterion(id: str, outcome: str = "passed", severity: str = "block", **more: Any) -> dict[str, Any]:
@@ -13,7 +41,7 @@ def criterion(id: str, outcome: str = "passed", severity: str = "block", **more:
         "reason": "A number that was agreed on.",
         "severity": severity,
         "outcome": outcome,
-        "value": None if outcome == "not_computable" else 1,
+        "value": {"passed": 6, "not_computable": None}.get(outcome, 1),
         "comparison": "at_least",
         "threshold": 5,
         "margin": margins[outcome],
@@ -36,7 +64,7 @@ def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, An
         "kind": "verdict",
         "version": 1,
         "verdict": status,
-        "policy": {"name": "public-release", "version": 1, "attacker": "someone with the register"},
+        "policy": {"name": "public-release", "version": 2, "attacker": "someone with the register"},
         "subject": {"dataset": "members", "records": 12},
         "criteria": list(criteria),
         "changes": [],
