@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from app.domain.classes.grouping import Bools
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
@@ -45,8 +46,8 @@ class AlignedRelease:
         How that was found out.
     records
         Rows of the file.
-    dropped
-        Records of the dataset that are not in it: they count as withheld.
+    absent
+        (n,) records of the dataset that are not in it: they count as withheld, and are in no class of it.
     reason
         Why there is no rule, as one sentence.
     table
@@ -56,7 +57,7 @@ class AlignedRelease:
     rule: CellRule | None
     aligned_by: Literal["key", "order"] | None
     records: int
-    dropped: int
+    absent: Bools
     reason: str | None
     table: Table
 
@@ -175,24 +176,24 @@ class _Release:
                     for misfit in alignment.misfits
                 ]
             )
-        dropped = int(np.count_nonzero(rows == DROPPED))
-        return AlignedRelease(alignment.rule, "key", self._n_rows, dropped, None, self._alone())
+        return AlignedRelease(alignment.rule, "key", self._n_rows, rows == DROPPED, None, self._alone())
 
     def by_order(self) -> AlignedRelease:
         """The rule if every row is a generalisation of the record in its place, else why there is none."""
         n, table = self._n_rows, self._table
+        nobody = np.zeros(table.n_records, dtype=bool)
         if n != table.n_records:
             reason = (
                 f"The release file has {n} rows and the dataset {table.n_records} records: without a key "
                 "column nobody knows whose row is whose."
             )
-            return AlignedRelease(None, None, n, 0, reason, self._alone())
+            return AlignedRelease(None, None, n, nobody, reason, self._alone())
         alignment = align(table, self._columns, np.arange(n, dtype=np.int64))
         if alignment.rule is not None:
-            return AlignedRelease(alignment.rule, "order", n, 0, None, self._alone())
+            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone())
         shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
         reason = f"The rows are not those of the dataset in their order: {shown}"
-        return AlignedRelease(None, None, n, 0, reason, self._alone())
+        return AlignedRelease(None, None, n, nobody, reason, self._alone())
 
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))

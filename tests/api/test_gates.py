@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import csv
+import io
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from app.api.example_files import MEMBERS_CSV
 from app.api.gate_examples import EVALUATIONS, NAME, RUN_NAME, WAIVER
 from app.api.policy_examples import RELEASE
 from app.services.gates.completion import Completion
@@ -57,6 +60,17 @@ async def test_the_examples_gate_fails_with_values_margins_and_a_change(journey:
     await journey.delete(f"/v1/waivers/{WAIVER}")
     again = await journey.post(GATE, json=EVALUATIONS[NAME]["value"])
     assert (again.status_code, again.json()["evidence"]) == (200, evaluation["evidence"])
+
+
+async def test_the_evidence_spells_out_what_the_policy_leaves_as_usual(journey: httpx.AsyncClient):
+    envelope = (await journey.get(f"/v1/evaluations/{NAME}/evidence")).content
+    stated = statement_of(opened(envelope).content).predicate
+    assert stated["parameters"]["options"] == {
+        "utility": {"kind": "depth_sum"}, "absent_policy": "zero", "risk_model": "model_i",
+        "consistency": NO_CONSISTENCY, "attacker_view": None,
+    }  # fmt: skip
+    (small,) = [own for own in stated["result"]["criteria"] if own["id"] == "small-classes"]
+    assert "in classes that fail k-anonymity (k = 2);" in small["explanation"]
 
 
 async def test_a_suggested_change_makes_its_criterion_pass(journey: httpx.AsyncClient):
@@ -203,6 +217,22 @@ async def test_requests_that_cannot_be_judged_are_problems_and_leave_nothing(jou
     both = QUESTION | {"release": {"upload": "members"}}
     problem_of(await journey.post(GATE, json=both), 422, "invalid-input")
     assert (await journey.get("/v1/evaluations")).json()["items"] == before
+
+
+@pytest.mark.parametrize(("rows", "outcome"), [(2, "failed"), (12, "passed")])
+async def test_records_that_a_file_leaves_out_make_no_class_larger(journey: httpx.AsyncClient, rows, outcome):
+    """Of two rows without quasi-identifiers each is one of two, however many records the dataset has."""
+    members = list(csv.DictReader(io.StringIO(MEMBERS_CSV)))[:rows]
+    text = "member_id,income\n" + "".join(f"{own['member_id']},{own['income']}\n" for own in members)
+    name, headers = f"file-of-{rows}", {"Content-Type": "text/csv"}
+    made = await journey.post("/v1/uploads", params={"name": name}, content=text, headers=headers)
+    assert made.status_code == 201, made.text
+    demand = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 3}}
+    gate = await stored_policy(journey, f"{name}-policy", criterion("k", demand))
+    body = {key: value for key, value in QUESTION.items() if key != "rule"}
+    answer = await journey.post(gate, json=body | {"release": {"upload": name, "key": "member_id"}})
+    assert answer.status_code == 201, answer.text
+    assert [own["outcome"] for own in answer.json()["result"]["criteria"]] == [outcome]
 
 
 async def test_another_tenant_sees_nothing_of_a_gate(journey: httpx.AsyncClient, other_client):

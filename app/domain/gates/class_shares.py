@@ -43,6 +43,7 @@ def failing_records(
     counter: Counter | None = None,
     *,
     everybody: bool = False,
+    absent: Bools | None = None,
 ) -> Bools:
     """(n,) records of classes that fail; of a criterion of all classes those that would be withheld for it.
 
@@ -54,19 +55,21 @@ def failing_records(
         Of the release's table and the population, where the criterion compares classes with one.
     everybody
         Whether records of which nothing is disclosed have to be in a class, too.
+    absent
+        (n,) records that are not in the release, not even as an empty row: they are in no class.
 
     Raises InvalidInput for attributes that the table lacks and for a population that is missing, NotSupported
     where classes cannot be compared with it.
     """
     showing, silent = _without_quasi_identifiers(release)
-    nobody = np.zeros_like(silent)
+    nobody = np.zeros_like(silent) if absent is None else absent
     readings = [nobody] if everybody else [silent]
     if silent.any() and showing.any() and not everybody:
         readings.append(nobody)
     missing = ~(release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
     if (silent & missing).any() and not everybody:
         # A search withholds nobody who has no quasi-identifier to begin with: they are one of its classes.
-        readings.append(silent & ~missing)
+        readings.append((silent & ~missing) | nobody)
     found = [_failing(release, criterion, quasi_identifiers, counter, left_out) for left_out in readings]
     return min(found, key=np.count_nonzero)
 

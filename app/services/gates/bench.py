@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from app.domain.classes.grouping import Bools
 from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries import Dictionary
@@ -55,6 +56,11 @@ class Bench:
     def alone(self) -> Table | None:
         """The table of a finished release that could not be aligned with the dataset."""
         return self.aligned.table if self.aligned is not None and self.rule is None else None
+
+    @property
+    def absent(self) -> Bools | None:
+        """(n,) records that a finished release, aligned with the dataset, does not have at all."""
+        return self.aligned.absent if self.aligned is not None and self.rule is not None else None
 
     def scoring(self, slot: str | None) -> Scoring:
         """The scoring of a slot, or that without a dictionary; InvalidInput for a slot that is not filled."""

@@ -18,7 +18,7 @@ from app.domain.gates.class_shares import (
     only_quasi_identifiers_help,
     share_part,
 )
-from app.domain.gates.explanations import of_share, with_failures
+from app.domain.gates.explanations import model_in_short, of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
 from app.domain.gates.groups import groups_of
 from app.domain.policies.objectives import criterion_of
@@ -80,7 +80,11 @@ class ClassProbe(Probe):
         """The share that fails, of everybody or of every group."""
         release = self._release(rule)
         failing = failing_records(
-            release, self.model, self.criterion.scope.attributes, self._counter if rule is not None else None
+            release,
+            self.model,
+            self.criterion.scope.attributes,
+            self._counter if rule is not None else None,
+            absent=self._bench.absent,
         )
         parts = tuple(self._parts(release, failing))
         worst = worst_of(parts)
@@ -92,7 +96,7 @@ class ClassProbe(Probe):
             parts,
             "exact",
             of_share(
-                self.model.title,
+                model_in_short(self.model),
                 round(float(worst.value) * of),
                 of,
                 allowed_of(of, self.demand.failing_share),
