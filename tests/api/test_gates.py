@@ -14,8 +14,11 @@ import pytest
 from app.api.example_files import MEMBERS_CSV
 from app.api.gate_examples import EVALUATIONS, NAME, RUN_NAME, WAIVER
 from app.api.policy_examples import RELEASE
+from app.evidence.envelope import opened
+from app.evidence.statement import statement_of
 from app.services.gates.completion import Completion
 from app.services.resources import Scope
+from app.services.scoring_options import NO_CONSISTENCY
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +69,7 @@ async def test_the_evidence_spells_out_what_the_policy_leaves_as_usual(journey: 
     envelope = (await journey.get(f"/v1/evaluations/{NAME}/evidence")).content
     stated = statement_of(opened(envelope).content).predicate
     assert stated["parameters"]["options"] == {
-        "utility": {"kind": "depth_sum"}, "absent_policy": "zero", "risk_model": "model_i",
+        "utility": "depth_sum", "absent_policy": "zero", "risk_model": "I",
         "consistency": NO_CONSISTENCY, "attacker_view": None,
     }  # fmt: skip
     (small,) = [own for own in stated["result"]["criteria"] if own["id"] == "small-classes"]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Final
 
+from app.domain.criteria.criterion import Criterion
 from app.domain.gates.findings import Finding, Part, worst_of
 from app.domain.policies.comparison import WORDS, Comparison, Value
+
+_SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ"}
+"""Names of parameters as the field writes them."""
 
 
 def number(value: Value) -> str:
@@ -18,6 +24,18 @@ def number(value: Value) -> str:
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"
     return f"{value:,.6g}"
+
+
+def model_in_short(model: Criterion) -> str:
+    """``k-anonymity (k = 11)``: its name with the numbers it demands; values of cells are left out."""
+    given = {own.name: getattr(model, own.name) for own in fields(model)}
+    numbers = [
+        f"{_SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
+        for name, value in given.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    name = model.title.partition(":")[0]
+    return f"{name} ({', '.join(numbers)})" if numbers else name
 
 
 def of_value(what: str, parts: Sequence[Part], comparison: Comparison, threshold: Value) -> str:

@@ -13,6 +13,8 @@ from app.services.policy_documents import demand_document
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
 from app.services.resources import JsonObject, Run, Stored
+from app.services.scoring_options import ScoringOptions
+from app.services.utility_building import to_document
 from app.services.webhook_values import WebhookEvent
 
 
@@ -95,10 +97,22 @@ def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
         "dictionaries": {slot: stored.name for slot, stored in subject.dictionaries.items()},
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,
-        "options": dict(subject.policy.assumes.options),
+        "options": _options(subject.options),
         "suppression_limit": subject.policy.suppression_limit,
         "change_rules": document["change_rules"],
         "route": document["route"],
+    }
+
+
+def _options(options: ScoringOptions) -> JsonObject:
+    """Every option of the scores, those too that the policy leaves as usual.
+
+    Without a view of the attacker each slot is judged by the view that is usual for its dictionaries.
+    """
+    return {
+        **options.shown(),
+        "utility": to_document(options.utility),
+        "attacker_view": options.attacker_view,
     }
 
 
