@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
@@ -30,7 +31,11 @@ Prose = Annotated[str, Field(min_length=1, max_length=2000)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 SlotName = Annotated[Word | None, Field(description="Slot of the dictionary it is judged with.")]
 
-Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
+_MOST = sys.float_info.max
+Number = (
+    Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+    | Annotated[float, Field(strict=True, ge=-_MOST, le=_MOST)]
+)
 Threshold = Annotated[
     Annotated[bool, Field(strict=True)] | Number | Literal["inf", "-inf"],
     Field(description='A number, "inf", or true or false for a value that is either.', examples=[5]),
@@ -139,7 +144,7 @@ class OptimumDemand(Request):
 
 Demand = Annotated[
     MeasureDemand | ScoreDemand | PrivacyModelDemand | BoundDemand | OptimumDemand,
-    Field(discriminator="kind"),
+    Field(discriminator="kind", description="What is demanded."),
 ]
 
 
