@@ -26,6 +26,7 @@ from app.cli.gate_service import Gate, Told, service_client
 from app.cli.gate_text import json_of, plan_text, text_of
 from app.cli.gate_verdict import FAULT, Json, Verdict, read_verdict
 from app.cli.operations import Operations
+from app.cli.plain_lines import plain_lines
 from app.cli.progress import Bar
 from app.client import Client, ClientError, Progress, Resource
 from app.domain.errors import InvalidInput, PrivacyRiskError
@@ -79,7 +80,7 @@ def guarded(command: Callable[[], int]) -> int:
     try:
         return command()
     except EXPECTED as error:
-        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
+        print(plain_lines(f"privacy-risk: {error_text(error)}"), file=sys.stderr)
     except Exception:
         # A fault of this program must not be taken for a verdict either, as Python's own status 1 would be.
         traceback.print_exc()
@@ -94,7 +95,7 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     for format_, path in outputs:
         write_whole(path, FORMATS[format_](outcome).encode())
     if outcome.fault is not None:
-        print(f"privacy-risk: {outcome.fault}", file=sys.stderr)
+        print(plain_lines(f"privacy-risk: {outcome.fault}"), file=sys.stderr)
     if not outputs:
         _print(FORMATS[arguments.format](outcome))
     elif not arguments.quiet:

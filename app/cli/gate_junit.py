@@ -8,6 +8,7 @@ from xml.etree import ElementTree as Xml
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_text import waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Standing
+from app.cli.plain_lines import plain_line
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -54,10 +55,10 @@ def _case(criterion: JudgedCriterion, suite: str) -> Xml.Element:
         element = Xml.SubElement(case, kind, message=_clean(message))
         if kind != "skipped":
             element.set("type", criterion.standing)
-            element.text = _clean(f"{criterion.explanation}\n{criterion.reason}")
+            element.text = "\n".join((_clean(criterion.explanation), _clean(criterion.reason)))
     return case
 
 
 def _clean(text: str) -> str:
-    """The text without characters that XML has no way to write."""
-    return _NOT_IN_XML.sub("�", text)
+    """The text on one line, without characters that XML has no way to write."""
+    return _NOT_IN_XML.sub("�", plain_line(text))

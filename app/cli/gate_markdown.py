@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_text import changes_of, waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Standing
+from app.cli.plain_lines import plain_line
 
 _SIGNS = {
     Standing.PASSED: "✅",
@@ -59,4 +60,8 @@ def _remark(criterion: JudgedCriterion) -> str:
 
 def _plain(text: str) -> str:
     """The text on one line, none of whose characters Markdown or HTML would read as its own."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return (
+        _SPECIAL.sub(r"\\\1", plain_line(" ".join(text.split())))
+        .replace("\\<", "&lt;")
+        .replace("\\>", "&gt;")
+    )

@@ -8,11 +8,12 @@ from typing import Any
 
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_verdict import Json, Standing, Verdict, shown
+from app.cli.plain_lines import plain_line
 
 
 def text_of(outcome: Outcome) -> str:
     """The verdict, each criterion with its value, what would pass, and what was not covered."""
-    return "\n".join(_lines(outcome)) + "\n"
+    return "\n".join(map(plain_line, _lines(outcome))) + "\n"
 
 
 def json_of(outcome: Outcome) -> str:
@@ -30,7 +31,7 @@ def json_of(outcome: Outcome) -> str:
 
 def plan_text(plan: Json) -> str:
     """What a dry run tells, one line per entry; the document of the service in words of its own."""
-    return "Nothing was judged. It would take:\n" + "\n".join(_plan_lines(plan, "  ")) + "\n"
+    return "Nothing was judged. It would take:\n" + "\n".join(map(plain_line, _plan_lines(plan, "  "))) + "\n"
 
 
 def changes_of(verdict: Verdict) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     verdict = outcome.verdict
     yield f"{outcome.headline}  {outcome.subject} under {verdict.policy if verdict else outcome.policy}"
     if outcome.fault is not None:
-        yield f"  {outcome.fault}"
+        yield from (f"  {line}" for line in outcome.fault.splitlines())
     if verdict is None:
         return
     for criterion in verdict.criteria:

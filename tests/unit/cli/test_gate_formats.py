@@ -176,3 +176,21 @@ def test_no_text_of_a_policy_breaks_a_format(text, subject):
     for line in FORMATS["markdown"](one).splitlines():
         assert not re.search(r"(?<!\\)[<>`]", line)
         assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 5
+
+
+HOSTILE = "Fine\n::error::gone\nPASS  all\x1b[2J\x9b2J \u202eneerg\u2028##[command]"
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "junit"])
+def test_no_text_of_a_policy_writes_a_line_or_moves_a_cursor(format_):
+    hostile = criterion("a", "failed", title=HOSTILE, reason=HOSTILE, explanation=HOSTILE)
+    known = criterion("a", "failed", title="Fine", reason="Fine", explanation="Fine")
+    texts = [
+        FORMATS[format_](outcome(verdict("fail", own), subject))
+        for own, subject in ((hostile, HOSTILE), (known, "members.csv"))
+    ]
+    assert texts[0].count("\n") == texts[1].count("\n")
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", texts[0])
+    fault = FORMATS[format_](Outcome("p", "s", None, "::stop-commands::x\n##vso[task.complete]"))
+    for text in (*texts, fault):
+        assert not [line for line in text.splitlines() if line.lstrip().startswith(("::", "##[", "##v"))]
