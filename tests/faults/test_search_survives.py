@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import subprocess
@@ -112,6 +113,56 @@ def test_a_stop_over_http_brings_the_best_so_far_within_seconds(service: Service
     again = service.optimise("again", 6.0)
     assert service.client.runs.get(again).state != "succeeded"
     service.client.runs.cancel(again)
+
+
+DEMANDS = {
+    "several": {"kind": "score", "value": "min_consistent", "comparison": "at_least", "threshold": 40},
+    "harm": {"kind": "score", "value": "risk_average", "comparison": "at_most", "threshold": 0.001},
+    "best": {
+        "kind": "optimum", "objective": {"kind": "min_risk", "utility_floor": 8.0}, "scope": "record_level",
+        "dictionary": "register",
+    },
+}  # fmt: skip
+POLICY = {
+    "format": "privacy-risk/policy/1",
+    "name": "survivors",
+    "version": 1,
+    "title": "Survivors",
+    "assumes": {"attacker": "Somebody with the register."},
+    "dictionaries": [{"name": "register", "description": "The register."}],
+    "criteria": [
+        {"id": id_, "title": id_, "reason": "Hard to meet.", "demand": demand}
+        for id_, demand in DEMANDS.items()
+    ],
+}
+
+
+def test_a_killed_evaluation_leaves_no_verdict_and_its_second_attempt_exactly_one(service: Service):
+    client, asked = service.client, service.question
+    client.policies.create(POLICY)
+    body = {
+        "dataset": asked["dataset"], "sensitivity": asked["sensitivity"], "rule": {"kind": "identity"},
+        "dictionaries": {"register": asked["dictionary"]},
+    }  # fmt: skip
+    run_id = client.evaluations.start_run("survivors", {"name": "killed", **body}).id
+    service.until_done(run_id, 0.2)
+    (child,) = grandchildren(worker_process())
+    child.kill()
+    child.wait(5)
+    left = client.evaluations.get("killed").document
+    assert (left["result"], left["evidence"]) == (None, None)
+    assert list(client.evidence.list(name="killed")) == []
+    with pytest.raises(ProblemError):
+        client.evaluations.evidence("killed")
+
+    run = client.runs.wait(run_id)
+    assert (run.state, run.attempt) == ("succeeded", 2)
+    judged = client.evaluations.get("killed").document
+    (evidence,) = client.evidence.list(name="killed")
+    assert judged["evidence"] == {key: evidence[key] for key in ("id", "sha256")}
+    assert hashlib.sha256(client.evaluations.evidence("killed")).hexdigest() == evidence["sha256"]
+    assert judged["result"]["verdict"] == "fail"
+    assert [own.name for own in client.evaluations.list()] == ["killed"]
 
 
 def test_a_search_gives_the_same_bytes_however_its_processes_end(service: Service):
