@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 
 from app.domain.classes.grouping import Bools, EquivalenceClasses
 from app.domain.classes.population import entities_of_classes, require_tuples
 from app.domain.classes.quasi_part import group_of_row, quasi_part, rule_for
-from app.domain.classes.wildcards import seconds_of_matching
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
@@ -39,16 +37,13 @@ from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
 from app.domain.criteria.uniques import require_partitions
 from app.domain.dictionaries import Dictionary
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.distinct import Ints, Longs
 from app.domain.errors import pointing_into
 from app.domain.hierarchies import TOP
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
+from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.problem import AnonymityProblem, Attained, Refusal
 from app.domain.tables import Table
-
-SECONDS_PER_PAIR: Final = 1e-6
-ROUNDS: Final = 5
-"""How often classes that overlap are matched for a rule, roughly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +134,10 @@ class Judge:
     @property
     def more_seconds(self) -> float:
         """Estimated time per rule of what other criteria and partitions do not take."""
-        seconds = self.pairs * SECONDS_PER_PAIR
+        seconds = seconds_of_believing(self.pairs, after_k=self.k > 1)
         if self.overlaps:
-            missing = (self.table.reduced.codes == TOP).astype(np.int8)
-            rows, width = missing.shape
-            patterns = distinct_rows(list(missing.T), (2,) * width, rows)
-            seconds += ROUNDS * seconds_of_matching(patterns.size, rows, width)
+            of_values = any(own.is_of_values for own in self._problem.privacy)
+            seconds += seconds_of_overlapping(self.table, of_values=of_values)
         return seconds
 
     def _sorted(self, privacy: Sequence[Criterion]) -> tuple[list[Criterion], list[Criterion]]:
