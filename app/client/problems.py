@@ -34,7 +34,8 @@ class ProblemError(ClientError):
     @property
     def status(self) -> int:
         """The HTTP status."""
-        return int(self.document["status"])
+        status: int = self.document["status"]
+        return status
 
     @property
     def code(self) -> str:
@@ -45,7 +46,8 @@ class ProblemError(ClientError):
         lines = [f"{self.status} {self.document.get('title', '')}: {self.document.get('detail', '')}"]
         lines += [
             f"  {error.get('pointer', '')}: {error.get('message', '')} {error.get('remedy', '')}".rstrip()
-            for error in self.document.get("errors", ())
+            for error in self.document.get("errors") or ()
+            if isinstance(error, Mapping)
         ]
         return "\n".join(lines)
 
@@ -63,6 +65,10 @@ class ProblemError(ClientError):
             body = None
         if isinstance(body, dict):
             document |= body
+        # What stands in between writes problems of its own, with members of other types.
+        document["status"] = response.status_code
+        if not isinstance(document.get("errors", []), list):
+            del document["errors"]
         return cls(document)
 
 

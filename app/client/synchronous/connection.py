@@ -20,6 +20,9 @@ Parameters = Mapping[str, str | int | bool | Sequence[str] | None]
 
 VERSION = "/v1"
 
+LONGEST_SILENCE = 60.0
+"""Seconds after which a stream of events is taken to be dead: the service sends a sign of life every 15."""
+
 
 class Connection:
     """Sends requests to one service and answers what it says; ProblemError where it refuses."""
@@ -84,7 +87,7 @@ class Connection:
                 params=_said(parameters),
                 content=body_of(content),
                 headers=headers,
-                timeout=None,
+                timeout=httpx.Timeout(None, connect=self._http.timeout.connect),
             )
 
         return json_object(checked(self._repeated("POST", send) if again else send()))
@@ -108,8 +111,10 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         endless: bool = False,
     ) -> Iterator[httpx.Response]:
-        """The answer to a GET as it comes; ``endless`` ones may be silent for any time."""
-        timeout = None if endless else self._http.timeout
+        """The answer to a GET as it comes; ``endless`` ones tell at times that they are alive."""
+        timeout = self._http.timeout
+        if endless:
+            timeout = httpx.Timeout(timeout.connect, read=LONGEST_SILENCE)
         with self._http.stream(
             "GET", path, params=_said(parameters), headers=headers, timeout=timeout
         ) as response:

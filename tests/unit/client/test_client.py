@@ -98,6 +98,43 @@ def test_an_error_of_something_in_between_is_a_problem_too(body):
     assert caught.value.status == 502
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"status": "error", "errors": "no"},
+        {"status": None, "errors": ["no", None]},
+        {"status": 200, "errors": {"pointer": "/name"}},
+        {"status": [], "errors": None, "type": None, "detail": 7},
+    ],
+)
+def test_a_problem_of_something_in_between_has_the_status_of_its_answer(body):
+    with (
+        client_of(lambda request: httpx.Response(503, json=body)) as client,
+        pytest.raises(ProblemError) as caught,
+    ):
+        client.rules.get("proposal")
+    assert caught.value.status == 503
+    assert str(caught.value).startswith("503 ")
+
+
+def test_nothing_is_waited_for_for_ever():
+    """An upload may take any time once it is connected; a stream of events shows that it is alive."""
+    asked = {}
+
+    def handler(request):
+        asked[request.url.path.rsplit("/", 1)[-1]] = request.extensions["timeout"]
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, content=b"")
+        return httpx.Response(201, json=resource("x") | run("succeeded"))
+
+    with client_of(handler) as client:
+        client.uploads.create_from("x", b"a\n1\n", "csv")
+        client.runs.wait("run-1")
+    assert (asked["uploads"]["connect"], asked["uploads"]["read"]) == (60.0, None)
+    assert 15.0 < asked["events"]["read"] <= 60.0
+    assert asked["events"]["connect"] == 60.0
+
+
 def test_a_refused_download_is_a_problem_not_data():
     problem = {"type": "/problems/forbidden", "title": "No", "status": 403, "detail": "This needs data:read."}
     with (
