@@ -11,6 +11,7 @@ from app.domain.errors import Conflict, DirectBudgetExceeded, InvalidInput
 from app.domain.risk.loss import AbsentPolicy as AbsentPolicy
 from app.services.access import require
 from app.services.assessment_work import AssessmentPreparation, RuleScore
+from app.services.evidence_masking import shown_resource
 from app.services.fingerprints import resource_sha256
 from app.services.named import NamedResources
 from app.services.naming import check_name
@@ -188,7 +189,7 @@ class AssessmentService(NamedResources):
             if created:
                 await self._note(work, actor, stored)
             await work.commit()
-        return AssessmentCreated(AssessmentView(stored, result), created)
+        return AssessmentCreated(AssessmentView(shown_resource(actor, stored), result), created)
 
     async def create_run(self, actor: Actor, request: CreateAssessment) -> RunStarted:
         """Store the assessment and queue its run."""
@@ -210,7 +211,8 @@ class AssessmentService(NamedResources):
         """The assessment with its result, if there is one yet."""
         async with self._store.work(actor.tenant) as work:
             stored = await work.resources.get(self.kind, ref)
-            return AssessmentView(stored, await work.results.find(self.kind.value, stored.sha256))
+            result = await work.results.find(self.kind.value, stored.sha256)
+        return AssessmentView(shown_resource(actor, stored), result)
 
     async def records(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
         """Counts, probability, harms, loss and utility of every record; needs data:read.

@@ -7,6 +7,7 @@ loses everything but its name. Recomputing is told the values anew by whoever ha
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from app.domain.criteria.catalogue import CRITERIA
 from app.domain.measures.catalogue import MEASURES
 from app.services.cell_values import without_cell_values
 from app.services.fingerprints import sha256_of
-from app.services.resources import JsonObject
+from app.services.resources import Actor, JsonObject, Scope, Stored
 from app.services.rule_documents import SUPPRESSION_OF_FAILING
 
 _CRITERIA: Final[Mapping[str, type]] = {own.kind: own for own in CRITERIA}
@@ -54,6 +55,38 @@ def masked_demand(demand: JsonObject) -> JsonObject:
     if "objective" in demand:
         shown["objective"] = _with_models(demand["objective"], "privacy")
     return shown
+
+
+def shown_verdict(actor: Actor, result: JsonObject) -> JsonObject:
+    """The result of an evaluation for this actor: without data:read, masked."""
+    return result if Scope.DATA_READ in actor.scopes else masked_verdict(result)
+
+
+def shown_document(actor: Actor, document: JsonObject) -> JsonObject:
+    """A summary, or the result of a search, for this actor: without data:read, no values that criteria name.
+
+    They are those by which a rule withholds and those that an objective asks for, wherever they stand.
+    """
+    if Scope.DATA_READ in actor.scopes:
+        return document
+    shown: JsonObject = _without_named_values(document)
+    return shown
+
+
+def shown_resource(actor: Actor, stored: Stored) -> Stored:
+    """A resource with the summary that this actor may see."""
+    return dataclasses.replace(stored, summary=shown_document(actor, stored.summary))
+
+
+def _without_named_values(part: Any) -> Any:  # noqa: ANN401 - JSON
+    """The part of a document with all criteria in it masked."""
+    if isinstance(part, list):
+        return [_without_named_values(inner) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    shown = {key: _without_named_values(inner) for key, inner in part.items()}
+    kind = shown.get("kind")
+    return _masked_by(_CRITERIA, shown) if isinstance(kind, str) and kind in _CRITERIA else shown
 
 
 def masked_verdict(result: JsonObject) -> JsonObject:

@@ -13,6 +13,7 @@ from app.domain.measures.entry import RELEASED_RULES, Cost
 from app.services.access import require
 from app.services.assessments import RunStarted, start_run
 from app.services.cell_values import require_to_name_values, shown_parameters, shown_result
+from app.services.evidence_masking import shown_resource
 from app.services.fingerprints import resource_sha256
 from app.services.measurement_documents import (
     document_of_parameters,
@@ -236,7 +237,7 @@ def _view(
 ) -> MeasurementView:
     """What the actor may see."""
     return MeasurementView(
-        stored,
+        shown_resource(actor, stored),
         {} if document is None else shown_parameters(actor, document["measure"]),
         None if result is None else shown_result(actor, result),
     )

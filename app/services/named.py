@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from app.services.access import require
+from app.services.evidence_masking import shown_resource
 from app.services.ports import Store
 from app.services.resources import Actor, Created, Kind, NewResource, Page, Scope, Stored
 
@@ -21,14 +22,15 @@ class NamedResources:
     async def get(self, actor: Actor, ref: str) -> Stored:
         """The resource with its document, by id or name; NotFound otherwise."""
         async with self._store.work(actor.tenant) as work:
-            return await work.resources.get(self.kind, ref)
+            return shown_resource(actor, await work.resources.get(self.kind, ref))
 
     async def list(
         self, actor: Actor, *, name: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> Page:
         """Newest first, without documents; ``name`` filters by substring."""
         async with self._store.work(actor.tenant) as work:
-            return await work.resources.list(self.kind, name=name, limit=limit, cursor=cursor)
+            page = await work.resources.list(self.kind, name=name, limit=limit, cursor=cursor)
+        return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
 
     async def _add(self, actor: Actor, new: NewResource) -> Created:
         """Store a new resource and its audit event in one transaction."""
@@ -39,7 +41,7 @@ class NamedResources:
                     actor.key_id, f"{self.kind.value}.create", stored.id, {"sha256": stored.sha256}
                 )
             await work.commit()
-        return Created(stored, created)
+        return Created(shown_resource(actor, stored), created)
 
     async def delete(self, actor: Actor, ref: str) -> None:
         """Delete it; Conflict naming its users while it is in use."""

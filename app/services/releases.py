@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from app.domain.errors import InvalidInput
 from app.services.access import require
+from app.services.evidence_masking import shown_resource
 from app.services.fingerprints import resource_sha256
 from app.services.named import NamedResources
 from app.services.naming import check_name
@@ -91,9 +92,10 @@ class ReleaseService(NamedResources):
         """The dataset's ledger: all that was released of it, newest first; NotFound without the dataset."""
         async with self._store.work(actor.tenant) as work:
             found = await work.resources.get(Kind.DATASET, dataset)
-            return await work.resources.list(
+            page = await work.resources.list(
                 Kind.RELEASE, name=None, limit=limit, cursor=cursor, built_on=found.id
             )
+        return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
 
     async def data(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
         """The released table in the order of the records; needs data:read."""

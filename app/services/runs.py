@@ -11,6 +11,7 @@ from typing import Final
 from app.domain.errors import Conflict, NotFound, NotSupported
 from app.services.access import require
 from app.services.cell_values import shown_result
+from app.services.evidence_masking import shown_document, shown_verdict
 from app.services.ports import RunSignals, Store
 from app.services.resources import Actor, JsonObject, Kind, Run, RunEvent, RunState, Scope
 from app.services.rule_documents import with_rule_in_short
@@ -148,7 +149,9 @@ class RunService:
             result = await work.runs.result(run_id)
         if run.resource_kind is Kind.MEASUREMENT:
             return shown_result(actor, result)
-        return with_rule_in_short(result)
+        if run.resource_kind is Kind.EVALUATION:
+            return shown_verdict(actor, result)
+        return shown_document(actor, with_rule_in_short(result))
 
     async def risk_map(self, actor: Actor, run_id: str) -> RiskMap:
         """The risk–utility map of the rules that an optimisation looked at; Conflict while there is none."""

@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from app.domain.search.plans import SearchCost
 from app.services.access import require
 from app.services.assessments import RunStarted, start_run
+from app.services.evidence_masking import shown_document, shown_resource
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.plans import RUN_BYTES, Plan, memory_fault, refuse_above
@@ -136,8 +137,11 @@ class SearchService(NamedResources, Generic[Q]):
             stored = await work.resources.get(self.kind, ref)
             runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
             if runs and runs[0].state is RunState.SUCCEEDED:
-                return SearchView(stored, await work.runs.result(runs[0].id))
-            return SearchView(stored, await work.results.find(self.kind.value, stored.sha256))
+                result: JsonObject | None = await work.runs.result(runs[0].id)
+            else:
+                result = await work.results.find(self.kind.value, stored.sha256)
+        shown = None if result is None else shown_document(actor, result)
+        return SearchView(shown_resource(actor, stored), shown)
 
     async def _cost(self, actor: Actor, request: Q, new: NewResource, sources: Sources) -> SearchCost:
         return (await self._preparation.work(actor.tenant, new, sources, request.options)).cost

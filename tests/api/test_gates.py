@@ -238,6 +238,62 @@ async def test_records_that_a_file_leaves_out_make_no_class_larger(journey: http
     assert [own["outcome"] for own in answer.json()["result"]["criteria"]] == [outcome]
 
 
+async def test_values_are_shown_only_to_who_reads_the_data(api, journey: httpx.AsyncClient, journeys_end):
+    """Neither those of groups nor those that criteria of rules, policies and searches name."""
+    named = {"kind": "alpha_k_anonymity", "k": 1, "alpha": 1.0, "attribute": "income", "values": ["52000"]}
+    objective = {"kind": "min_loss", "privacy": [named], "loss": "discernibility"}
+    rule = {"name": "naming", "dataset": "members", "rule": {
+        "kind": "table_level", "levels": {}, "suppress_classes_failing": [named]}}  # fmt: skip
+    assert (await journey.post("/v1/rules", json=rule)).status_code == 201
+    gate = await stored_policy(
+        journey,
+        "naming",
+        criterion("model", {"kind": "privacy_model", "model": named}),
+        criterion("best", {"kind": "optimum", "objective": objective, "scope": "table_level", "gap": 1}),
+        criterion(
+            "groups",
+            {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
+            scope={"groups": "race"},
+        ),
+    )
+    question = QUESTION | {"rule": "naming", "name": "naming"}
+    assert (await journey.post(gate, json=question)).status_code == 201
+    started = await journey.post(f"{gate}/runs", json=question | {"name": "naming-run"})
+    assert started.status_code in (200, 202), started.text
+    run = started.json()["id"]
+    await api.work_off(run)
+    search = {"name": "naming-optimum", "dataset": "members", "objective": objective}
+    posed = await journey.post("/v1/optimisations", json=search)
+    assert posed.status_code == 202, posed.text
+    sought = posed.json()["id"]
+    await api.work_off(sought)
+    score = {key: QUESTION[key] for key in ("dataset", "sensitivity")} | {"dictionary": "census"}
+    scored = await journey.post("/v1/assessments", json=score | {"name": "naming", "rule": "naming"})
+    assert scored.status_code == 201, scored.text
+    pages = [
+        f"/v1/{kind}{place}"
+        for kind in ("policies", "rules", "evaluations", "assessments")
+        for place in ("", "/naming")
+    ]
+    pages += ["/v1/optimisations", "/v1/rules/naming-optimum"]
+    pages += [
+        "/v1/optimisations/naming-optimum",
+        "/v1/evaluations/naming/report",
+        f"/v1/runs/{run}/result",
+        f"/v1/runs/{sought}/result",
+    ]
+    actor = await api.services.tenants.authenticate(journeys_end.token)
+    seen = "".join([(await journey.get(page)).text for page in pages])
+    assert '"52000"' in seen
+    assert '"value":"Chinese"' in seen
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as client:
+        for page in pages:
+            answer = await client.get(page)
+            assert answer.status_code == 200, page
+            assert "52000" not in answer.text, page
+            assert "Chinese" not in answer.text, page
+
+
 async def test_another_tenant_sees_nothing_of_a_gate(journey: httpx.AsyncClient, other_client):
     problem_of(await other_client.get(f"/v1/evaluations/{NAME}"), 404, "not-found")
     problem_of(await other_client.post(GATE, json=QUESTION), 404, "not-found")

@@ -14,7 +14,7 @@ from app.services.access import require
 from app.services.assessments import RunStarted, start_run
 from app.services.cell_values import require_to_name_values
 from app.services.evidence import find
-from app.services.evidence_masking import masked_verdict
+from app.services.evidence_masking import shown_resource, shown_verdict
 from app.services.gates.completion import Completion
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
 from app.services.gates.requests import (
@@ -121,7 +121,7 @@ class EvaluationService(NamedResources):
                 await self._note(work, actor, stored, result["verdict"])
             evidence = await self._completion.complete(work, posed.subject, stored, result, None)
             await work.commit()
-        view = EvaluationView(stored, _shown(actor, result), evidence)
+        view = EvaluationView(shown_resource(actor, stored), shown_verdict(actor, result), evidence)
         return EvaluationCreated(view, created)
 
     async def create_run(self, actor: Actor, request: CreateEvaluation) -> RunStarted:
@@ -152,7 +152,9 @@ class EvaluationService(NamedResources):
             else:
                 result = await work.results.find(self.kind.value, stored.sha256)
             evidence = await find(work, stored.id)
-        return EvaluationView(stored, None if result is None else _shown(actor, result), evidence)
+        return EvaluationView(
+            shown_resource(actor, stored), None if result is None else shown_verdict(actor, result), evidence
+        )
 
     async def _prepared(self, actor: Actor, request: CreateEvaluation) -> Evaluation:
         subject = await self._subject(actor, request)
@@ -219,8 +221,3 @@ class EvaluationService(NamedResources):
 
     def _allows(self, cost: EvaluationCost) -> bool:
         return cost.seconds <= self._budget.seconds and cost.bytes <= self._budget.bytes
-
-
-def _shown(actor: Actor, result: JsonObject) -> JsonObject:
-    """The result for this actor: who may not read the data sees no values, groups by number and size."""
-    return result if Scope.DATA_READ in actor.scopes else masked_verdict(result)
