@@ -122,7 +122,8 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
 
 def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     """The outcome; what prevents a verdict is one too, so that reports say it where people look."""
-    shown = str(arguments.release or arguments.dataset or arguments.dataset_id)
+    named = (arguments.release, arguments.dataset, arguments.dataset_id, arguments.tables)
+    shown = next((str(own) for own in named if own is not None), "nothing")
     try:
         policy = policy_of(arguments.policy, arguments.server is not None)
         subject = subject_of(arguments)

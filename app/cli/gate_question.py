@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from app.cli.gate_tables import load_tables
 from app.cli.journey import Json
 from app.cli.structured_files import read_structured
 from app.domain.errors import InvalidInput
@@ -54,9 +55,12 @@ class Subject:
 def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options by which a subject is named."""
     subject = parser.add_argument_group("what is judged")
-    dataset = subject.add_mutually_exclusive_group(required=True)
+    dataset = subject.add_mutually_exclusive_group()
     dataset.add_argument(
-        "--dataset", type=Path, metavar="FILE", help="CSV, gzipped CSV, Parquet or Arrow file"
+        "--dataset",
+        type=Path,
+        metavar="FILE",
+        help="CSV, gzipped CSV, Parquet or Arrow file; without it the one that --tables names",
     )
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
     subject.add_argument(
@@ -99,10 +103,9 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
     if arguments.key and not arguments.release:
         raise InvalidInput.of("--key", "needs-release", "--key belongs to a release file.", "Add --release.")
     for path in (arguments.dataset, arguments.tables, arguments.release):
-        if path is not None and not path.is_file():
-            raise InvalidInput.of(str(path), "unreadable", f"There is no file {path}.")
+        _require_file(path)
     return Subject(
-        dataset=arguments.dataset or _name(arguments.dataset_id, "--dataset-id"),
+        dataset=_dataset(arguments),
         tables=arguments.tables,
         rule=None if arguments.rule is None else _rule(arguments.rule, held),
         release=arguments.release,
@@ -110,6 +113,24 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         dictionaries=_dictionaries(arguments.dictionary, held),
         sensitivity=arguments.sensitivity and _name(arguments.sensitivity, "--sensitivity"),
     )
+
+
+def _dataset(arguments: argparse.Namespace) -> Path | str:
+    if arguments.dataset_id:
+        return _name(arguments.dataset_id, "--dataset-id")
+    if arguments.dataset is None and arguments.tables is None:
+        raise InvalidInput.of(
+            "--dataset", "missing", "Nothing says what is judged.",
+            "Give --dataset, --dataset-id, or --tables with the dataset's file.",
+        )  # fmt: skip
+    path: Path = arguments.dataset or load_tables(arguments.tables).dataset.path
+    _require_file(path)
+    return path
+
+
+def _require_file(path: Path | None) -> None:
+    if path is not None and not path.is_file():
+        raise InvalidInput.of(str(path), "unreadable", f"There is no file {path}.")
 
 
 def policy_of(text: str, held: bool) -> Json | str:

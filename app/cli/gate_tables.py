@@ -49,8 +49,10 @@ class Tables:
     family: str
 
 
-def load_tables(path: Path, dataset: Path) -> Tables:
-    """Read a journey file for the table ``dataset``; what it says of an optimisation is left aside.
+def load_tables(path: Path, dataset: Path | None = None) -> Tables:
+    """Read a journey file for the table ``dataset``, or for the one that it names.
+
+    What it says of an optimisation is left aside.
 
     Raises
     ------

@@ -450,6 +450,25 @@ def test_without_a_schema_the_columns_have_to_be_described(judge, files, capsys)
     assert "--tables" in capsys.readouterr().err
 
 
+def test_the_tables_file_names_the_dataset_where_nothing_else_does(stub, operations, files, capsys):
+    (files / "tables").mkdir()
+    for name in ("city.csv", "census.csv", "zip-city.csv"):
+        (files / "tables" / name).write_bytes((files / name).read_bytes())
+    (files / "tables" / "tables.toml").write_text(TABLES)
+    argv = ["gate", "policy.yaml", "--tables", "tables/tables.toml"]
+    assert run(argv, operations) == 2
+    assert "There is no file tables/other.csv." in capsys.readouterr().err
+    (files / "tables" / "other.csv").write_text("id;city\n7;Gary\n")
+    assert run(argv, operations) == 0
+    assert b"7;Gary" in next(iter(stub.uploads.values()))[0]
+    assert capsys.readouterr().out.startswith("PASS  tables/other.csv")
+
+
+def test_something_has_to_be_judged(stub, operations, files, capsys):
+    assert run(["gate", "policy.yaml"], operations) == 2
+    assert "Nothing says what is judged." in capsys.readouterr().err
+
+
 def test_a_server_needs_its_key(judge, monkeypatch, capsys):
     monkeypatch.delenv("PRIVACY_RISK_API_KEY")
     assert judge("--server", "http://s") == 2
@@ -459,7 +478,6 @@ def test_a_server_needs_its_key(judge, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "argv",
     [
-        ["gate", "policy.yaml"],
         ["gate", "policy.yaml", "--dataset", "a", "--dataset-id", "b"],
         ["gate", "policy.yaml", "--dataset", "a", "--rule", "b", "--release", "c"],
         ["gate", "policy.yaml", "--dataset", "a", "--format", "pdf"],
