@@ -121,7 +121,7 @@ def _figures(score: RuleScore, bench: Bench) -> RecordFigures:
     if isinstance(found, Assessment):
         records = found.records
         return RecordFigures(records.loss, records.utility, records.counts, mass)
-    counts = np.min([part.records.counts for part in found.assessments], axis=0)
+    counts = np.stack([part.records.counts for part in found.assessments]).min(axis=0)
     return RecordFigures(score.view_loss, found.assessments[0].records.utility, counts, mass)
 
 
