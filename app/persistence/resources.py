@@ -149,7 +149,7 @@ class PostgresResources:
         if row.sha256 == new.sha256:
             return await self._opened(row)
         raise Conflict(
-            f"A {new.kind.value} named {new.name!r} exists with other content.",
+            f"The {new.kind.value} {new.name!r} exists with other content.",
             "Choose another name, or delete that one first.",
             {"existing": {"kind": new.kind.value, "name": new.name, "id": row.id}},
         )
