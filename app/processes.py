@@ -33,14 +33,17 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def embedded_database(home: Path, *, status_when_ended: int = ENDED_BY_SIGTERM) -> Iterator[EmbeddedPostgres]:
+def embedded_database(
+    home: Path, *, status_when_ended: int = ENDED_BY_SIGTERM, is_kept: bool = True
+) -> Iterator[EmbeddedPostgres]:
     """The embedded PostgreSQL of this folder, stopped at the end if this process started it.
 
     It is started again should it die meanwhile. ``status_when_ended`` is the exit status of a process that
-    is asked to end: 0 only where that is the usual way for it to end.
+    is asked to end: 0 only where that is the usual way for it to end. A folder that is not kept goes with
+    its service.
     """
     stop = threading.Event()
-    with _leaving_on_sigterm(status_when_ended), start_embedded(home) as postgres:
+    with _leaving_on_sigterm(status_when_ended), start_embedded(home, is_kept=is_kept) as postgres:
 
         def watch() -> None:
             while not stop.wait(RESTART_PAUSE_SECONDS):
@@ -106,10 +109,10 @@ def worker_process(postgres: EmbeddedPostgres) -> Iterator[None]:
 
 
 def start_service(home: Path, bootstrap: Callable[[EmbeddedPostgres], Bootstrapped]) -> RunningService:
-    """Start PostgreSQL, API and worker with all their files in ``home``; returns once the API is ready."""
+    """Start PostgreSQL, API and worker with their files in ``home``; returns once the API is ready."""
     stack = ExitStack()
     try:
-        postgres = stack.enter_context(embedded_database(home))
+        postgres = stack.enter_context(embedded_database(home, is_kept=False))
         logs = home / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
         key = bootstrap(postgres).api_key

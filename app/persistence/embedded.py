@@ -99,8 +99,11 @@ class EmbeddedPostgres:
         self.stop()
 
 
-def start_embedded(home: Path) -> EmbeddedPostgres:
-    """Start (or share) the server of this folder, migrated to the newest revision."""
+def start_embedded(home: Path, *, is_kept: bool = True) -> EmbeddedPostgres:
+    """Start (or share) the server of this folder, migrated to the newest revision.
+
+    Whoever makes a folder that is kept is told to keep its key elsewhere, too.
+    """
     home = Path(os.path.abspath(home))
     service = home / "postgres"
     account = server_account(service / "data")
@@ -110,16 +113,17 @@ def start_embedded(home: Path) -> EmbeddedPostgres:
     if lock is None:
         return _described(home, server, None)
     try:
-        return _start(home, server, lock)
+        return _start(home, server, lock, is_kept=is_kept)
     except BaseException:
         server.stop()
         os.close(lock)
         raise
 
 
-def _start(home: Path, server: Server, lock: int) -> EmbeddedPostgres:
+def _start(home: Path, server: Server, lock: int, *, is_kept: bool) -> EmbeddedPostgres:
     _make_folder(server.service, 0o711 if server.account else 0o700)
-    _ensure_master_key(home / _KEY, data_exist=server.data.exists())
+    if _ensure_master_key(home / _KEY, data_exist=server.data.exists()) and is_kept:
+        logger.warning("made the master key %s; keep a copy: losing it loses the data", home / _KEY)
     passwords = _ensure_credentials(home / "credentials.json")
     server.initialise(passwords["admin"])
     server.start(passwords["admin"])
@@ -190,16 +194,17 @@ def _lock_or_wait(path: Path) -> int | None:
     raise Unavailable(f"Another process holds {path} and its database does not become ready.", "End it.")
 
 
-def _ensure_master_key(path: Path, *, data_exist: bool) -> None:
+def _ensure_master_key(path: Path, *, data_exist: bool) -> bool:
+    """Make the key unless there is one; whether it was made."""
     if path.exists():
-        return
+        return False
     if data_exist:
         raise Unavailable(
             f"The master key {path} is missing: without it the data of this folder cannot be read.",
             "Put the file back from your copy. If there is none, the data are lost; start in a new folder.",
         )
     _write_private(path, MasterKey.generate().to_text() + "\n")
-    logger.warning("made the master key %s; keep a copy: losing it loses the data", path)
+    return True
 
 
 def _settled_master_key(home: Path, owner_url: str) -> MasterKey:

@@ -108,7 +108,7 @@ def _rule_of_least_loss(
     if not isinstance(rule, TableRule) or not (outcome.suppression_allowed or outcome.suppressed_records):
         return rule_document(rule, outcome.attributes)
     if problem.missing == "matches_everything" and not outcome.suppressed_records:
-        # A rule that withholds classes takes whoever lacks all values for withheld: others would lean on less.
+        # A rule that withholds classes takes whoever lacks all values for withheld: others lean on less then.
         return rule_document(rule, outcome.attributes)
     if any(own.needs_population for own in problem.privacy):
         # Who is withheld follows from the population, which a rule does not know.

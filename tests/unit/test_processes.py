@@ -29,7 +29,7 @@ class Database:
 
 @pytest.fixture
 def database(monkeypatch):
-    monkeypatch.setattr(processes, "start_embedded", lambda home: Database())
+    monkeypatch.setattr(processes, "start_embedded", lambda home, *, is_kept: Database())
 
 
 @pytest.mark.usefixtures("database")

@@ -152,7 +152,6 @@ class ReleaseDivergence:
             densities = np.log(held) - areas
         return np.where(inside, densities[rows.inverse[len(boxes) :]], -math.inf)
 
-
     def _density_of_few(self, depths: Sequence[int], boxes: Longs) -> Floats:
         """The same box by box: most combinations are outside by the first attributes."""
         found, everything = np.full(self._raw.size, -math.inf), np.arange(self._raw.size)
