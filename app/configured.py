@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from app.database import Database
 from app.domain.errors import Unavailable
 from app.persistence.encryption import MasterKey
-from app.run_entry import Database
 from app.settings import Settings
 
 MIB: Final = 1024**2

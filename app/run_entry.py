@@ -6,31 +6,15 @@ It imports nothing of what the work needs: that is loaded by the processes that 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
+from app.database import Database
 from app.domain.search.budget import Halted
-from app.persistence.encryption import MasterKey
 from app.services.resources import Claim
 from app.services.run_execution import Report
 
 RUN_PROCESS: Final = "app.run_process"
 """The module that does the work: for whoever can load it before there is any."""
-
-
-@dataclass(frozen=True)
-class Database:
-    """Where the runtime role finds the data, and the key that opens them."""
-
-    url: str
-    master_key: MasterKey
-    table_cache_bytes: int
-
-
-def utc_now() -> datetime:
-    """The present."""
-    return datetime.now(UTC)
 
 
 def execute_claim(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:

@@ -5,10 +5,10 @@ It stands beside ``main`` so that the process of a run need not import HTTP and 
 
 from __future__ import annotations
 
+from app.database import Database, utc_now
 from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
 from app.persistence.store import PostgresStore
-from app.run_entry import Database, utc_now
 from app.services.assessment_work import AssessmentPreparation
 from app.services.evidence import EvidenceIssuer
 from app.services.frontier_work import FrontierPreparation

@@ -16,6 +16,7 @@ from app.api.app import create_app, routed_app
 from app.api.metrics import serve_metrics
 from app.api.services import Services
 from app.configured import MIB, configured_database
+from app.database import Database, utc_now
 from app.example_source import example_data_service
 from app.logs import configure_logs
 from app.persistence import doctor
@@ -25,7 +26,6 @@ from app.persistence.registry import PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
 from app.processes import embedded_database, worker_process
-from app.run_entry import Database, utc_now
 from app.services.assessments import AssessmentService
 from app.services.audit_trail import AuditTrailService
 from app.services.datasets import DatasetService

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.cli.operations import Bootstrapped, Check
 from app.configured import configured_database, configured_master_key, owner_url
+from app.database import Database, utc_now
 from app.domain.errors import Conflict, Unavailable
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
@@ -21,7 +22,6 @@ from app.persistence.migration import migrate
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.processes import embedded_database
-from app.run_entry import Database, utc_now
 from app.services.tenants import TenantService
 from app.settings import Settings
 

@@ -7,12 +7,13 @@ import signal
 from functools import partial
 
 from app.configured import MIB, configured_database
+from app.database import Database, utc_now
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine, libpq_url
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.run_entry import RUN_PROCESS, Database, execute_claim, utc_now
+from app.run_entry import RUN_PROCESS, execute_claim
 from app.settings import Settings
 from app.starter import end_with_starter
 from app.workers.child import Limits
