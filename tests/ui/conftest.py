@@ -109,8 +109,9 @@ def journey(served: Served) -> Journey:
     return journey
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Of one file: while it is open its event loop runs, and no asynchronous test of another file could."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
