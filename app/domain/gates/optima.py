@@ -20,7 +20,7 @@ from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import Rule
+from app.domain.rules import Rule, TableRule
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Score, score
@@ -101,7 +101,9 @@ def gap_of_loss(
     """The gap of a rule's loss of information to the least that any rule was proven to need.
 
     Infinite unless the rule meets all criteria of the problem and withholds no more records than it allows.
+    NotSupported where the loss of a release and that of a search count missing values differently.
     """
+    _refuse_unlike_counts(release, problem)
     known = (release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
     # Who has no quasi-identifier to begin with is not withheld by the rule.
     gone = int((silent_records(release) & known).sum())
@@ -112,6 +114,25 @@ def gap_of_loss(
         if failing_records(release, criterion, None, counter, everybody=everybody).any():
             return math.inf
     return relative_gap(loss_of_release(release, problem.loss, utility), lower)
+
+
+def _refuse_unlike_counts(release: Release, problem: AnonymityProblem) -> None:
+    """Raise NotSupported where a gap would compare two ways of counting rather than two rules."""
+    missing = bool((release.table.codes[:, release.table.quasi_identifiers] == TOP).any())
+    single = not isinstance(release.rule, TableRule)
+    if missing and (single or problem.missing == "excluded"):
+        raise NotSupported(
+            "Some records lack quasi-identifiers: what they count in the loss of a release is not what they "
+            "count in a search that leaves them out or may withhold them, so that no gap can be told.",
+            "Demand a loss of at most a number instead, or an optimum with missing own_category under a "
+            "rule of one level per attribute.",
+        )
+    if single and problem.suppressed == "own_block" and any(own.needs_population for own in problem.privacy):
+        raise NotSupported(
+            "Withheld records that are a block of their own are like nobody of the population: no gap can be "
+            "told.",
+            "Demand the optimum with suppressed excluded.",
+        )
 
 
 def loss_of_release(release: Release, choice: LossChoice, utility: Utility) -> float:
