@@ -9,7 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import example_files, examples
+from app.api.examples.assessments import ASSESSMENTS
+from app.api.examples.files import MEMBERS_CSV
+from app.api.examples.inputs import DATASETS, DICTIONARIES
+from app.api.examples.rules import RULES
+from app.api.examples.searches import OPTIMISATIONS
+from app.api.examples.sensitivities import SENSITIVITY_PROFILES
 from app.services.plans import DirectBudget
 from tests.api.problem_documents import pointers, problem_of
 from tests.api.tables import rows_of_tables
@@ -143,7 +148,7 @@ def example(collection: dict[str, Any], which: str, /, **changes: Any) -> dict[s
 
 def attributes(**changes: Any) -> list[dict[str, Any]]:
     """The example's attributes, those of city changed."""
-    found = examples.DATASETS["members"]["value"]["attributes"]
+    found = DATASETS["members"]["value"]["attributes"]
     return [one | changes if one["name"] == "city" else one for one in found]
 
 
@@ -169,12 +174,12 @@ BAD_DATASETS = [
     ("changes", "status", "said"), [case[1:] for case in BAD_DATASETS], ids=[case[0] for case in BAD_DATASETS]
 )
 async def test_a_bad_dataset_is_refused(journey, database_urls, changes, status, said):
-    body = example(examples.DATASETS, "members", name="bad", **changes)
+    body = example(DATASETS, "members", name="bad", **changes)
     await _refused(journey, database_urls, "/v1/datasets", body, status, said)
 
 
 def links(**changes: Any) -> dict[str, Any]:
-    found = examples.DICTIONARIES["census"]["value"]["links"]
+    found = DICTIONARIES["census"]["value"]["links"]
     return {"links": [one | changes if one["attribute"] == "city" else one for one in found]}
 
 
@@ -199,12 +204,12 @@ BAD_DICTIONARIES = [
     ids=[case[0] for case in BAD_DICTIONARIES],
 )
 async def test_a_bad_dictionary_is_refused(journey, database_urls, changes, status, said):
-    body = example(examples.DICTIONARIES, "census", name="bad", **changes)
+    body = example(DICTIONARIES, "census", name="bad", **changes)
     await _refused(journey, database_urls, "/v1/dictionaries", body, status, said)
 
 
 def weights(city: Any) -> dict[str, Any]:
-    found = examples.SENSITIVITY_PROFILES["members-harm"]["value"]["attributes"]
+    found = SENSITIVITY_PROFILES["members-harm"]["value"]["attributes"]
     return {"attributes": found | {"city": city}}
 
 
@@ -229,7 +234,7 @@ BAD_PROFILES = [
     ("changes", "status", "said"), [case[1:] for case in BAD_PROFILES], ids=[case[0] for case in BAD_PROFILES]
 )
 async def test_bad_weights_are_refused(journey, database_urls, changes, status, said):
-    body = example(examples.SENSITIVITY_PROFILES, "members-harm", name="bad", **changes)
+    body = example(SENSITIVITY_PROFILES, "members-harm", name="bad", **changes)
     await _refused(journey, database_urls, "/v1/sensitivity-profiles", body, status, said)
 
 
@@ -278,14 +283,12 @@ async def test_values_without_a_weight_are_not_named_where_they_are_cells(client
 
 
 async def test_an_infinite_weight_gives_an_infinite_risk_that_is_written_inf(journey):
-    body = example(
-        examples.SENSITIVITY_PROFILES, "members-harm", name="infinite", **weights({"leaves": "inf"})
-    )
+    body = example(SENSITIVITY_PROFILES, "members-harm", name="infinite", **weights({"leaves": "inf"}))
     body["family"] = "linear"
     created = await journey.post("/v1/sensitivity-profiles", json=body)
     assert created.status_code == 201, created.text
     assert created.json()["attributes"]["city"]["max"] == "inf"
-    body = example(examples.ASSESSMENTS, "as-is-score", name="infinite", sensitivity="infinite")
+    body = example(ASSESSMENTS, "as-is-score", name="infinite", sensitivity="infinite")
     scored = await journey.post("/v1/assessments", json=body)
     assert scored.status_code == 201, scored.text
     assert scored.json()["result"]["risk_average"] == "inf"
@@ -320,7 +323,7 @@ BAD_RULES = [
     ("changes", "status", "said"), [case[1:] for case in BAD_RULES], ids=[case[0] for case in BAD_RULES]
 )
 async def test_a_bad_rule_is_refused(journey, database_urls, changes, status, said):
-    body = example(examples.RULES, "proposal", name="bad", **changes)
+    body = example(RULES, "proposal", name="bad", **changes)
     await _refused(journey, database_urls, "/v1/rules", body, status, said)
 
 
@@ -339,7 +342,7 @@ BAD_ASSESSMENTS = [
     ids=[case[0] for case in BAD_ASSESSMENTS],
 )
 async def test_a_bad_assessment_is_refused(journey, database_urls, changes, status, said):
-    body = example(examples.ASSESSMENTS, "proposal-score", name="bad", **changes)
+    body = example(ASSESSMENTS, "proposal-score", name="bad", **changes)
     for path in ("/v1/assessments", "/v1/assessments/runs"):
         await _refused(journey, database_urls, path, body, status, said)
 
@@ -370,13 +373,13 @@ BAD_OPTIMISATIONS = [
     ids=[case[0] for case in BAD_OPTIMISATIONS],
 )
 async def test_a_bad_optimisation_is_refused(journey, database_urls, changes, status, said):
-    body = example(examples.OPTIMISATIONS, "members-optimum", name="bad", **changes)
+    body = example(OPTIMISATIONS, "members-optimum", name="bad", **changes)
     await _refused(journey, database_urls, "/v1/optimisations", body, status, said)
 
 
 async def test_an_infeasible_threshold_is_a_result_that_says_by_how_much(api, journey):
     body = example(
-        examples.OPTIMISATIONS,
+        OPTIMISATIONS,
         "members-optimum",
         name="infeasible",
         **objective("min_risk", utility_floor=50),
@@ -395,9 +398,9 @@ async def test_a_dataset_with_unknown_values_is_kept_but_not_scored(journey):
     await journey.post(
         "/v1/uploads",
         params={"name": "odd"},
-        content=example_files.MEMBERS_CSV.replace("Gary", "Gaary").encode(),
+        content=MEMBERS_CSV.replace("Gary", "Gaary").encode(),
     )
-    body = example(examples.DATASETS, "members", name="odd", upload="odd")
+    body = example(DATASETS, "members", name="odd", upload="odd")
     created = await journey.post("/v1/datasets", json=body)
     assert (created.status_code, created.json()["status"]) == (201, "needs_attention")
     assert "Gaary" not in created.text
@@ -408,12 +411,12 @@ async def test_a_dataset_with_unknown_values_is_kept_but_not_scored(journey):
         "/v1/rules", json={"name": "odd", "dataset": "odd", "rule": {"kind": "identity"}}
     )
     assert response.status_code in (201, 422)
-    body = example(examples.ASSESSMENTS, "as-is-score", name="odd", dataset="odd")
+    body = example(ASSESSMENTS, "as-is-score", name="odd", dataset="odd")
     response = await journey.post("/v1/assessments", json=body)
     assert response.status_code in (409, 422)
     assert "Gaary" not in response.text
     mended = example(
-        examples.DATASETS,
+        DATASETS,
         "members",
         name="mended",
         upload="odd",
@@ -434,7 +437,7 @@ async def test_what_is_in_use_cannot_be_deleted_and_its_users_are_named(journey)
 
 
 async def test_another_content_under_a_name_is_a_conflict(journey, database_urls):
-    body = example(examples.RULES, "proposal", rule={"kind": "identity"})
+    body = example(RULES, "proposal", rule={"kind": "identity"})
     await _refused(journey, database_urls, "/v1/rules", body, 409, "proposal")
 
 
@@ -453,7 +456,7 @@ async def _refused(
 async def test_a_direct_answer_that_would_take_too_long_names_the_run_route(api, journey, monkeypatch):
     monkeypatch.setattr(api.services.assessments, "_budget", DirectBudget(0.0, 0))
     rule = {"kind": "suppression", "attributes": ["race"]}
-    body = example(examples.ASSESSMENTS, "as-is-score", name="large", rule=rule)
+    body = example(ASSESSMENTS, "as-is-score", name="large", rule=rule)
     problem = problem_of(await journey.post("/v1/assessments", json=body), 422, "direct-budget-exceeded")
     assert problem["run_route"] == "/v1/assessments/runs"
     plan = await journey.post("/v1/assessments", params={"dry_run": "true"}, json=body)
@@ -466,7 +469,7 @@ async def test_a_direct_answer_that_would_take_too_long_names_the_run_route(api,
 
 async def test_a_dry_run_names_what_is_missing_and_stores_nothing(journey, database_urls):
     before = rows_of_tables(database_urls.admin)
-    body = example(examples.ASSESSMENTS, "as-is-score", name="dry", dictionary="nothing")
+    body = example(ASSESSMENTS, "as-is-score", name="dry", dictionary="nothing")
     plan = await journey.post("/v1/assessments", params={"dry_run": "true"}, json=body)
     assert plan.status_code == 200
     assert plan.json()["route"] is None

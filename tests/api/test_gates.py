@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.example_files import MEMBERS_CSV
-from app.api.gate_examples import EVALUATIONS, NAME, RUN_NAME, WAIVER
-from app.api.policy_examples import RELEASE
+from app.api.examples.files import MEMBERS_CSV
+from app.api.examples.gates import EVALUATIONS, NAME, RUN_NAME, WAIVER
+from app.api.examples.policies import RELEASE
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.services.gates.completion import Completion
@@ -114,6 +114,7 @@ async def test_a_waiver_in_force_unblocks_and_an_expired_one_does_not(api, journ
     expired = await verdict(journey, gate)
     assert (expired["verdict"], expired["criteria"][0]["outcome"]) == ("fail", "failed")
     assert any("expired" in warning for warning in expired["warnings"])
+    assert expired["criteria"][0]["waiver"]["lapse"] == "expired"
     late = waiver | {"name": "late", "until": (today - timedelta(days=1)).isoformat()}
     assert pointers(problem_of(await journey.post("/v1/waivers", json=late), 422, "invalid-input")) == [
         "/until"
@@ -146,7 +147,7 @@ async def test_what_cannot_be_computed_is_an_error_even_if_waived(api, journey: 
     gate = await stored_policy(journey, "unknowable", criterion("presence", demand))
     waiver = {
         "name": "hope", "policy": "unknowable", "criterion": "presence", "reason": "r", "approved_by": "a",
-        "until": "2030-01-01",
+        "until": "2030-01-01", "any_content": True,
     }  # fmt: skip
     assert (await journey.post("/v1/waivers", json=waiver)).status_code == 201
     result = await verdict(journey, gate)

@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import example_files, examples
+from app.api.examples.files import CENSUS_CSV, CITY_CSV, MEMBERS_CSV
+from app.api.examples.inputs import DICTIONARIES
 from tests.api.journey import DOCUMENT, walk
 
 pytestmark = pytest.mark.anyio
@@ -81,11 +82,11 @@ async def test_the_examples_say_what_a_reader_of_the_code_would_compute(api, cli
 
 def _consistent_entities() -> list[int]:
     """Members and census entities that agree on county, race and (roughly: half a year) on the year."""
-    county = {line.split(";")[0]: line.split(";")[1] for line in example_files.CITY_CSV.splitlines()}
-    links = examples.DICTIONARIES["census"]["value"]["links"]
+    county = {line.split(";")[0]: line.split(";")[1] for line in CITY_CSV.splitlines()}
+    links = DICTIONARIES["census"]["value"]["links"]
     city_of = next(link for link in links if link["attribute"] == "city")["transform"]["table"]
-    members = list(csv.DictReader(io.StringIO(example_files.MEMBERS_CSV)))
-    people = list(csv.DictReader(io.StringIO(example_files.CENSUS_CSV)))
+    members = list(csv.DictReader(io.StringIO(MEMBERS_CSV)))
+    people = list(csv.DictReader(io.StringIO(CENSUS_CSV)))
     return [
         sum(
             county[city_of[person["zip"]]] == county[member["city"]]

@@ -8,9 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
-from app.api.example_files import MEMBERS_CSV
-from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS, RUN_NAME, RUNS
+from app.api.examples.files import MEMBERS_CSV
+from app.api.examples.inputs import DATASETS
+from app.api.examples.measurements import BY_MEASURE, MEASUREMENTS, RUN_NAME, RUNS
+from app.api.examples.sensitivities import SENSITIVITY_PROFILES
 from app.api.schemas.measurements import RESULTS
 from app.domain.measures.catalogue import MEASURES
 from app.services.resources import Scope
@@ -218,7 +219,7 @@ async def test_parameters_are_held_to_their_bounds(
 async def test_rules_named_by_parameters_are_those_of_the_dataset(journey: httpx.AsyncClient):
     """A rule of another dataset over the same columns would be applied to the wrong records."""
     (known,) = [d for d in (await journey.get("/v1/datasets")).json()["items"] if d["name"] == "members"]
-    body = examples.DATASETS["members"]["value"] | {"name": "fewer"}
+    body = DATASETS["members"]["value"] | {"name": "fewer"}
     fewer = body | {"attributes": [a for a in body["attributes"] if a["name"] != "income"]}
     made = await journey.post("/v1/datasets", json=fewer)
     assert made.status_code == 201, made.text
@@ -234,7 +235,7 @@ async def test_rules_named_by_parameters_are_those_of_the_dataset(journey: httpx
 
 
 async def test_infinite_risk_travels_as_text_in_what_is_asked_and_answered(journey: httpx.AsyncClient):
-    body = examples.SENSITIVITY_PROFILES["members-harm"]["value"]
+    body = SENSITIVITY_PROFILES["members-harm"]["value"]
     weights = body["attributes"] | {"city": {"constant": "inf"}}
     made = await journey.post(
         "/v1/sensitivity-profiles", json=body | {"name": "prohibited", "attributes": weights}

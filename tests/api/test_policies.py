@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.policy_examples import RELEASE, STRICTER
+from app.api.examples.policies import RELEASE, STRICTER
 from app.services.policy_templates import NAMES, template
 from app.services.resources import Scope
 from tests.api.problem_documents import problem_of

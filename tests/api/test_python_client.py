@@ -6,7 +6,7 @@ import httpx
 import pandas as pd
 import pytest
 
-from app.api import examples
+from app.api.examples.assessments import ASSESSMENTS
 from app.client import AsyncClient, ProblemError, Retries
 from tests.api.service import Api
 
@@ -113,7 +113,7 @@ async def test_the_records_of_an_assessment_are_a_frame(python_journey: AsyncCli
 
 
 async def test_a_plan_computes_and_stores_nothing(python_journey: AsyncClient):
-    body = {**examples.ASSESSMENTS["proposal-score"]["value"], "name": "planned"}
+    body = {**ASSESSMENTS["proposal-score"]["value"], "name": "planned"}
     assert "route" in str(await python_journey.assessments.plan(body))
     with pytest.raises(ProblemError, match="404"):
         await python_journey.assessments.get("planned")

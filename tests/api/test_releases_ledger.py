@@ -10,21 +10,24 @@ import httpx
 import pandas as pd
 import pytest
 
-from app.api import example_files, examples
-from app.api.measurement_examples import BY_MEASURE
+from app.api.examples.files import MEMBERS_CSV
+from app.api.examples.inputs import DATASETS
+from app.api.examples.measurements import BY_MEASURE
+from app.api.examples.searches import OPTIMISATIONS
+from app.api.examples.sensitivities import SENSITIVITY_PROFILES
 from app.client import AsyncClient, ProblemError
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
 
-MEMBERS: list[dict[str, str]] = list(csv.DictReader(io.StringIO(example_files.MEMBERS_CSV)))
+MEMBERS: list[dict[str, str]] = list(csv.DictReader(io.StringIO(MEMBERS_CSV)))
 
 
 async def test_the_releases_of_a_dataset_are_remembered_in_order(python_journey: AsyncClient):
     client = python_journey
     for number, rule in enumerate(("proposal", "exceptions")):
         await client.releases.create({"name": f"later-{number}", "dataset": "members", "rule": rule})
-    await client.datasets.create({**examples.DATASETS["members"]["value"], "name": "others"})
+    await client.datasets.create({**DATASETS["members"]["value"], "name": "others"})
     await client.rules.create({"name": "others-as-is", "dataset": "others", "rule": {"kind": "identity"}})
     await client.releases.create({"name": "of-others", "dataset": "others", "rule": "others-as-is"})
     whole = await client.datasets.releases("members")
@@ -52,7 +55,7 @@ async def next_delivery(client: AsyncClient) -> None:
     rows = [dict(row) for row in MEMBERS[:-1]] + [MEMBERS[0] | {"member_id": "m-13"}]
     rows[0]["city"] = "Springfield"
     await client.uploads.create_from_frame("next", pd.DataFrame(rows))
-    dataset = examples.DATASETS["members"]["value"]
+    dataset = DATASETS["members"]["value"]
     attributes = [
         a | ({"on_unknown": "attach"} if a["name"] == "city" else {}) for a in dataset["attributes"]
     ]
@@ -86,7 +89,7 @@ async def test_a_rule_is_tried_on_the_next_delivery_in_one_call(python_journey: 
     # Nobody of the census is consistent with the town that only the members know.
     assert found["now"]["absent"] == 1
     levels = {"city": 1, "birth_date": 2, "income": 1}
-    profile = examples.SENSITIVITY_PROFILES["members-harm"]["value"]
+    profile = SENSITIVITY_PROFILES["members-harm"]["value"]
     await client.sensitivity_profiles.create({**profile, "name": "next-harm", "dataset": "next"})
     body = {
         "name": "next-score", "dataset": "next", "dictionary": "census", "sensitivity": "next-harm",
@@ -120,7 +123,7 @@ async def test_what_earlier_releases_showed_adds_to_the_risk(python_journey: Asy
 
 
 async def test_the_optimum_that_was_found_is_explained_as_optimal(api, python_journey: AsyncClient):
-    question = examples.OPTIMISATIONS["members-optimum"]["value"]
+    question = OPTIMISATIONS["members-optimum"]["value"]
     body = {
         "name": "why", "dataset": "members", "rule": "members-optimum", "dictionary": "census",
         "sensitivity": "members-harm",

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
+from app.api.examples.searches import OPTIMISATIONS
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
 
-QUESTION = examples.OPTIMISATIONS["members-optimum"]["value"]
+QUESTION = OPTIMISATIONS["members-optimum"]["value"]
 
 
 async def queued(client: httpx.AsyncClient, name: str = "another", floor: float = 7) -> dict[str, Any]:

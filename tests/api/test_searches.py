@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
+from app.api.examples.inputs import DATASETS
+from app.api.examples.searches import OPTIMISATIONS
 from app.api.schemas.optimisations import OptimisationSummary
 from app.domain.search.budget import Budget
 from app.services.objectives import SearchBudget
@@ -17,7 +18,7 @@ from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLES = {name: example["value"] for name, example in examples.OPTIMISATIONS.items()}
+EXAMPLES = {name: example["value"] for name, example in OPTIMISATIONS.items()}
 QUESTION = EXAMPLES["members-optimum"]
 
 EXACT = ["enumeration", "branch_and_bound", "btda", "aruba", {"kind": "aruba", "moves": "full_cube"}]
@@ -110,7 +111,7 @@ async def test_rules_of_other_datasets_and_unknown_ones_are_no_candidates(api, j
     problem_of(await journey.post("/v1/optimisations", json=body), 404, "not-found")
     dry = (await journey.post("/v1/optimisations", params={"dry_run": True}, json=body)).json()
     assert [fault["pointer"] for fault in dry["missing"]] == ["/solver/rules/1"]
-    twin = examples.DATASETS["members"]["value"] | {"name": "twin"}
+    twin = DATASETS["members"]["value"] | {"name": "twin"}
     twin["attributes"] = twin["attributes"][:-1]
     assert (await journey.post("/v1/datasets", json=twin)).status_code == 201
     other = {"name": "other", "dataset": "twin", "rule": {"kind": "identity"}}

@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from app.api.example_files import MEMBERS_CSV
+from app.api.examples.files import MEMBERS_CSV
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.api.measurement_examples import BY_MEASURE
+from app.api.examples.measurements import BY_MEASURE
 from app.domain.errors import InvalidInput
 from app.domain.measures.catalogue import MEASURES
 from app.domain.policies.building import built

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Request, Response
 
-from app.api import examples
 from app.api.authentication import Administrator, AnyKey, Operator
+from app.api.examples.access import API_KEYS, TENANTS
 from app.api.routers.answers import COMMON, MADE, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.access import (
@@ -31,7 +31,7 @@ async def create_api_key(
     actor: Administrator,
     services: UseCases,
     request: Request,
-    body: Annotated[NewApiKey, Body(openapi_examples=examples.API_KEYS)],
+    body: Annotated[NewApiKey, Body(openapi_examples=API_KEYS)],
 ) -> IssuedKey:
     """Create an API key.
 
@@ -78,7 +78,7 @@ async def create_tenant(
     services: UseCases,
     request: Request,
     response: Response,
-    body: Annotated[NewTenant, Body(openapi_examples=examples.TENANTS)],
+    body: Annotated[NewTenant, Body(openapi_examples=TENANTS)],
 ) -> NewTenantAnswer:
     """Create a tenant.
 

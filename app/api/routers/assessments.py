@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import Body, Path, Query, Response
 from starlette.responses import StreamingResponse
 
-from app.api import examples
 from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
+from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started, streamed, table_content
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssessment, PlanAnswer
@@ -35,8 +36,8 @@ COLLECTION = Collection(
     write_scope=Scope.ASSESS,
 )
 
-AssessmentRef = Annotated[Ref, Path(openapi_examples=examples.names("proposal-score"))]
-NewAssessmentBody = Annotated[NewAssessment, Body(openapi_examples=examples.ASSESSMENTS)]
+AssessmentRef = Annotated[Ref, Path(openapi_examples=names("proposal-score"))]
+NewAssessmentBody = Annotated[NewAssessment, Body(openapi_examples=ASSESSMENTS)]
 DryRun = Annotated[bool, Query(description="Only estimate: cost, route and missing inputs.")]
 
 router = COLLECTION.router()
@@ -72,7 +73,7 @@ async def create_assessment_run(
     actor: Assessor,
     services: UseCases,
     response: Response,
-    body: Annotated[NewAssessment, Body(openapi_examples=examples.ASSESSMENT_RUNS)],
+    body: Annotated[NewAssessment, Body(openapi_examples=ASSESSMENT_RUNS)],
 ) -> Run:
     """Score a rule in the background.
 

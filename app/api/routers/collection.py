@@ -7,16 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response, Security
+from fastapi import APIRouter, Depends, Path, Query, Response, Security
+from pydantic import AwareDatetime
 
 from app.api.authentication import AnyKey, actor_with_scopes
-from app.api.examples import names
+from app.api.examples.form import names
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.common import Listing, Ref, Resource, listed, shown
 from app.api.services import Services, UseCases
 from app.services.named import NamedResources
-from app.services.resources import Scope
+from app.services.resources import Period, Scope
 
 CLEAN_UP = "clean up"
 """Tag of the operations that delete: the last ones of the journey down the page."""
@@ -29,6 +30,23 @@ Limit = Annotated[int, Query(ge=1, le=200, description="Most resources of the an
 NamePart = Annotated[
     str | None, Query(max_length=100, pattern=r"^[^\x00]*$", description="Only names that contain this.")
 ]
+
+
+async def _period(
+    created_after: Annotated[
+        AwareDatetime | None,
+        Query(description="Only what was created at this time or later: RFC 3339, with its offset."),
+    ] = None,
+    created_before: Annotated[
+        AwareDatetime | None,
+        Query(description="Only what was created before this time: RFC 3339, with its offset."),
+    ] = None,
+) -> Period:
+    return Period(created_after, created_before)
+
+
+CreatedIn = Annotated[Period, Depends(_period)]
+"""When what is listed was created; what has no beginning of its own, as events have none, when it was."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +80,16 @@ class Collection:
         """Add the operation that lists."""
 
         async def list_resources(
-            actor: AnyKey, services: UseCases, name: NamePart = None, limit: Limit = 50, cursor: Cursor = None
+            actor: AnyKey,
+            services: UseCases,
+            created: CreatedIn,
+            name: NamePart = None,
+            limit: Limit = 50,
+            cursor: Cursor = None,
         ) -> Any:  # noqa: ANN401 - response_model says it
-            page = await self.service(services).list(actor, name=name, limit=limit, cursor=cursor)
+            page = await self.service(services).list(
+                actor, name=name, created=created, limit=limit, cursor=cursor
+            )
             return listed(self.answer, page)
 
         router.add_api_route(

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
-from app.api import examples
 from app.api.authentication import AnyKey, DataReader, DataWriter
+from app.api.examples.form import names
+from app.api.examples.inputs import DATASETS
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.attribute_trees import AttributeTree
@@ -34,7 +35,7 @@ async def create_dataset(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewDataset, Body(openapi_examples=examples.DATASETS)],
+    body: Annotated[NewDataset, Body(openapi_examples=DATASETS)],
 ) -> Dataset:
     """Create a dataset.
 
@@ -49,7 +50,7 @@ COLLECTION.add_list(router)
 COLLECTION.add_get(router)
 
 
-DatasetRef = Annotated[Ref, Path(openapi_examples=examples.names("members"))]
+DatasetRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 
 
 @router.get("/{ref}/preview", responses=problems("not-found"))
@@ -92,7 +93,7 @@ async def get_attribute_tree(
             max_length=1000,
             pattern=r"^[^\x00]*$",
             description="A disclosed attribute.",
-            openapi_examples=examples.names("city"),
+            openapi_examples=names("city"),
         ),
     ],
     sensitivity: Annotated[

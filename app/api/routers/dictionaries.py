@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Body, Response
 
-from app.api import examples
 from app.api.authentication import DataWriter
+from app.api.examples.inputs import DICTIONARIES
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.dictionaries import Dictionary, NewDictionary
@@ -36,7 +36,7 @@ async def create_dictionary(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewDictionary, Body(openapi_examples=examples.DICTIONARIES)],
+    body: Annotated[NewDictionary, Body(openapi_examples=DICTIONARIES)],
 ) -> Dictionary:
     """Create a dictionary.
 

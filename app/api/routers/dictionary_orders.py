@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body
 
-from app.api import examples
 from app.api.authentication import Assessor
+from app.api.examples.inputs import DICTIONARY_ORDERS
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.dictionary_orders import DictionaryOrder, NewDictionaryOrder
@@ -22,7 +22,7 @@ router = APIRouter(
 async def compare_dictionaries(
     actor: Assessor,
     services: UseCases,
-    body: Annotated[NewDictionaryOrder, Body(openapi_examples=examples.DICTIONARY_ORDERS)],
+    body: Annotated[NewDictionaryOrder, Body(openapi_examples=DICTIONARY_ORDERS)],
 ) -> DictionaryOrder:
     """Compare two dictionaries.
 

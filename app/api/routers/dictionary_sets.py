@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Body, Response
 
-from app.api import examples
 from app.api.authentication import DataWriter
+from app.api.examples.inputs import DICTIONARY_SETS
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.dictionary_sets import DictionarySet, NewDictionarySet
@@ -31,7 +31,7 @@ async def create_dictionary_set(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewDictionarySet, Body(openapi_examples=examples.DICTIONARY_SETS)],
+    body: Annotated[NewDictionarySet, Body(openapi_examples=DICTIONARY_SETS)],
 ) -> DictionarySet:
     """Create a dictionary set.
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from app.api import examples, gate_examples
 from app.api.authentication import AnyKey, Assessor
+from app.api.examples import gates as gate_examples
+from app.api.examples.form import names
 from app.api.routers.answers import COMMON, MADE, PREFIX, QUEUED, problems, run_started
 from app.api.routers.collection import Collection
 from app.api.routes import Route
@@ -94,7 +95,7 @@ COLLECTION.add_list(router)
 async def get_evaluation(
     actor: AnyKey,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=examples.names(gate_examples.NAME))],
+    ref: Annotated[Ref, Path(openapi_examples=names(gate_examples.NAME))],
 ) -> Evaluation:
     """Get an evaluation.
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Response
 
-from app.api import examples
 from app.api.authentication import Administrator, AnyKey
+from app.api.examples.form import names
 from app.api.routers.answers import COMMON, PREFIX, REFUSED, problems
-from app.api.routers.collection import Cursor, Limit, NamePart
+from app.api.routers.collection import CreatedIn, Cursor, Limit, NamePart
 from app.api.routes import Route
 from app.api.schemas.common import Ref
 from app.api.schemas.evidence import EvidenceListing, EvidenceSummary, SigningKey, SigningKeys
@@ -26,11 +26,11 @@ EvidenceRef = Annotated[
     Path(
         description="Id of evidence, or name of the evaluation or assessment whose newest evidence is meant; "
         "that may have been deleted.",
-        openapi_examples=examples.names("proposal-score"),
+        openapi_examples=names("proposal-score"),
     ),
 ]
-AssessmentRef = Annotated[Ref, Path(openapi_examples=examples.names("proposal-score"))]
-EvaluationRef = Annotated[Ref, Path(openapi_examples=examples.names("members-gate"))]
+AssessmentRef = Annotated[Ref, Path(openapi_examples=names("proposal-score"))]
+EvaluationRef = Annotated[Ref, Path(openapi_examples=names("members-gate"))]
 
 _ENVELOPE: Final[dict[int | str, dict[str, Any]]] = {
     200: {
@@ -96,13 +96,20 @@ async def get_evaluation_report(actor: AnyKey, services: UseCases, ref: Evaluati
 
 @router.get("/evidence")
 async def list_evidence(
-    actor: AnyKey, services: UseCases, name: NamePart = None, limit: Limit = 50, cursor: Cursor = None
+    actor: AnyKey,
+    services: UseCases,
+    created: CreatedIn,
+    name: NamePart = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> EvidenceListing:
     """List evidence.
 
     All signed reports of the tenant, newest first, those of what has been deleted included.
     """
-    found, following = await services.evidence.list(actor, name=name, limit=limit, cursor=cursor)
+    found, following = await services.evidence.list(
+        actor, name=name, created=created, limit=limit, cursor=cursor
+    )
     return EvidenceListing(items=[EvidenceSummary.of(own) for own in found], next_cursor=following)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
-from app.api import examples
 from app.api.authentication import DataWriter
+from app.api.examples.inputs import EXAMPLE_DATA
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.example_data import ExampleDataAnswer, NewExampleData
@@ -23,7 +23,7 @@ async def create_example_data(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewExampleData, Body(openapi_examples=examples.EXAMPLE_DATA)],
+    body: Annotated[NewExampleData, Body(openapi_examples=EXAMPLE_DATA)],
 ) -> ExampleDataAnswer:
     """Create the example data set.
 

@@ -6,8 +6,9 @@ from typing import Annotated, Final
 
 from fastapi import Body, Path, Query, Response
 
-from app.api import examples
 from app.api.authentication import AnyKey, Assessor
+from app.api.examples.form import names
+from app.api.examples.searches import FRONTIERS
 from app.api.frontier_map import draw_frontier
 from app.api.routers.answers import QUEUED, Responses, problems, run_started
 from app.api.routers.collection import Collection
@@ -30,7 +31,7 @@ COLLECTION = Collection(
     write_scope=Scope.ASSESS,
 )
 
-FrontierRef = Annotated[Ref, Path(openapi_examples=examples.names("members-frontier"))]
+FrontierRef = Annotated[Ref, Path(openapi_examples=names("members-frontier"))]
 
 _PICTURE: Final[Responses] = {200: {"description": "The picture.", "content": {"image/svg+xml": {}}}}
 
@@ -47,7 +48,7 @@ async def create_frontier(
     actor: Assessor,
     services: UseCases,
     response: Response,
-    body: Annotated[NewFrontier, Body(openapi_examples=examples.FRONTIERS)],
+    body: Annotated[NewFrontier, Body(openapi_examples=FRONTIERS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
 ) -> Run | PlanAnswer:
     """Ask for all best compromises.

@@ -6,8 +6,10 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
-from app.api import example_files, examples
 from app.api.authentication import AnyKey, DataWriter
+from app.api.examples.files import CSV_HIERARCHY_BODY
+from app.api.examples.form import names
+from app.api.examples.inputs import HIERARCHIES
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.common import Name, Ref
@@ -35,7 +37,7 @@ COLLECTION = Collection(
     ),
 )
 
-HierarchyRef = Annotated[Ref, Path(openapi_examples=examples.names("city"))]
+HierarchyRef = Annotated[Ref, Path(openapi_examples=names("city"))]
 
 router = COLLECTION.router()
 
@@ -45,7 +47,7 @@ async def create_hierarchy(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewHierarchy, Body(openapi_examples=examples.HIERARCHIES)],
+    body: Annotated[NewHierarchy, Body(openapi_examples=HIERARCHIES)],
 ) -> Hierarchy:
     """Create a hierarchy.
 
@@ -56,13 +58,13 @@ async def create_hierarchy(
     return made(Hierarchy, "/hierarchies", await services.hierarchies.create(actor, body.request()), response)
 
 
-@router.post("/csv", status_code=201, responses=MADE, openapi_extra=example_files.CSV_HIERARCHY_BODY)
+@router.post("/csv", status_code=201, responses=MADE, openapi_extra=CSV_HIERARCHY_BODY)
 async def create_hierarchy_from_csv(
     actor: DataWriter,
     services: UseCases,
     response: Response,
     text: TextBody,
-    name: Annotated[Name, Query(openapi_examples=examples.names("city-by-csv"))],
+    name: Annotated[Name, Query(openapi_examples=names("city-by-csv"))],
     delimiter: Annotated[str, Query(min_length=1, max_length=1, description="Separates the labels.")] = ";",
 ) -> Hierarchy:
     """Create a hierarchy from CSV.

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
-from app.api import examples, measurement_examples
 from app.api.authentication import AnyKey, Assessor
+from app.api.examples import measurements as measurement_examples
+from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
@@ -83,7 +84,7 @@ COLLECTION.add_list(router)
 async def get_measurement(
     actor: AnyKey,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=examples.names(*measurement_examples.NAMES))],
+    ref: Annotated[Ref, Path(openapi_examples=names(*measurement_examples.NAMES))],
 ) -> Measurement:
     """Get a measurement.
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
-from app.api import examples
 from app.api.authentication import AnyKey, Assessor
+from app.api.examples.form import names
+from app.api.examples.searches import OPTIMISATIONS
 from app.api.routers.answers import QUEUED, problems, run_started
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
@@ -24,7 +25,7 @@ COLLECTION = Collection(
     answer=OptimisationSummary,
     service=lambda services: services.optimisations,
     example="members-optimum",
-    delete_examples=tuple(examples.OPTIMISATIONS),
+    delete_examples=tuple(OPTIMISATIONS),
     write_scope=Scope.ASSESS,
 )
 
@@ -36,7 +37,7 @@ async def create_optimisation(
     actor: Assessor,
     services: UseCases,
     response: Response,
-    body: Annotated[NewOptimisation, Body(openapi_examples=examples.OPTIMISATIONS)],
+    body: Annotated[NewOptimisation, Body(openapi_examples=OPTIMISATIONS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
 ) -> Run | PlanAnswer:
     """Ask for the best rule.
@@ -58,7 +59,7 @@ COLLECTION.add_list(router)
 async def get_optimisation(
     actor: AnyKey,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=examples.names("members-optimum"))],
+    ref: Annotated[Ref, Path(openapi_examples=names("members-optimum"))],
 ) -> Optimisation:
     """Get an optimisation.
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from app.api import policy_examples
 from app.api.authentication import AnyKey, Governor
-from app.api.examples import names
+from app.api.examples.form import names
+from app.api.examples.policies import LINTED, POLICIES, YAML_BODY
 from app.api.routers.answers import COMMON, MADE, PREFIX, problems
 from app.api.routers.collection import Collection
 from app.api.routes import Route
@@ -63,7 +63,7 @@ async def list_policy_templates(actor: AnyKey) -> PolicyTemplates:
 @router.post("/lint")
 async def lint_policy(
     actor: AnyKey,
-    body: Annotated[dict[str, Any], Body(openapi_examples=policy_examples.LINTED)],
+    body: Annotated[dict[str, Any], Body(openapi_examples=LINTED)],
 ) -> PolicyCheck:
     """Check a policy without storing it.
 
@@ -79,7 +79,7 @@ async def create_policy(
     actor: Governor,
     services: UseCases,
     response: Response,
-    body: Annotated[NewPolicy, Body(openapi_examples=policy_examples.POLICIES)],
+    body: Annotated[NewPolicy, Body(openapi_examples=POLICIES)],
 ) -> Policy:
     """Store a policy.
 
@@ -90,7 +90,7 @@ async def create_policy(
     return _made(await services.policies.create(actor, body.document()), response)
 
 
-@router.post("/yaml", status_code=201, responses=MADE, openapi_extra=policy_examples.YAML_BODY)
+@router.post("/yaml", status_code=201, responses=MADE, openapi_extra=YAML_BODY)
 async def create_policy_from_yaml(
     actor: Governor, services: UseCases, response: Response, text: TextBody
 ) -> Policy:

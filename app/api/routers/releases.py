@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Path, Query, Response
 from starlette.responses import StreamingResponse
 
-from app.api import examples
 from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.examples.form import names
+from app.api.examples.rules import RELEASES
 from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems, streamed, table_content
 from app.api.routers.collection import Collection, Cursor, Limit
 from app.api.routes import Route
@@ -40,7 +41,7 @@ async def create_release(
     actor: Assessor,
     services: UseCases,
     response: Response,
-    body: Annotated[NewRelease, Body(openapi_examples=examples.RELEASES)],
+    body: Annotated[NewRelease, Body(openapi_examples=RELEASES)],
 ) -> Release:
     """Create a release.
 
@@ -62,7 +63,7 @@ COLLECTION.add_get(router)
 async def get_release_data(
     actor: DataReader,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=examples.names("members-release"))],
+    ref: Annotated[Ref, Path(openapi_examples=names("members-release"))],
     format: Annotated[Literal["csv", "parquet"], Query(description="Form of the answer.")] = "csv",
 ) -> StreamingResponse:
     """Get the released table.
@@ -76,7 +77,7 @@ async def get_release_data(
 async def list_releases_of_dataset(
     actor: AnyKey,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=examples.names("members"))],
+    ref: Annotated[Ref, Path(openapi_examples=names("members"))],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[Release]:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body
 
-from app.api import examples
 from app.api.authentication import DataReader
+from app.api.examples.rules import RULE_PREVIEWS
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.rule_previews import NewRulePreview, RulePreview
@@ -20,7 +20,7 @@ router = APIRouter(prefix=f"{PREFIX}/rule-previews", tags=["rules"], route_class
 async def preview_rule(
     actor: DataReader,
     services: UseCases,
-    body: Annotated[NewRulePreview, Body(openapi_examples=examples.RULE_PREVIEWS)],
+    body: Annotated[NewRulePreview, Body(openapi_examples=RULE_PREVIEWS)],
 ) -> RulePreview:
     """Preview a rule.
 

@@ -6,8 +6,10 @@ from typing import Annotated
 
 from fastapi import Body, Path, Response
 
-from app.api import examples
 from app.api.authentication import AnyKey, DataWriter
+from app.api.examples.form import names
+from app.api.examples.rules import RULES
+from app.api.examples.searches import OPTIMISATIONS
 from app.api.routers.answers import MADE, PREFIX, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.common import Ref, shown
@@ -28,7 +30,7 @@ COLLECTION = Collection(
         "fewer-places",
         "careful",
         "exceptions-further",
-        *examples.OPTIMISATIONS,
+        *OPTIMISATIONS,
         "example-proposal",
     ),
 )
@@ -41,7 +43,7 @@ async def create_rule(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewRule, Body(openapi_examples=examples.RULES)],
+    body: Annotated[NewRule, Body(openapi_examples=RULES)],
 ) -> Rule:
     """Create a disclosure rule.
 
@@ -63,7 +65,7 @@ COLLECTION.add_list(router)
 async def get_rule(
     actor: AnyKey,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=examples.names("proposal", "careful"))],
+    ref: Annotated[Ref, Path(openapi_examples=names("proposal", "careful"))],
 ) -> Rule:
     """Get a rule.
 

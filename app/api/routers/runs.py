@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.api import examples
 from app.api.authentication import AnyKey, Assessor
+from app.api.examples.form import names
 from app.api.routers.answers import COMMON, PREFIX, problems
-from app.api.routers.collection import Cursor, Limit
+from app.api.routers.collection import CreatedIn, Cursor, Limit
 from app.api.routes import Route
 from app.api.schemas.common import Ref
 from app.api.schemas.runs import Run, RunListing, RunMap
@@ -29,7 +29,7 @@ RunRef = Annotated[
     Ref,
     Path(
         description="Id of a run, or name of the optimisation or assessment whose latest run is meant.",
-        openapi_examples=examples.names("members-optimum"),
+        openapi_examples=names("members-optimum"),
     ),
 ]
 
@@ -46,7 +46,12 @@ RunId = Annotated[str, Depends(_run_id)]
 async def list_runs(
     actor: AnyKey,
     services: UseCases,
+    created: CreatedIn,
     state: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
+    name: Annotated[
+        str | None,
+        Query(max_length=100, pattern=r"^[^\x00]*$", description="Only work on what has this in its name."),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> RunListing:
@@ -54,7 +59,9 @@ async def list_runs(
 
     The tenant's runs, newest first, a page at a time.
     """
-    runs, next_cursor = await services.runs.list(actor, state=state, limit=limit, cursor=cursor)
+    runs, next_cursor = await services.runs.list(
+        actor, state=state, name=name, created=created, limit=limit, cursor=cursor
+    )
     return RunListing(items=[Run.of(run) for run in runs], next_cursor=next_cursor)
 
 

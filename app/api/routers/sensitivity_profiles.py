@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Body, Response
 
-from app.api import examples
 from app.api.authentication import DataWriter
+from app.api.examples.sensitivities import SENSITIVITY_PROFILES
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile, SensitivityProfile
@@ -37,7 +37,7 @@ async def create_sensitivity_profile(
     actor: DataWriter,
     services: UseCases,
     response: Response,
-    body: Annotated[NewSensitivityProfile, Body(openapi_examples=examples.SENSITIVITY_PROFILES)],
+    body: Annotated[NewSensitivityProfile, Body(openapi_examples=SENSITIVITY_PROFILES)],
 ) -> SensitivityProfile:
     """Create a sensitivity profile.
 

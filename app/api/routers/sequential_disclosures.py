@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import Body, Path, Response
 
-from app.api import examples
 from app.api.authentication import AnyKey, Assessor
+from app.api.examples.assessments import BATCHES, SEQUENTIAL_DISCLOSURES
+from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.common import Ref, shown
@@ -34,7 +35,7 @@ COLLECTION = Collection(
     write_scope=Scope.ASSESS,
 )
 
-DisclosureRef = Annotated[Ref, Path(openapi_examples=examples.names("enquiries"))]
+DisclosureRef = Annotated[Ref, Path(openapi_examples=names("enquiries"))]
 
 router = COLLECTION.router()
 
@@ -44,7 +45,7 @@ async def create_sequential_disclosure(
     actor: Assessor,
     services: UseCases,
     response: Response,
-    body: Annotated[NewSequentialDisclosure, Body(openapi_examples=examples.SEQUENTIAL_DISCLOSURES)],
+    body: Annotated[NewSequentialDisclosure, Body(openapi_examples=SEQUENTIAL_DISCLOSURES)],
 ) -> SequentialDisclosure:
     """Begin a sequential disclosure.
 
@@ -63,7 +64,7 @@ async def append_batch(
     actor: Assessor,
     services: UseCases,
     ref: DisclosureRef,
-    body: Annotated[NewBatch, Body(openapi_examples=examples.BATCHES)],
+    body: Annotated[NewBatch, Body(openapi_examples=BATCHES)],
 ) -> AppendedBatch:
     """Append records.
 

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.api import example_files, examples
 from app.api.authentication import DataReader, DataWriter
+from app.api.examples.files import FORM_BODY, SAMPLE_BODY, UPLOAD_BODY
+from app.api.examples.form import names
 from app.api.idempotency import Once, key_of
 from app.api.multipart import form_file
 from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
@@ -48,16 +49,14 @@ COLLECTION = Collection(
     ),
 )
 
-UploadRef = Annotated[Ref, Path(openapi_examples=examples.names("members"))]
+UploadRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 
 # The routes of this router stream their bodies, which the route class of the others would read whole.
 streams = APIRouter(prefix=f"{PREFIX}{COLLECTION.path}", tags=[COLLECTION.plural], responses=COMMON)
 router = COLLECTION.router()
 
 
-@streams.post(
-    "", status_code=201, response_model=Upload, responses=MADE, openapi_extra=example_files.UPLOAD_BODY
-)
+@streams.post("", status_code=201, response_model=Upload, responses=MADE, openapi_extra=UPLOAD_BODY)
 async def create_upload(
     actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
 ) -> Response:
@@ -73,9 +72,7 @@ async def create_upload(
     return await _upload(actor, services, parameters, request, request.stream())
 
 
-@streams.post(
-    "/form", status_code=201, response_model=Upload, responses=MADE, openapi_extra=example_files.FORM_BODY
-)
+@streams.post("/form", status_code=201, response_model=Upload, responses=MADE, openapi_extra=FORM_BODY)
 async def create_upload_from_form(
     actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
 ) -> Response:
@@ -123,7 +120,7 @@ async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) 
 proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plural], route_class=Route)
 
 
-@proposals.post("", openapi_extra=example_files.SAMPLE_BODY, responses=COMMON | problems("too-large"))
+@proposals.post("", openapi_extra=SAMPLE_BODY, responses=COMMON | problems("too-large"))
 async def propose_dialect(actor: DataWriter, services: UseCases, request: Request) -> DialectProposalAnswer:
     """Propose a dialect.
 

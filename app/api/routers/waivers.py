@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Body, Response
 
-from app.api import gate_examples
 from app.api.authentication import Governor
+from app.api.examples import gates as gate_examples
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.waivers import NewWaiver, Waiver

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Body, Path, Request, Response
 
 from app.api.authentication import Administrator
-from app.api.examples import names
+from app.api.examples.form import names
 from app.api.routers.answers import COMMON, MADE, PREFIX, problems
-from app.api.routers.collection import CLEAN_UP, Cursor, Limit
+from app.api.routers.collection import CLEAN_UP, CreatedIn, Cursor, Limit
 from app.api.routes import Route
 from app.api.schemas.common import Ref
 from app.api.schemas.webhooks import (
@@ -97,13 +97,19 @@ async def test_webhook(actor: Administrator, services: UseCases, ref: WebhookRef
 
 @router.get("/{ref}/deliveries", responses=problems("not-found"))
 async def list_webhook_deliveries(
-    actor: Administrator, services: UseCases, ref: WebhookRef, limit: Limit = 50, cursor: Cursor = None
+    actor: Administrator,
+    services: UseCases,
+    ref: WebhookRef,
+    created: CreatedIn,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> DeliveryListing:
     """List a webhook's deliveries.
 
     The messages of the last 30 days, newest first. Needs the scope `admin`.
     """
-    return DeliveryListing.of(await services.webhooks.deliveries(actor, ref, limit=limit, cursor=cursor))
+    page = await services.webhooks.deliveries(actor, ref, created=created, limit=limit, cursor=cursor)
+    return DeliveryListing.of(page)
 
 
 @router.post(

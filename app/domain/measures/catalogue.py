@@ -1,8 +1,8 @@
 """The measures there are.
 
 Adding one takes its file here and one line below; and, held by a test: an example in
-``api/measurement_examples.py``, a section in ``docs/measures.md`` headed by its name and title that says what
-the numbers mean, assume and do not cover, and tests in a file ``test_<name>.py``.
+``api/examples/measurements.py``, a section in ``docs/measures.md`` headed by its name and title that says
+what the numbers mean, assume and do not cover, and tests in a file ``test_<name>.py``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import annotated_types
 import pytest
 from pydantic import BaseModel
 
-from app.api.measurement_examples import BY_MEASURE, MEASUREMENTS
+from app.api.examples.measurements import BY_MEASURE, MEASUREMENTS
 from app.api.schemas.catalogue import CATALOGUE
 from app.api.schemas.measurements import REQUESTS, RESULTS, NewMeasurement
 from app.api.schemas.solvers import NAMES

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-Examples = dict[str, Any]
+from app.api.examples.form import Examples
 
 _QUESTION: Final = {
     "dataset": "members",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from app.api.examples.form import Examples
 from app.services.policy_templates import template
-
-Examples = dict[str, Any]
 
 RELEASE: Final[dict[str, Any]] = {
     "format": "privacy-risk/policy/1",

@@ -1,6 +1,6 @@
 """One example per measure, written by hand: what a newcomer sends with "Try it out".
 
-They build on the small journey of ``examples`` and are computed by a test each.
+They build on the small journey of the other examples and are computed by a test each.
 """
 
 from __future__ import annotations

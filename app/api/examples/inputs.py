@@ -1,0 +1,148 @@
+"""What the journey is about: a table, hierarchies, dictionaries and their sets and orders."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.api.examples.files import CITY_CSV
+from app.api.examples.form import Examples, bodies
+
+EXAMPLE_DATA: Final[Examples] = {
+    "small": {
+        "summary": "500 members, 1,250 people of a census",
+        "value": {"prefix": "example", "members": 500},
+    },
+}
+
+HIERARCHIES: Final = bodies(
+    {
+        "name": "city",
+        "definition": {"kind": "rows", "rows": [line.split(";") for line in CITY_CSV.splitlines()]},
+    },
+    {
+        "name": "race",
+        "definition": {
+            "kind": "parents",
+            "parents": {
+                "White": ["European"],
+                "Middle Eastern": ["European"],
+                "Black": ["African American"],
+                "Chinese": ["Asian"],
+                "Japanese": ["Asian"],
+                "European": [None],
+                "African American": [None],
+                "Asian": [None],
+            },
+        },
+    },
+    {
+        "name": "birth-date",
+        "definition": {
+            "kind": "dates",
+            "range": {"first": "1970-01-01", "last": "1979-12-31"},
+            "levels": ["day", "month", "year"],
+        },
+    },
+    {
+        "name": "income",
+        "definition": {
+            "kind": "intervals",
+            "range": {"first": "0", "last": "199000", "step": "1000"},
+            "widths": ["10000", "20000", "100000"],
+        },
+    },
+    city="city → county → state → region, row by row",
+    race="race → group, by parents",
+    birth_date="day → month → year, by the builder of dates",
+    income="1,000 → 10,000 → 20,000 → 100,000, by the builder of intervals",
+)
+
+DATASETS: Final = bodies(
+    {
+        "name": "members",
+        "upload": "members",
+        "attributes": [
+            {"name": "member_id", "type": "text", "role": "identifier"},
+            {"name": "city", "type": "categorical", "role": "quasi_identifier", "hierarchy": "city"},
+            {"name": "race", "type": "categorical", "role": "quasi_identifier", "hierarchy": "race"},
+            {"name": "birth_date", "type": "date", "role": "quasi_identifier", "hierarchy": "birth-date"},
+            {"name": "income", "type": "number", "role": "sensitive", "hierarchy": "income"},
+        ],
+    },
+    members="the members with their hierarchies",
+)
+
+DICTIONARIES: Final = bodies(
+    {
+        "name": "census",
+        "upload": "census",
+        "identifier": "person_id",
+        "links": [
+            {"attribute": "race", "column": "race", "hierarchy": "race", "transform": {"kind": "identity"}},
+            {
+                "attribute": "city",
+                "column": "zip",
+                "hierarchy": "city",
+                "transform": {
+                    "kind": "lookup",
+                    "table": {
+                        "47906": "West Lafayette",
+                        "47901": "Lafayette",
+                        "46402": "Gary",
+                        "60601": "Chicago",
+                        "60201": "Evanston",
+                        "02108": "Boston",
+                        "02139": "Cambridge",
+                        "12207": "Albany",
+                    },
+                },
+            },
+            {
+                "attribute": "birth_date",
+                "column": "age",
+                "hierarchy": "birth-date",
+                "transform": {"kind": "age", "reference_date": "2020-04-01"},
+            },
+        ],
+    },
+    {"name": "members-themselves", "from_dataset": "members"},
+    {
+        "name": "register",
+        "upload": "register",
+        "identifier": "member_id",
+        "links": [
+            {"attribute": "city", "column": "place", "hierarchy": "city"},
+            {"attribute": "race", "column": "race", "hierarchy": "race"},
+        ],
+    },
+    census="a census: race as it is, city by zip, birth date by age",
+    members_themselves="the members' own records",
+    register="a register that holds the members too, with vaguer places",
+)
+
+DICTIONARY_SETS: Final = bodies(
+    {
+        "name": "attackers",
+        "dictionaries": [
+            {"dictionary": "census", "prior": 0.75},
+            {"dictionary": "members-themselves", "prior": 0.25},
+        ],
+    },
+    {
+        "name": "any-attacker",
+        "dictionaries": [{"dictionary": "census"}, {"dictionary": "members-themselves"}],
+    },
+    attackers="most likely a census, perhaps the members' own list",
+    any_attacker="one of the two, who knows which",
+)
+
+DICTIONARY_ORDERS: Final[Examples] = {
+    "register": {
+        "summary": "a register that holds all members, vaguer",
+        "value": {"dataset": "members", "smaller": "members-themselves", "larger": "register"},
+    },
+    "census": {
+        "summary": "a census whose people have other identifiers",
+        "value": {"dataset": "members", "smaller": "members-themselves", "larger": "census"},
+    },
+}

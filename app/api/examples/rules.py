@@ -1,0 +1,97 @@
+"""How the members are generalised, tried and released."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.api.examples.form import Examples, bodies
+
+RULES: Final = bodies(
+    {
+        "name": "proposal",
+        "dataset": "members",
+        "rule": {"kind": "table_level", "levels": {"city": 1, "birth_date": 2, "income": 1}},
+    },
+    {
+        "name": "exceptions",
+        "dataset": "members",
+        "rule": {
+            "kind": "record_level",
+            "records": [
+                {"entity": "m-08", "levels": {"city": 4, "race": 2}},
+                {"row": 12, "levels": {"city": 2}, "values": {"race": None}},
+            ],
+        },
+    },
+    {
+        "name": "no-small-classes",
+        "dataset": "members",
+        "rule": {
+            "kind": "table_level",
+            "levels": {"city": 3, "birth_date": 2, "income": 4},
+            "suppress_classes_below": 2,
+        },
+    },
+    {
+        "name": "fewer-places",
+        "dataset": "members",
+        "rule": {"kind": "generalisation", "values": {"city": {"Gary": "Indiana", "Albany": "Northeast"}}},
+    },
+    {
+        "name": "careful",
+        "dataset": "members",
+        "rule": {
+            "kind": "conditional",
+            "statements": [
+                {"kind": "hide", "attribute": "income", "unless": "income < 100000"},
+                {
+                    "kind": "generalise",
+                    "attribute": "city",
+                    "unless": "member_id != 'm-08' and (race = 'White' or race = 'Black')",
+                    "to": {"kind": "level", "level": 2},
+                },
+                {
+                    "kind": "generalise",
+                    "attribute": "birth_date",
+                    "unless": {
+                        "op": ">=",
+                        "left": {"attr": "birth_date"},
+                        "right": {"const": "1971-01-01"},
+                    },
+                    "to": {"kind": "value", "value": "1970"},
+                },
+            ],
+        },
+    },
+    {
+        "name": "exceptions-further",
+        "dataset": "members",
+        "rule": {"kind": "at_least", "rule": "exceptions", "levels": {"city": 2, "birth_date": 1}},
+    },
+    proposal="counties, years of birth, incomes by ten thousand",
+    exceptions="two records that need more care than the others",
+    no_small_classes="states and years of birth; records that would stand alone are withheld",
+    fewer_places="two places that are too small to be named",
+    careful="withhold and generalise where conditions are not true",
+    exceptions_further="a rule generalised further: of every record at most states and months",
+)
+
+RULE_PREVIEWS: Final[Examples] = {
+    "proposal": {
+        "summary": "a stored rule",
+        "value": {"dataset": "members", "rule": "proposal", "limit": 5},
+    },
+    "tried": {
+        "summary": "a rule that is only tried",
+        "value": {
+            "dataset": "members",
+            "rule": {"kind": "table_level", "levels": {"city": 2, "race": 1}},
+            "limit": 5,
+        },
+    },
+}
+
+RELEASES: Final = bodies(
+    {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
+    members_release="the members under the best rule",
+)

@@ -1,0 +1,112 @@
+"""Best rules, and all rules that are best for some threshold."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.api.examples.assessments import QUESTION
+from app.api.examples.form import bodies
+
+OPTIMISATIONS: Final = bodies(
+    {
+        "name": "members-optimum",
+        **QUESTION,
+        "objective": {"kind": "min_risk", "utility_floor": 6},
+        "scope": "table_level",
+        "solver": "enumeration",
+    },
+    {
+        "name": "careful-optimum",
+        **QUESTION,
+        "dictionary": "any-attacker",
+        "attacker_view": "worst_case",
+        "objective": {"kind": "min_risk", "loss_cap": 2},
+        "utility": "info_loss_lm",
+    },
+    {
+        "name": "optimum-by-aruba",
+        **QUESTION,
+        "objective": {"kind": "max_utility", "risk_cap": 0.2},
+        "solver": {"kind": "aruba", "moves": "reduced"},
+        "budget": {"max_nodes": 100_000, "relative_gap": 0.05, "time_limit_seconds": 60},
+    },
+    {
+        "name": "optimum-by-breeding",
+        **QUESTION,
+        "objective": {"kind": "min_risk", "utility_floor": 6},
+        "solver": {"kind": "genetic", "seed": 1, "generations": 20},
+    },
+    {
+        "name": "best-proposal",
+        **QUESTION,
+        "objective": {"kind": "min_risk", "utility_floor": 3},
+        "solver": {"kind": "min_risk_of_candidates", "rules": ["proposal", "no-small-classes", "careful"]},
+    },
+    {
+        "name": "certified-optimum",
+        **QUESTION,
+        "sensitivity": "members-harm-added",
+        "objective": {"kind": "min_risk", "utility_floor": 6},
+        "scope": "record_level",
+        "solver": {"kind": "approx", "sensitivity_slack": 8},
+    },
+    {
+        "name": "anonymous-optimum",
+        "dataset": "members",
+        "objective": {
+            "kind": "min_loss",
+            "privacy": [{"kind": "k_anonymity", "k": 2}],
+            "suppression_limit": 0.2,
+        },
+    },
+    {
+        "name": "diverse-optimum",
+        "dataset": "members",
+        "objective": {
+            "kind": "min_loss",
+            "privacy": [
+                {"kind": "k_anonymity", "k": 2},
+                {"kind": "distinct_l_diversity", "l": 2},
+                {"kind": "t_closeness", "t": 0.8, "distance": "equal"},
+            ],
+            "loss": "non_uniform_entropy",
+            "suppression_limit": 0.2,
+            "minimal_rules": True,
+        },
+    },
+    {
+        "name": "recoded-optimum",
+        "dataset": "members",
+        "objective": {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}]},
+        "scope": "record_level",
+    },
+    {
+        "name": "aggregate-optimum",
+        **QUESTION,
+        "sensitivity": "members-harm-added",
+        "objective": {"kind": "aggregate", "trade_off": 1, "kappa": 2},
+        "scope": "record_level",
+    },
+    members_optimum="least risk with at least 6 of 13 levels kept on average",
+    optimum_by_aruba="by an algorithm of your choice, within a budget",
+    optimum_by_breeding="by genetic search, which proves nothing",
+    best_proposal="the best of three rules that are there",
+    certified_optimum="by an approximation that proves for this run what it may miss",
+    anonymous_optimum="2-anonymity with the least loss, at most a fifth of the records withheld",
+    diverse_optimum="several privacy criteria at once, and all rules that disclose as much as they can",
+    recoded_optimum="2-anonymity with levels of their own for every record, none withheld",
+    aggregate_optimum="without a threshold: harm and utility weighed in one number",
+    careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",
+)
+
+FRONTIERS: Final = bodies(
+    {"name": "members-frontier", **QUESTION, "scope": "table_level", "max_points": 100},
+    {
+        "name": "members-frontier-by-record",
+        **QUESTION,
+        "dictionary": "attackers",
+        "scope": "record_level",
+    },
+    members_frontier="rules for the whole table",
+    members_frontier_by_record="rules record by record, against two dictionaries",
+)
