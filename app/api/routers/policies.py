@@ -14,12 +14,11 @@ from app.api.routers.answers import COMMON, MADE, PREFIX, problems
 from app.api.routers.collection import Collection
 from app.api.routes import Route
 from app.api.schemas.common import shown
-from app.api.schemas.policies import (
-    NewPolicy,
+from app.api.schemas.policies import NewPolicy, PolicyRef
+from app.api.schemas.policy_answers import (
     Policy,
     PolicyCheck,
     PolicyDifference,
-    PolicyRef,
     PolicySummary,
     PolicyTemplates,
     PolicyVersions,
