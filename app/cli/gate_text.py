@@ -96,7 +96,10 @@ def _why(explanation: str, document: Json) -> Iterator[str]:
 
 def waiver_text(waiver: Json) -> str:
     """Who waived what until when, in one sentence."""
-    lapsed = "" if waiver.get("in_force") is True else " It is not in force."
+    lapsed = ""
+    if waiver.get("in_force") is not True:
+        other = waiver.get("lapse") == "other_content"
+        lapsed = " It was granted for other data." if other else " It is not in force."
     return (
         f"Waived by {waiver.get('approved_by')} until {waiver.get('until')}: {waiver.get('reason')}{lapsed}"
     )

@@ -85,6 +85,7 @@ WAIVER = {
     "name": "example-waiver",
     "policy": "example-policy",
     "criterion": "small-classes",
+    "datasets": ["example-members"],
     "reason": "The club publishes its list of members itself.",
     "approved_by": "A. Officer, data protection",
     "until": "2027-06-30",

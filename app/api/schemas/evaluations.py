@@ -16,6 +16,7 @@ from app.domain.measures.entry import Guarantee
 from app.domain.policies.comparison import Comparison
 from app.domain.policies.policy import MOST_SLOTS, Severity
 from app.services.gates.requests import CreateEvaluation, CriterionPlan, EvaluationPlan, ReleaseFile
+from app.services.gates.waivers import Lapse
 
 SlotName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 FoundValue = Annotated[
@@ -208,7 +209,19 @@ class CountedWaiver(Answer):
     approved_by: Annotated[str, Field(description="Who takes it on himself.", examples=["Data protection"])]
     reason: Annotated[str, Field(description="Why the criterion need not hold.")]
     until: Annotated[str, Field(description="Last day that it is in force.", examples=["2027-06-30"])]
-    in_force: Annotated[bool, Field(description="Whether it was; an expired one is no waiver.")]
+    dataset_sha256: Annotated[
+        Hash | None,
+        Field(description="Hash of the dataset that it was granted for; null: of any under the name."),
+    ] = None
+    in_force: Annotated[bool, Field(description="Whether it counted.")]
+    lapse: Annotated[
+        Lapse | None,
+        Field(
+            description="Why it did not count: its last day was past, or it was granted for other data under "
+            "the dataset's name.",
+            examples=["expired"],
+        ),
+    ] = None
 
 
 class CriterionError(Answer):
@@ -251,7 +264,7 @@ class FoundCriterion(Answer):
     ]
     worst: Annotated[FoundWorst | None, Field(description="Records that the value is about; null: unknown.")]
     hypotheses: Annotated[list[FoundHypothesis], Field(description="What a claim rests on.")]
-    waiver: Annotated[CountedWaiver | None, Field(description="Its waiver, in force or expired; null: none.")]
+    waiver: Annotated[CountedWaiver | None, Field(description="Its waiver, in force or not; null: none.")]
     error: Annotated[CriterionError | None, Field(description="Why there is no value; null if there is.")]
     explanation: Annotated[str, Field(description="What was found, in a sentence.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Name, Ref, Request, Resource
+from app.api.schemas.common import Hash, Name, Ref, Request, Resource
 from app.services.gates.waivers import CreateWaiver
 
 Said = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"\S")]
@@ -30,10 +30,18 @@ class NewWaiver(Request):
         Field(
             min_length=1,
             max_length=100,
-            description="Names of the datasets that it is for; null: all.",
+            description="Names of the datasets that it is for, as they are now; null: all, with `any_content`.",
             examples=[["members"]],
         ),
     ] = None
+    any_content: Annotated[
+        bool,
+        Field(
+            description="Whether it is for whatever is stored under these names, now and later. Otherwise it "
+            "is for what the datasets hold now, and for nothing else that will have their names.",
+            examples=[False],
+        ),
+    ] = False
     reason: Annotated[Said, Field(description="Why the criterion need not hold.")]
     approved_by: Annotated[
         str,
@@ -48,7 +56,14 @@ class NewWaiver(Request):
         """The value that the use case takes."""
         datasets = None if self.datasets is None else tuple(self.datasets)
         return CreateWaiver(
-            self.name, self.policy, self.criterion, self.reason, self.approved_by, self.until, datasets
+            self.name,
+            self.policy,
+            self.criterion,
+            self.reason,
+            self.approved_by,
+            self.until,
+            datasets,
+            self.any_content,
         )
 
 
@@ -60,6 +75,17 @@ class Waiver(Resource):
     datasets: Annotated[
         list[str] | None, Field(description="Datasets that it is for; null: all.", examples=[["members"]])
     ]
+    any_content: Annotated[
+        bool, Field(description="Whether it is for whatever is stored under these names.", examples=[False])
+    ] = False
+    contents: Annotated[
+        dict[str, Hash] | None,
+        Field(
+            description="Dataset → hash of what it held when the waiver was granted, and is for. Null with "
+            "`any_content`, and of waivers that were granted before contents were recorded: these are for "
+            "the datasets that were there then."
+        ),
+    ] = None
     reason: Annotated[str, Field(description="Why the criterion need not hold.")]
     approved_by: Annotated[str, Field(description="Who takes it on himself.", examples=["A. Officer"])]
     until: Annotated[date, Field(description="Last day on which it is in force (UTC).")]

@@ -222,11 +222,17 @@ def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject])
 
 def _warnings(criteria: Sequence[JsonObject], risks: Mapping[str, JsonObject | None]) -> list[str]:
     said = [
-        f"The waiver {own['waiver']['name']!r} of the criterion {own['id']!r} expired on "
-        f"{own['waiver']['until']} and is no waiver any more."
+        f"The waiver {own['waiver']['name']!r} of the criterion {own['id']!r} {_lapsed(own['waiver'])}"
         for own in criteria
         if own["waiver"] is not None and not own["waiver"]["in_force"]
     ]
     for slot, risk in sorted(risks.items()):
         said += [f"{slot}: {warning}" for warning in (risk or {}).get("warnings", ())]
     return said
+
+
+def _lapsed(waiver: JsonObject) -> str:
+    """Why a waiver does not count."""
+    if waiver.get("lapse") == "other_content":
+        return "was granted for other data under this name and does not count for these."
+    return f"expired on {waiver['until']} and is no waiver any more."

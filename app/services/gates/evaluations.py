@@ -177,7 +177,7 @@ class EvaluationService(NamedResources):
             slots = await find_slots(work, base, request.dictionaries)
             parameters = await asked_parameters(work, policy, base, slots)
             referred = await find_referred(work, parameters)
-            waivers = await waivers_for(work, policy.name, base.dataset.name, self._clock().date())
+            waivers = await waivers_for(work, policy.name, base.dataset, self._clock().date())
             stored_rule = rule = upload = None
             if isinstance(request.rule, str):
                 stored_rule, rule = await find_rule(work, request.rule, base.dataset)

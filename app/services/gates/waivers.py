@@ -1,12 +1,17 @@
-"""Waivers: a criterion of a policy that need not hold for a while, with who takes that on himself and why."""
+"""Waivers: a criterion of a policy that need not hold for a while, with who takes that on himself and why.
+
+Who approves has looked at data that were there. A waiver is therefore for what the named datasets held when
+it was granted, known by their hashes; that it is for whatever comes under a name has to be said.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, NotFound
+from app.domain.policies.policy import Policy
 from app.services.access import require
 from app.services.fingerprints import resource_sha256
 from app.services.named import NamedResources
@@ -20,12 +25,17 @@ from app.services.resources import Actor, Created, JsonObject, Kind, NewResource
 _WAIVERS_PER_READ: Final = 200
 
 
+Lapse = Literal["expired", "other_content"]
+"""Why a waiver is not in force: its last day is past, or it is for other data under the dataset's name."""
+
+
 @dataclass(frozen=True)
 class CreateWaiver:
     """A criterion that need not hold up to and including ``until``.
 
     ``policy`` is the policy's name: the waiver is for all of its versions that have the criterion.
-    ``datasets`` are names; None: every dataset.
+    ``datasets`` are names; None: every dataset. ``any_content`` says that whatever is stored under these
+    names is meant, now and later, rather than what they hold now.
     """
 
     name: str
@@ -35,18 +45,7 @@ class CreateWaiver:
     approved_by: str
     until: date
     datasets: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class WaiverSummary:
-    """The keys of a waiver's ``summary``."""
-
-    policy: str
-    criterion: str
-    datasets: list[str] | None
-    reason: str
-    approved_by: str
-    until: str
+    any_content: bool = False
 
 
 class WaiverService(NamedResources):
@@ -65,40 +64,89 @@ class WaiverService(NamedResources):
         check_name(request.name)
         async with self._store.work(actor.tenant) as work:
             policy = policy_of(document_of(await find_policy(work, request.policy)))
-        faults = []
-        if request.policy != policy.name:
-            faults.append(
-                Fault(
-                    "/policy",
-                    "not-a-name",
-                    "A waiver is for a policy by its name, for all of its versions.",
-                    f"Give {policy.name!r}.",
-                )
-            )
-        known = [criterion.id for criterion in policy.criteria]
-        if request.criterion not in known:
-            faults.append(
-                Fault(
-                    "/criterion",
-                    "unknown-criterion",
-                    f"The policy {policy.name!r} has no criterion {request.criterion!r}.",
-                    f"Its criteria are: {', '.join(known)}.",
-                )
-            )
+            datasets, unknown = await _datasets(work, request)
+        faults = [*_of_criterion(request, policy), *unknown]
         if request.until < self._clock().date():
             faults.append(
                 Fault("/until", "in-the-past", "The waiver would have expired already.", "Give a later day.")
             )
         if faults:
             raise InvalidInput(faults)
-        return await self._add(actor, _resource(request))
+        return await self._add(actor, _resource(request, datasets))
 
 
-def _resource(request: CreateWaiver) -> NewResource:
+@dataclass(frozen=True)
+class _Datasets:
+    """What a waiver is for: names, None for all; and what each held, None for any content."""
+
+    names: list[str] | None
+    contents: dict[str, str] | None
+
+
+async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets, list[Fault]]:
+    """What is meant, and what of it is not there though its content is meant."""
+    if request.datasets is None:
+        unsaid = Fault(
+            "/any_content",
+            "all-datasets",
+            "A waiver that names no dataset is for all of them, those to come included.",
+            "Name the datasets that were looked at, or say any_content: true.",
+        )
+        return _Datasets(None, None), [] if request.any_content else [unsaid]
+    names, contents, unknown = set(), {}, []
+    for number, ref in enumerate(request.datasets):
+        try:
+            dataset = await work.resources.get(Kind.DATASET, ref)
+        except NotFound:
+            names.add(ref)
+            unknown.append(
+                Fault(
+                    f"/datasets/{number}",
+                    "unknown-dataset",
+                    f"There is no dataset {ref!r} whose content could be waived.",
+                    "Create it first. If datasets to come are meant, say any_content: true.",
+                )
+            )
+        else:
+            names.add(dataset.name)
+            contents[dataset.name] = dataset.sha256
+    if request.any_content:
+        return _Datasets(sorted(names), None), []
+    return _Datasets(sorted(names), contents), unknown
+
+
+def _of_criterion(request: CreateWaiver, policy: Policy) -> list[Fault]:
+    """What is wrong with the policy and the criterion that are named."""
+    faults = []
+    if request.policy != policy.name:
+        faults.append(
+            Fault(
+                "/policy",
+                "not-a-name",
+                "A waiver is for a policy by its name, for all of its versions.",
+                f"Give {policy.name!r}.",
+            )
+        )
+    known = [criterion.id for criterion in policy.criteria]
+    if request.criterion not in known:
+        faults.append(
+            Fault(
+                "/criterion",
+                "unknown-criterion",
+                f"The policy {policy.name!r} has no criterion {request.criterion!r}.",
+                f"Its criteria are: {', '.join(known)}.",
+            )
+        )
+    return faults
+
+
+def _resource(request: CreateWaiver, datasets: _Datasets) -> NewResource:
     document: JsonObject = {
         "policy": request.policy,
         "criterion": request.criterion,
-        "datasets": None if request.datasets is None else sorted(set(request.datasets)),
+        "datasets": datasets.names,
+        "any_content": request.any_content,
+        "contents": datasets.contents,
         "reason": request.reason,
         "approved_by": request.approved_by,
         "until": request.until.isoformat(),
@@ -107,25 +155,44 @@ def _resource(request: CreateWaiver) -> NewResource:
     return NewResource(Kind.WAIVER, request.name, sha256, document, document)
 
 
-async def waivers_for(work: UnitOfWork, policy: str, dataset: str, today: date) -> dict[str, JsonObject]:
-    """Criterion → the waiver of it that counts for a dataset: one in force before one that has expired.
+async def waivers_for(work: UnitOfWork, policy: str, dataset: Stored, today: date) -> dict[str, JsonObject]:
+    """Criterion → the waiver of it that names the dataset: one in force before one that is not.
 
-    Of several in force that which lasts longest, then by name. As plain documents with ``in_force``.
+    Of several in force that which lasts longest, then by name. As plain documents with ``in_force`` and, of
+    one that is not, the ``lapse``.
     """
     found: dict[str, tuple[bool, str, str, JsonObject]] = {}
     for stored in await _all(work):
         own = stored.summary
-        if own["policy"] != policy or not (own["datasets"] is None or dataset in own["datasets"]):
+        if own["policy"] != policy or not (own["datasets"] is None or dataset.name in own["datasets"]):
             continue
-        in_force = date.fromisoformat(own["until"]) >= today
+        lapse: Lapse | None = None
+        if not _is_for(stored, dataset):
+            lapse = "other_content"
+        elif date.fromisoformat(own["until"]) < today:
+            lapse = "expired"
         known = found.get(own["criterion"])
-        key = (in_force, own["until"], stored.name)
+        key = (lapse is None, own["until"], stored.name)
         if known is None or key > known[:3]:
-            found[own["criterion"]] = (*key, _waiver_document(stored, in_force))
+            found[own["criterion"]] = (*key, _waiver_document(stored, dataset.name, lapse))
     return {criterion: entry[3] for criterion, entry in found.items()}
 
 
-def _waiver_document(stored: Stored, in_force: bool) -> JsonObject:
+def _is_for(waiver: Stored, dataset: Stored) -> bool:
+    """Whether the waiver, which names the dataset, was granted for what that holds.
+
+    Waivers that were granted before contents were recorded are for the datasets that were there then.
+    """
+    own = waiver.summary
+    if own.get("any_content"):
+        return True
+    contents = own.get("contents")
+    if contents is None:
+        return dataset.created_at <= waiver.created_at
+    return bool(contents[dataset.name] == dataset.sha256)
+
+
+def _waiver_document(stored: Stored, dataset: str, lapse: Lapse | None) -> JsonObject:
     own = stored.summary
     return {
         "name": stored.name,
@@ -133,7 +200,9 @@ def _waiver_document(stored: Stored, in_force: bool) -> JsonObject:
         "approved_by": own["approved_by"],
         "reason": own["reason"],
         "until": own["until"],
-        "in_force": in_force,
+        "dataset_sha256": (own.get("contents") or {}).get(dataset),
+        "in_force": lapse is None,
+        "lapse": lapse,
     }
 
 

@@ -38,6 +38,12 @@ def test_text_says_verdict_values_and_what_would_pass():
     )
     assert "Not covered: What the choice of withheld cells tells." in text
     assert "Waived by A. Person until 2027-01-01: Agreed." in FORMATS["text"](outcome(PASS))
+    lapsed = {"approved_by": "A. Person", "until": "2027-01-01", "reason": "r"}
+    for lapse, said in (("other_content", "for other data."), ("expired", "not in force.")):
+        document = verdict(
+            "fail", criterion("a", "failed", waiver=lapsed | {"in_force": False, "lapse": lapse})
+        )
+        assert said in FORMATS["text"](outcome(document))
     assert "no value; at least 5 is demanded" in FORMATS["text"](outcome(ERROR))
     assert "There is none. Give one." in FORMATS["text"](outcome(ERROR))
     assert FORMATS["text"](FAULT) == "ERROR  members.csv under policy.yaml\n  There is no file members.csv.\n"

@@ -1,0 +1,147 @@
+"""Waivers over HTTP: what they are for, and that nothing else inherits them."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from app.evidence.envelope import opened
+from app.evidence.statement import statement_of
+from app.services.gates import waivers
+from tests.api.problem_documents import pointers, problem_of
+
+pytestmark = pytest.mark.anyio
+
+POLICY: dict[str, Any] = {
+    "format": "privacy-risk/policy/1", "name": "bound", "version": 1, "title": "All alike",
+    "assumes": {"attacker": "Anybody."}, "dictionaries": [],
+    "criteria": [
+        {
+            "id": "k", "title": "Nobody alone", "reason": "Chosen for the test.",
+            "demand": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
+        }
+    ],
+}  # fmt: skip
+
+WAIVER = {
+    "name": "seen", "policy": "bound", "criterion": "k", "datasets": ["towns"], "reason": "Looked at.",
+    "approved_by": "A. Officer", "until": "2030-01-01",
+}  # fmt: skip
+
+CSV = {"Content-Type": "text/csv"}
+
+
+@pytest.fixture
+async def gated(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A client with the policy and a dataset that fails it."""
+    assert (await client.post("/v1/policies", json=POLICY)).status_code == 201
+    await towns(client, "a", "Salem", "Stowe")
+    return client
+
+
+async def towns(client: httpx.AsyncClient, upload: str, *values: str) -> dict[str, Any]:
+    """The dataset ``towns`` with these values in its only column."""
+    table = "\n".join(("town", *values))
+    assert (await client.post(f"/v1/uploads?name={upload}", content=table, headers=CSV)).status_code == 201
+    declared = [{"name": "town", "type": "categorical", "role": "quasi_identifier"}]
+    made = await client.post("/v1/datasets", json={"name": "towns", "upload": upload, "attributes": declared})
+    assert made.status_code == 201, made.text
+    dataset: dict[str, Any] = made.json()
+    return dataset
+
+
+async def judged(client: httpx.AsyncClient, name: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Verdict, criterion and result of the table as it is."""
+    body = {"name": name, "dataset": "towns", "rule": {"kind": "identity"}}
+    answer = await client.post("/v1/gates/bound/evaluations", json=body)
+    assert answer.status_code == 201, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result["verdict"], result["criteria"][0], result
+
+
+async def test_other_data_under_the_name_do_not_inherit_it(gated: httpx.AsyncClient):
+    first = (await gated.get("/v1/datasets/towns")).json()
+    by_id = WAIVER | {"datasets": ["towns", first["id"]]}
+    granted = (await gated.post("/v1/waivers", json=by_id)).json()
+    assert (granted["datasets"], granted["contents"]) == (["towns"], {"towns": first["sha256"]})
+    assert (await gated.post("/v1/waivers", json=WAIVER)).status_code == 200
+    verdict, found, _ = await judged(gated, "first")
+    assert (verdict, found["waiver"]["dataset_sha256"]) == ("pass", first["sha256"])
+    evidence = (await gated.get("/v1/evaluations/first/evidence")).content
+    (stated,) = statement_of(opened(evidence).content).predicate["result"]["criteria"]
+    assert stated["waiver"] == found["waiver"]
+
+    assert (await gated.delete("/v1/evaluations/first")).status_code == 204
+    assert (await gated.delete("/v1/datasets/towns")).status_code == 204
+    second = await towns(gated, "b", "Salem", "Stowe", "Ripton")
+    verdict, found, result = await judged(gated, "second")
+    assert (verdict, found["outcome"]) == ("fail", "failed")
+    assert (found["waiver"]["in_force"], found["waiver"]["lapse"]) == (False, "other_content")
+    assert (found["waiver"]["dataset_sha256"], second["sha256"]) != (second["sha256"], first["sha256"])
+    assert any("other data" in warning for warning in result["warnings"])
+    assert "(for other data: no waiver)" in (await gated.get("/v1/evaluations/second/report")).text
+    # The same request means other data now.
+    problem_of(await gated.post("/v1/waivers", json=WAIVER), 409, "conflict")
+
+    # A waiver of the old content comes back with it.
+    assert (await gated.delete("/v1/evaluations/second")).status_code == 204
+    assert (await gated.delete("/v1/datasets/towns")).status_code == 204
+    await towns(gated, "c", "Salem", "Stowe")
+    assert (await judged(gated, "third"))[0] == "pass"
+
+
+async def test_later_data_are_meant_only_where_that_is_said(gated: httpx.AsyncClient):
+    later = WAIVER | {"datasets": ["towns", "none-yet"], "any_content": True}
+    granted = (await gated.post("/v1/waivers", json=later)).json()
+    assert (granted["datasets"], granted["contents"]) == (["none-yet", "towns"], None)
+    assert (await gated.delete("/v1/datasets/towns")).status_code == 204
+    await towns(gated, "b", "Salem", "Stowe", "Ripton")
+    verdict, found, _ = await judged(gated, "later")
+    assert (verdict, found["outcome"], found["waiver"]["dataset_sha256"]) == ("pass", "waived", None)
+
+
+async def test_one_that_counts_goes_before_one_for_other_data(gated: httpx.AsyncClient):
+    assert (await gated.post("/v1/waivers", json=WAIVER | {"until": "2031-01-01"})).status_code == 201
+    assert (await gated.delete("/v1/datasets/towns")).status_code == 204
+    await towns(gated, "b", "Salem", "Stowe", "Ripton")
+    assert (await judged(gated, "before"))[0] == "fail"
+    assert (await gated.post("/v1/waivers", json=WAIVER | {"name": "renewed"})).status_code == 201
+    verdict, found, _ = await judged(gated, "after")
+    assert (verdict, found["waiver"]["name"]) == ("pass", "renewed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [({"datasets": ["towns", "town"]}, "/datasets/1"), ({"datasets": None}, "/any_content")],
+)
+async def test_what_is_not_there_cannot_have_been_looked_at(gated: httpx.AsyncClient, changes, pointer):
+    refused = await gated.post("/v1/waivers", json=WAIVER | changes)
+    assert pointers(problem_of(refused, 422, "invalid-input")) == [pointer]
+    problem_of(await gated.get("/v1/waivers/seen"), 404, "not-found")
+
+
+@pytest.mark.parametrize(("days", "verdict"), [(-1, "pass"), (1, "fail")])
+@pytest.mark.parametrize("datasets", [["towns"], None])
+async def test_waivers_of_before_contents_were_recorded_are_for_what_was_there(
+    gated: httpx.AsyncClient, monkeypatch, datasets, days, verdict
+):
+    """They hold names only; a dataset that is newer than the waiver was not looked at."""
+    assert (await gated.post("/v1/waivers", json=WAIVER)).status_code == 201
+    read = waivers._all
+
+    async def of_before(work):
+        return [_by_name_only(stored, datasets, timedelta(days=days)) for stored in await read(work)]
+
+    monkeypatch.setattr(waivers, "_all", of_before)
+    assert (await judged(gated, "old"))[0] == verdict
+
+
+def _by_name_only(stored, datasets, dataset_is_newer):
+    kept = {key: own for key, own in stored.summary.items() if key not in ("any_content", "contents")}
+    return dataclasses.replace(
+        stored, summary=kept | {"datasets": datasets}, created_at=stored.created_at - dataset_is_newer
+    )
