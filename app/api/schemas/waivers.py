@@ -30,7 +30,7 @@ class NewWaiver(Request):
         Field(
             min_length=1,
             max_length=100,
-            description="Names of the datasets that it is for, as they are now; null: all, with `any_content`.",
+            description="Names of the datasets that it is for, as they are now; null: all (`any_content`).",
             examples=[["members"]],
         ),
     ] = None
