@@ -193,3 +193,14 @@ def _require_choices(*fields: tuple[str, str, tuple[str, ...]]) -> None:
     for name, value, allowed in fields:
         if value not in allowed:
             raise InvalidInput.of(f"/{name}", "unknown-choice", f"{name} is not one of {', '.join(allowed)}.")
+
+
+def refuse_absent(policy: AbsentPolicy, n_absent: int) -> None:
+    """Refuse absent records under the policy ``error``."""
+    if policy == "error" and n_absent:
+        raise InvalidInput.of(
+            "/absent_policy",
+            "absent-records",
+            f"{n_absent} records have no consistent entity in a dictionary, and the absent policy is error.",
+            "Complete the dictionary, or choose the policy zero or add_self.",
+        )

@@ -21,9 +21,8 @@ from app.domain.rules import RecordRule
 from app.domain.search.chains.chains import Chains, Floats, Harm, Ints
 from app.domain.search.context import SearchContext
 from app.domain.search.ladders import ladder_of
-from app.domain.search.problem import AbsentPolicy
+from app.domain.search.problem import AbsentPolicy, refuse_absent
 from app.domain.search.profiles import build_profiles
-from app.domain.search.tables.scores import refuse_absent
 
 Longs = npt.NDArray[np.int64]
 

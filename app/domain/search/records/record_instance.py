@@ -24,11 +24,10 @@ from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Disclosed, Exposure
 from app.domain.search.ladders import ladder_of
 from app.domain.search.moves import Moves
-from app.domain.search.problem import AbsentPolicy, Scope
+from app.domain.search.problem import AbsentPolicy, Scope, refuse_absent
 from app.domain.search.profiles import Profiles, build_profiles
 from app.domain.search.records.linked_counts import record_codes
 from app.domain.search.records.record_counts import RecordCounts
-from app.domain.search.tables.scores import refuse_absent
 from app.domain.sensitivity import Sensitivity
 
 NODES_LIMIT = 2_000_000

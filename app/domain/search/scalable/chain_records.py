@@ -22,9 +22,8 @@ from app.domain.distinct import distinct_rows, group, row_keys
 from app.domain.rules import RecordRule
 from app.domain.search.boxes import Levels
 from app.domain.search.context import SearchContext
-from app.domain.search.problem import AbsentPolicy
+from app.domain.search.problem import AbsentPolicy, refuse_absent
 from app.domain.search.profiles import build_profiles
-from app.domain.search.tables.scores import refuse_absent
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

@@ -19,11 +19,10 @@ from app.domain.hierarchies import TOP
 from app.domain.search.axes import build_axes
 from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Disclosed, Exposure
-from app.domain.search.problem import AbsentPolicy, Aggregate
+from app.domain.search.problem import AbsentPolicy, Aggregate, refuse_absent
 from app.domain.search.profiles import build_profiles
 from app.domain.search.records.linked_counts import LinkedCounts, Place, record_codes
 from app.domain.search.tables.rule_risk import Growth, RuleRisk
-from app.domain.search.tables.scores import refuse_absent
 from app.domain.search.tables.state_cache import (
     MAX_BYTES,
     StateCache,
