@@ -144,6 +144,24 @@ async def test_a_name_is_refused_if_any_of_its_addresses_is(monkeypatch):
     assert attempt == Attempt(None, "address-not-allowed")
 
 
+async def test_the_address_that_was_checked_is_called_wherever_the_name_leads_then(monkeypatch):
+    known, asked = asyncio.BaseEventLoop.getaddrinfo, []
+
+    async def rebinding(self, host, port, **options):
+        if host != "rebinding.example":
+            return await known(self, host, port, **options)
+        asked.append(host)
+        address = "127.0.0.1" if len(asked) == 1 else "127.0.0.2"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", rebinding)
+    async with receiver() as (port, received):
+        attempt = await WebhookSender(LOOPBACK).send(message(f"http://rebinding.example:{port}/"), 7)
+    assert attempt == Attempt(204)
+    assert len(asked) == len(received) == 1
+    assert received[0][1]["host"] == f"rebinding.example:{port}"
+
+
 async def test_a_public_address_is_not_called_without_tls():
     assert await WebhookSender().send(message("http://93.184.215.14/"), 7) == Attempt(
         None, "address-not-allowed"
