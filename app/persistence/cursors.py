@@ -6,8 +6,13 @@ import base64
 import binascii
 import json
 
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select
+
 from app.domain.errors import InvalidInput, Unavailable
 from app.persistence.encryption import MasterKey, place, seal, unseal
+from app.services.resources import Period
 
 
 class Cursors:
@@ -34,3 +39,17 @@ class Cursors:
                 "Take next_cursor from the page before, or leave it out to begin at the first page.",
             ) from None
         return serial
+
+
+def in_period(query: Select[Any], column: ColumnElement[Any], period: Period) -> Select[Any]:
+    """The query for rows of that period only."""
+    if period.since is not None:
+        query = query.where(column >= period.since)
+    if period.until is not None:
+        query = query.where(column < period.until)
+    return query
+
+
+def spelt(period: Period) -> str:
+    """The period as a part of what a cursor is good for."""
+    return "/".join("" if bound is None else bound.isoformat() for bound in (period.since, period.until))

@@ -18,13 +18,14 @@ from sqlalchemy.dialects import postgresql
 from app.domain.errors import NotFound, Unavailable
 from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey, key_id_of
-from app.persistence.cursors import Cursors
+from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.encryption import MasterKey
 from app.persistence.resources import new_id
 from app.persistence.tables import evidence, signing_keys
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.ports import Clock
+from app.services.resources import ALWAYS, Period
 
 _SHOWN: Final = tuple(column for column in evidence.c if column.name not in ("tenant_id", "envelope"))
 _FIELDS: Final = tuple(column.name for column in _SHOWN if column.name != "serial")
@@ -128,11 +129,11 @@ class PostgresEvidence:
         return await self._one(select(evidence).where(evidence.c.resource_id == resource_id))
 
     async def list(
-        self, *, name: str | None, limit: int, cursor: str | None
+        self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[StoredEvidence], str | None]:
         """One page, newest first; see the port."""
-        listing = (self._transaction.tenant, "evidence", name or "")
-        query = select(*_SHOWN)
+        listing = (self._transaction.tenant, "evidence", name or "", spelt(created))
+        query = in_period(select(*_SHOWN), evidence.c.issued_at, created)
         if name:
             query = query.where(func.strpos(func.lower(evidence.c.resource_name), name.lower()) > 0)
         if cursor:

@@ -13,17 +13,19 @@ from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.evidence.canonical import canonical_json
-from app.persistence.cursors import Cursors
+from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.resources import new_id
 from app.persistence.tables import api_keys, audit_events, idempotency_keys
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.ports import Clock
 from app.services.resources import (
+    ALWAYS,
     ApiKey,
     AuditEvent,
     AuditVerification,
     IdempotentReply,
     JsonObject,
+    Period,
     Scope,
     TenantId,
 )
@@ -152,15 +154,22 @@ class PostgresAudit:
         self._clock = clock
 
     async def list(
-        self, *, action: str | None, subject: str | None, limit: int, cursor: str | None
+        self,
+        *,
+        action: str | None,
+        subject: str | None,
+        limit: int,
+        cursor: str | None,
+        created: Period = ALWAYS,
     ) -> tuple[Sequence[AuditEvent], str | None]:
         """One page, newest first, with the names of the keys that are known."""
-        listing = (self._transaction.tenant, "audit_events", action or "", subject or "")
+        listing = (self._transaction.tenant, "audit_events", action or "", subject or "", spelt(created))
         table = audit_events.c
         joined = audit_events.outerjoin(
             api_keys, (api_keys.c.tenant_id == table.tenant_id) & (api_keys.c.id == table.key_id)
         )
         query = select(audit_events, api_keys.c.name.label("key_name")).select_from(joined)
+        query = in_period(query, table.at, created)
         if action:
             query = query.where(table.action.startswith(action, autoescape=True))
         if subject:

@@ -12,11 +12,11 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import Conflict, NotFound
-from app.persistence.cursors import Cursors
+from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.ports import Clock
-from app.services.resources import Kind, NewResource, Page, RunState, Stored
+from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
@@ -75,11 +75,21 @@ class PostgresResources:
         return await self._opened(row)
 
     async def list(
-        self, kind: Kind, *, name: str | None, limit: int, cursor: str | None, built_on: str | None = None
+        self,
+        kind: Kind,
+        *,
+        name: str | None,
+        limit: int,
+        cursor: str | None,
+        built_on: str | None = None,
+        created: Period = ALWAYS,
     ) -> Page:
         """One page, newest first; see the port."""
-        listing = (self._transaction.tenant, "resources", kind.value, name or "", built_on or "")
+        listing = (
+            self._transaction.tenant, "resources", kind.value, name or "", built_on or "", spelt(created)
+        )  # fmt: skip
         query = _columns().where(resources.c.kind == kind.value)
+        query = in_period(query, resources.c.created_at, created)
         if built_on:
             users = select(resource_uses.c.user_id).where(resource_uses.c.used_id == built_on)
             query = query.where(resources.c.id.in_(users))

@@ -10,7 +10,7 @@ from sqlalchemy import Select, bindparam, delete, func, insert, select, text, up
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, NotFound
-from app.persistence.cursors import Cursors
+from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.resources import new_id
 from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, run_blocks, run_events, runs
@@ -18,10 +18,12 @@ from app.persistence.transactions import TenantTransaction, Vault
 from app.persistence.webhooks import PostgresWebhooks
 from app.services.ports import Clock, Fenced
 from app.services.resources import (
+    ALWAYS,
     Claim,
     JsonObject,
     Kind,
     LostRun,
+    Period,
     Progress,
     Run,
     RunEvent,
@@ -100,11 +102,23 @@ class PostgresRuns:
         return _run(row)
 
     async def list(
-        self, *, resource_id: str | None, state: RunState | None, limit: int, cursor: str | None
+        self,
+        *,
+        resource_id: str | None,
+        state: RunState | None,
+        limit: int,
+        cursor: str | None,
+        name: str | None = None,
+        created: Period = ALWAYS,
     ) -> tuple[tuple[Run, ...], str | None]:
-        """One page, newest first, and the next cursor."""
-        listing = (self._transaction.tenant, "runs", resource_id or "", state.value if state else "")
-        query = _columns()
+        """One page, newest first, and the next cursor; see the port."""
+        listing = (
+            self._transaction.tenant, "runs", resource_id or "", state.value if state else "", name or "",
+            spelt(created),
+        )  # fmt: skip
+        query = in_period(_columns(), runs.c.created_at, created)
+        if name:
+            query = query.where(func.strpos(func.lower(resources.c.name), name.lower()) > 0)
         if resource_id is not None:
             query = query.where(runs.c.resource_id == resource_id)
         if state is not None:

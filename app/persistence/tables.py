@@ -111,6 +111,7 @@ resources = Table(
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "kind", "name"),
     Index("ix_resources_tenant_id_kind_serial", "tenant_id", "kind", "serial"),
+    Index("ix_resources_tenant_id_kind_created_at", "tenant_id", "kind", "created_at"),
     Index("ix_resources_tenant_id_sha256", "tenant_id", "sha256"),
 )
 
@@ -192,6 +193,7 @@ runs = Table(
         "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired')", name="state"
     ),
     Index("ix_runs_tenant_id_serial", "tenant_id", "serial"),
+    Index("ix_runs_tenant_id_created_at", "tenant_id", "created_at"),
     Index("ix_runs_tenant_id_resource_id_serial", "tenant_id", "resource_id", "serial"),
     Index("ix_runs_tenant_id_result_id", "tenant_id", "result_id"),
     Index("ix_runs_alive_at", "alive_at", postgresql_where=text("state IN ('queued', 'running')")),
@@ -247,6 +249,7 @@ audit_events = Table(
     Column("previous_sha256", LargeBinary, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
     PrimaryKeyConstraint("tenant_id", "number"),
+    Index("ix_audit_events_tenant_id_at", "tenant_id", "at"),
 )
 
 signing_keys = Table(
@@ -287,6 +290,7 @@ evidence = Table(
     ForeignKeyConstraint(["tenant_id", "key_id"], ["signing_keys.tenant_id", "signing_keys.id"]),
     CheckConstraint("report IN ('verdict', 'assessment')", name="report"),
     Index("ix_evidence_tenant_id_serial", "tenant_id", "serial"),
+    Index("ix_evidence_tenant_id_issued_at", "tenant_id", "issued_at"),
     Index("ix_evidence_tenant_id_resource_name_serial", "tenant_id", "resource_name", "serial"),
     Index("ix_evidence_tenant_id_key_id_issued_at", "tenant_id", "key_id", "issued_at"),
 )
@@ -330,6 +334,7 @@ webhook_deliveries = Table(
     ),
     CheckConstraint("state IN ('pending', 'delivered', 'failed')", name="state"),
     Index("ix_webhook_deliveries_tenant_id_webhook_id_serial", "tenant_id", "webhook_id", "serial"),
+    Index("ix_webhook_deliveries_tenant_id_webhook_id_created_at", "tenant_id", "webhook_id", "created_at"),
     Index(
         "ix_webhook_deliveries_next_attempt_at",
         "next_attempt_at",

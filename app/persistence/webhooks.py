@@ -15,12 +15,12 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, NotFound
-from app.persistence.cursors import Cursors
+from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.resources import new_id
 from app.persistence.tables import webhook_deliveries, webhooks
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.ports import Clock
-from app.services.resources import JsonObject
+from app.services.resources import ALWAYS, JsonObject, Period
 from app.services.webhook_values import (
     TEST,
     Attempt,
@@ -114,13 +114,14 @@ class PostgresWebhooks:
         return await self._write(row.id, TEST, {"webhook": {"id": row.id, "name": row.name}})
 
     async def deliveries(
-        self, ref: str, limit: int, cursor: str | None
+        self, ref: str, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[Delivery], str | None]:
         """Its messages, newest first, and the next cursor."""
         row = await self._row(ref)
-        listing = (self._transaction.tenant, "webhook_deliveries", row.id)
+        listing = (self._transaction.tenant, "webhook_deliveries", row.id, spelt(created))
         table = webhook_deliveries.c
         query = select(webhook_deliveries).where(table.webhook_id == row.id)
+        query = in_period(query, table.created_at, created)
         if cursor:
             query = query.where(table.serial < self._cursors.read(cursor, *listing))
         rows = (await self._transaction.execute(query.order_by(table.serial.desc()).limit(limit + 1))).all()

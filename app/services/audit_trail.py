@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.services.access import require
 from app.services.ports import Store
-from app.services.resources import Actor, AuditEvent, AuditVerification, Scope
+from app.services.resources import Actor, AuditEvent, AuditVerification, Period, Scope
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,22 @@ class AuditTrailService:
         self._store = store
 
     async def list(
-        self, actor: Actor, *, action: str | None, subject: str | None, limit: int, cursor: str | None
+        self,
+        actor: Actor,
+        *,
+        action: str | None,
+        subject: str | None,
+        created: Period,
+        limit: int,
+        cursor: str | None,
     ) -> AuditPage:
         """One page; ``action`` filters by its beginning, ``subject`` by the id of what was acted on."""
         require(actor, Scope.ADMIN)
         async with self._store.work(actor.tenant) as work:
             return AuditPage(
-                *await work.audit.list(action=action, subject=subject, limit=limit, cursor=cursor)
+                *await work.audit.list(
+                    action=action, subject=subject, limit=limit, cursor=cursor, created=created
+                )
             )
 
     async def verify(self, actor: Actor) -> AuditVerification:

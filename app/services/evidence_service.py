@@ -11,7 +11,7 @@ from app.services.assessment_evidence import issue_assessment
 from app.services.evidence import EvidenceIssuer
 from app.services.evidence_values import StoredEvidence
 from app.services.ports import Clock, Store
-from app.services.resources import Actor, Kind, Scope
+from app.services.resources import Actor, Kind, Period, Scope
 
 
 class EvidenceService:
@@ -49,11 +49,11 @@ class EvidenceService:
             return await work.evidence.get(ref)
 
     async def list(
-        self, actor: Actor, *, name: str | None, limit: int, cursor: str | None
+        self, actor: Actor, *, name: str | None, created: Period, limit: int, cursor: str | None
     ) -> tuple[Sequence[StoredEvidence], str | None]:
         """Newest first, without envelopes; ``name`` filters by substring of what it is about."""
         async with self._store.work(actor.tenant) as work:
-            return await work.evidence.list(name=name, limit=limit, cursor=cursor)
+            return await work.evidence.list(name=name, limit=limit, cursor=cursor, created=created)
 
     async def keys(self, actor: Actor) -> Sequence[PublicKey]:
         """The tenant's public keys, newest first; the first is made if there is none."""

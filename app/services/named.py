@@ -7,7 +7,7 @@ from typing import ClassVar
 from app.services.access import require
 from app.services.evidence_masking import shown_resource
 from app.services.ports import Store
-from app.services.resources import Actor, Created, Kind, NewResource, Page, Scope, Stored
+from app.services.resources import ALWAYS, Actor, Created, Kind, NewResource, Page, Period, Scope, Stored
 
 
 class NamedResources:
@@ -25,11 +25,19 @@ class NamedResources:
             return shown_resource(actor, await work.resources.get(self.kind, ref))
 
     async def list(
-        self, actor: Actor, *, name: str | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        actor: Actor,
+        *,
+        name: str | None = None,
+        created: Period = ALWAYS,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Page:
         """Newest first, without documents; ``name`` filters by substring."""
         async with self._store.work(actor.tenant) as work:
-            page = await work.resources.list(self.kind, name=name, limit=limit, cursor=cursor)
+            page = await work.resources.list(
+                self.kind, name=name, limit=limit, cursor=cursor, created=created
+            )
         return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
 
     async def _add(self, actor: Actor, new: NewResource) -> Created:

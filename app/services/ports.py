@@ -14,6 +14,7 @@ from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey
 from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
+    ALWAYS,
     ApiKey,
     AuditEvent,
     AuditVerification,
@@ -24,6 +25,7 @@ from app.services.resources import (
     LostRun,
     NewResource,
     Page,
+    Period,
     Progress,
     Run,
     RunEvent,
@@ -69,7 +71,14 @@ class Resources(Protocol):
         ...
 
     async def list(
-        self, kind: Kind, *, name: str | None, limit: int, cursor: str | None, built_on: str | None = None
+        self,
+        kind: Kind,
+        *,
+        name: str | None,
+        limit: int,
+        cursor: str | None,
+        built_on: str | None = None,
+        created: Period = ALWAYS,
     ) -> Page:
         """Newest first, without documents; ``name`` filters by substring, ``built_on`` by an id used."""
         ...
@@ -109,8 +118,17 @@ class Runs(Protocol):
     async def get(self, run_id: str) -> Run: ...
 
     async def list(
-        self, *, resource_id: str | None, state: RunState | None, limit: int, cursor: str | None
-    ) -> tuple[tuple[Run, ...], str | None]: ...
+        self,
+        *,
+        resource_id: str | None,
+        state: RunState | None,
+        limit: int,
+        cursor: str | None,
+        name: str | None = None,
+        created: Period = ALWAYS,
+    ) -> tuple[tuple[Run, ...], str | None]:
+        """Newest first, and the next cursor; ``name`` filters by substring of the resource's name."""
+        ...
 
     async def request_cancel(self, run_id: str) -> Run:
         """Queued: cancelled at once. Running: flag it; its worker ends it. Final: Conflict."""
@@ -205,7 +223,13 @@ class Audit(Protocol):
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None: ...
 
     async def list(
-        self, *, action: str | None, subject: str | None, limit: int, cursor: str | None
+        self,
+        *,
+        action: str | None,
+        subject: str | None,
+        limit: int,
+        cursor: str | None,
+        created: Period = ALWAYS,
     ) -> tuple[Sequence[AuditEvent], str | None]:
         """Newest first; ``action`` filters by its beginning, ``subject`` by the id that it is about."""
         ...
@@ -241,7 +265,7 @@ class Webhooks(Protocol):
     async def send_test(self, ref: str) -> Delivery: ...
 
     async def deliveries(
-        self, ref: str, limit: int, cursor: str | None
+        self, ref: str, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[Delivery], str | None]: ...
 
     async def message(self, delivery_id: str) -> Message | None:
@@ -285,7 +309,7 @@ class Evidence(Protocol):
         ...
 
     async def list(
-        self, *, name: str | None, limit: int, cursor: str | None
+        self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[StoredEvidence], str | None]:
         """Newest first, without envelopes; ``name`` filters by substring of what it is about."""
         ...

@@ -15,6 +15,7 @@ from app.services.naming import check_name
 from app.services.ports import Store
 from app.services.released_tables import ReleasedTable, release_of
 from app.services.resources import (
+    ALWAYS,
     Actor,
     Created,
     DataFormat,
@@ -23,6 +24,7 @@ from app.services.resources import (
     Kind,
     NewResource,
     Page,
+    Period,
     Scope,
     Stored,
     TenantId,
@@ -87,13 +89,19 @@ class ReleaseService(NamedResources):
         return await self._add(actor, NewResource(Kind.RELEASE, request.name, sha256, summary, meaning, uses))
 
     async def of_dataset(
-        self, actor: Actor, dataset: str, *, limit: int = 50, cursor: str | None = None
+        self,
+        actor: Actor,
+        dataset: str,
+        *,
+        created: Period = ALWAYS,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Page:
         """The dataset's ledger: all that was released of it, newest first; NotFound without the dataset."""
         async with self._store.work(actor.tenant) as work:
             found = await work.resources.get(Kind.DATASET, dataset)
             page = await work.resources.list(
-                Kind.RELEASE, name=None, limit=limit, cursor=cursor, built_on=found.id
+                Kind.RELEASE, name=None, limit=limit, cursor=cursor, built_on=found.id, created=created
             )
         return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
 

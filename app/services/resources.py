@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, Final, NewType
 
 TenantId = NewType("TenantId", str)
 
@@ -84,6 +84,20 @@ class NewResource:
     summary: JsonObject
     document: JsonObject
     uses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Period:
+    """The time from ``since`` on up to but without ``until``; None: without a bound.
+
+    Periods that share a bound thus share no moment.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+ALWAYS: Final = Period()
 
 
 @dataclass(frozen=True)

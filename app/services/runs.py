@@ -13,7 +13,7 @@ from app.services.access import require
 from app.services.cell_values import shown_result
 from app.services.evidence_masking import shown_document, shown_verdict
 from app.services.ports import RunSignals, Store
-from app.services.resources import Actor, JsonObject, Kind, Run, RunEvent, RunState, Scope
+from app.services.resources import ALWAYS, Actor, JsonObject, Kind, Period, Run, RunEvent, RunState, Scope
 from app.services.rule_documents import with_rule_in_short
 
 SIGNAL_SECONDS: Final = 2.0
@@ -74,12 +74,16 @@ class RunService:
         actor: Actor,
         *,
         state: RunState | None = None,
+        name: str | None = None,
+        created: Period = ALWAYS,
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[tuple[Run, ...], str | None]:
-        """Newest first, and the cursor of the next page."""
+        """Newest first, and the cursor of the next page; ``name`` is part of that of what a run works on."""
         async with self._store.work(actor.tenant) as work:
-            return await work.runs.list(resource_id=None, state=state, limit=limit, cursor=cursor)
+            return await work.runs.list(
+                resource_id=None, state=state, limit=limit, cursor=cursor, name=name, created=created
+            )
 
     async def wait(self, actor: Actor, run_id: str, seconds: float) -> Run:
         """The run once it is final, or as it stands after ``seconds``."""

@@ -14,7 +14,7 @@ from app.domain.errors import Conflict, Fault, InvalidInput
 from app.services.access import require
 from app.services.naming import check_name
 from app.services.ports import Clock, Store
-from app.services.resources import Actor, Scope
+from app.services.resources import Actor, Period, Scope
 from app.services.webhook_values import Delivery, Webhook, WebhookEvent
 
 MOST_WEBHOOKS: Final = 20
@@ -116,11 +116,13 @@ class WebhookService:
             await work.commit()
         return delivery
 
-    async def deliveries(self, actor: Actor, ref: str, *, limit: int, cursor: str | None) -> DeliveryPage:
+    async def deliveries(
+        self, actor: Actor, ref: str, *, created: Period, limit: int, cursor: str | None
+    ) -> DeliveryPage:
         """What was sent or is to be sent, of the last 30 days."""
         require(actor, Scope.ADMIN)
         async with self._store.work(actor.tenant) as work:
-            return DeliveryPage(*await work.webhooks.deliveries(ref, limit, cursor))
+            return DeliveryPage(*await work.webhooks.deliveries(ref, limit, cursor, created))
 
 
 def check_url(url: str) -> None:

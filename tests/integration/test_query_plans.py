@@ -35,6 +35,14 @@ HOT = {
     "the evidence about a resource": "SELECT * FROM evidence WHERE resource_id = 'x'",
     "a page of evidence": "SELECT * FROM evidence WHERE serial < 900 ORDER BY serial DESC LIMIT 51",
     "the last evidence of a key": "SELECT max(issued_at) FROM evidence WHERE key_id = 'k1'",
+    "resources of a day": "SELECT * FROM resources WHERE kind = 'rule' AND created_at >= '2020-01-01'"
+    " AND created_at < '2020-01-02' ORDER BY serial DESC LIMIT 51",
+    "runs of a day": "SELECT * FROM runs WHERE created_at >= '2020-01-01' AND created_at < '2020-01-02'"
+    " ORDER BY serial DESC LIMIT 51",
+    "evidence of a day": "SELECT * FROM evidence WHERE issued_at >= '2020-01-01'"
+    " AND issued_at < '2020-01-02' ORDER BY serial DESC LIMIT 51",
+    "audit events of a day": "SELECT * FROM audit_events WHERE at >= '2020-01-01' AND at < '2020-01-02'"
+    " ORDER BY number DESC LIMIT 51",
     "an API key by its prefix": "SELECT * FROM api_keys WHERE prefix = 'x'",
 }
 

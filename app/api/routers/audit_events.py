@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from app.api.authentication import Administrator
 from app.api.routers.answers import COMMON, PREFIX
-from app.api.routers.collection import Cursor, Limit
+from app.api.routers.collection import CreatedIn, Cursor, Limit
 from app.api.routes import Route
 from app.api.schemas.audit_events import AuditListing, AuditVerification
 from app.api.services import UseCases
@@ -20,6 +20,7 @@ router = APIRouter(prefix=f"{PREFIX}/audit-events", tags=["audit trail"], route_
 async def list_audit_events(
     actor: Administrator,
     services: UseCases,
+    created: CreatedIn,
     action: Annotated[
         str | None,
         Query(
@@ -39,7 +40,9 @@ async def list_audit_events(
     Who evaluated, released, created and deleted what, newest first. The events are written in the transaction
     of what they tell, and nobody who uses the service can change or delete them. Needs the scope `admin`.
     """
-    page = await services.audit_trail.list(actor, action=action, subject=subject, limit=limit, cursor=cursor)
+    page = await services.audit_trail.list(
+        actor, action=action, subject=subject, created=created, limit=limit, cursor=cursor
+    )
     return AuditListing.of(page)
 
 

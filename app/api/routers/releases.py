@@ -11,7 +11,7 @@ from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.examples.form import names
 from app.api.examples.rules import RELEASES
 from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems, streamed, table_content
-from app.api.routers.collection import Collection, Cursor, Limit
+from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit
 from app.api.routes import Route
 from app.api.schemas.common import Listing, Ref, listed
 from app.api.schemas.releases import NewRelease, Release
@@ -78,6 +78,7 @@ async def list_releases_of_dataset(
     actor: AnyKey,
     services: UseCases,
     ref: Annotated[Ref, Path(openapi_examples=names("members"))],
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[Release]:
@@ -87,4 +88,5 @@ async def list_releases_of_dataset(
     `risk_given_releases` takes all of it into account; a release that is deleted is forgotten here too, so
     delete only what never left the house.
     """
-    return listed(Release, await services.releases.of_dataset(actor, ref, limit=limit, cursor=cursor))
+    page = await services.releases.of_dataset(actor, ref, created=created, limit=limit, cursor=cursor)
+    return listed(Release, page)

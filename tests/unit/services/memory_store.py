@@ -18,11 +18,13 @@ from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey
 from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
+    ALWAYS,
     ApiKey,
     JsonObject,
     Kind,
     NewResource,
     Page,
+    Period,
     Run,
     RunState,
     Scope,
@@ -136,9 +138,18 @@ class _Resources(_Part):
         raise NotFound(kind.value, ref)
 
     async def list(
-        self, kind: Kind, *, name: str | None, limit: int, cursor: str | None, built_on: str | None = None
+        self,
+        kind: Kind,
+        *,
+        name: str | None,
+        limit: int,
+        cursor: str | None,
+        built_on: str | None = None,
+        created: Period = ALWAYS,
     ) -> Page:
         found = [r for r in self.data.resources.values() if r.kind is kind and (name or "") in r.name]
+        found = [r for r in found if created.since is None or r.created_at >= created.since]
+        found = [r for r in found if created.until is None or r.created_at < created.until]
         found = [r for r in found if built_on is None or built_on in r.uses]
         found.sort(key=lambda r: r.created_at, reverse=True)
         start = int(cursor or 0)
