@@ -4,6 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
+from migrations.row_security import DEFINER, let_call, secure
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -32,12 +34,6 @@ _CIPHERTEXT = {
     "results": "document",
     "run_blocks": "payload",
 }
-
-# The tenant is set for one transaction; afterwards the setting is empty rather than unset.
-_TENANT = "(SELECT nullif(current_setting('app.tenant', true), '')::uuid)"
-# Even the owner sees rows only inside the functions below, where the session is another role's, and
-# in an operator's command that says so.
-_LOOKUP = "(SELECT session_user <> current_user OR current_setting('app.maintenance', true) = 'on')"
 
 _FUNCTIONS = {
     "lookup_api_key(wanted text)": """
@@ -91,56 +87,32 @@ _FUNCTIONS = {
             SELECT DISTINCT k.master_key_id FROM public.data_keys k
         $$""",
 }
-_DEFINER = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
 
 
 def upgrade() -> None:
     _create_tenants_and_keys()
     _create_resources()
+    _create_uses()
+    _create_results()
     _create_runs()
+    _create_what_runs_leave()
     _create_records()
     for table, column in _CIPHERTEXT.items():
         op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE EXTERNAL")
     for table, rights in _GRANTS.items():
-        _secure(table, "id" if table == "tenants" else "tenant_id", rights)
+        secure(table, rights, "id" if table == "tenants" else "tenant_id")
     op.execute("GRANT SELECT ON alembic_version TO app_runtime")
     for signature, body in _FUNCTIONS.items():
-        op.execute(f"CREATE FUNCTION {signature} {body.format(definer=_DEFINER)}")
-        op.execute(f"REVOKE ALL ON FUNCTION {signature} FROM PUBLIC")
-        op.execute(f"GRANT EXECUTE ON FUNCTION {signature} TO app_runtime")
+        op.execute(f"CREATE FUNCTION {signature} {body.format(definer=DEFINER)}")
+        let_call(signature)
 
 
 def downgrade() -> None:
     op.execute("REVOKE SELECT ON alembic_version FROM app_runtime")
     for signature in _FUNCTIONS:
         op.execute(f"DROP FUNCTION {signature}")
-    for table in reversed(
-        [
-            "tenants",
-            "api_keys",
-            "data_keys",
-            "resources",
-            "resource_uses",
-            "upload_pieces",
-            "results",
-            "runs",
-            "run_events",
-            "run_blocks",
-            "idempotency_keys",
-            "audit_events",
-        ]
-    ):
+    for table in reversed(_GRANTS):
         op.drop_table(table)
-
-
-def _secure(table: str, column: str, rights: str) -> None:
-    """Separate the tenants of one table, for its owner too, and let the runtime role in."""
-    op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-    op.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
-    op.execute(f"CREATE POLICY tenant ON {table} USING ({column} = {_TENANT})")
-    op.execute(f"CREATE POLICY lookup ON {table} TO CURRENT_USER USING ({_LOOKUP})")
-    op.execute(f"REVOKE ALL ON TABLE {table} FROM PUBLIC")
-    op.execute(f"GRANT {rights} ON TABLE {table} TO app_runtime")
 
 
 def _create_tenants_and_keys() -> None:
@@ -211,6 +183,9 @@ def _create_resources() -> None:
         "ix_resources_tenant_id_kind_serial", "resources", ["tenant_id", "kind", "serial"], unique=False
     )
     op.create_index("ix_resources_tenant_id_sha256", "resources", ["tenant_id", "sha256"], unique=False)
+
+
+def _create_uses() -> None:
     op.create_table(
         "resource_uses",
         sa.Column("tenant_id", sa.Uuid(as_uuid=False), nullable=False),
@@ -258,7 +233,7 @@ def _create_resources() -> None:
     )
 
 
-def _create_runs() -> None:
+def _create_results() -> None:
     op.create_table(
         "results",
         sa.Column("tenant_id", sa.Uuid(as_uuid=False), nullable=False),
@@ -273,6 +248,9 @@ def _create_runs() -> None:
             "tenant_id", "input_sha256", "kind", name=op.f("uq_results_tenant_id_input_sha256_kind")
         ),
     )
+
+
+def _create_runs() -> None:
     op.create_table(
         "runs",
         sa.Column("tenant_id", sa.Uuid(as_uuid=False), nullable=False),
@@ -312,6 +290,10 @@ def _create_runs() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_runs")),
         sa.UniqueConstraint("id", name=op.f("uq_runs_id")),
     )
+    _index_runs()
+
+
+def _index_runs() -> None:
     op.create_index(
         "ix_runs_alive_at",
         "runs",
@@ -324,6 +306,9 @@ def _create_runs() -> None:
     )
     op.create_index("ix_runs_tenant_id_result_id", "runs", ["tenant_id", "result_id"], unique=False)
     op.create_index("ix_runs_tenant_id_serial", "runs", ["tenant_id", "serial"], unique=False)
+
+
+def _create_what_runs_leave() -> None:
     op.create_table(
         "run_events",
         sa.Column("tenant_id", sa.Uuid(as_uuid=False), nullable=False),

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from migrations.row_security import DEFINER, secure
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -13,12 +15,10 @@ _GRANTS = {
     "signing_keys": "SELECT, INSERT, UPDATE (valid_until)",
     "evidence": "SELECT, INSERT",
 }
-_TENANT = "(SELECT nullif(current_setting('app.tenant', true), '')::uuid)"
-_LOOKUP = "(SELECT session_user <> current_user OR current_setting('app.maintenance', true) = 'on')"
 
 _MASTER_KEYS = """
     CREATE OR REPLACE FUNCTION lookup_master_keys() RETURNS TABLE (master_key_id text)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE sql STABLE {definer} AS $$
         {query}
     $$
 """
@@ -52,17 +52,12 @@ def upgrade() -> None:
     _create_evidence()
     op.execute("ALTER TABLE evidence ALTER COLUMN envelope SET STORAGE EXTERNAL")
     for table, rights in _GRANTS.items():
-        op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-        op.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
-        op.execute(f"CREATE POLICY tenant ON {table} USING (tenant_id = {_TENANT})")
-        op.execute(f"CREATE POLICY lookup ON {table} TO CURRENT_USER USING ({_LOOKUP})")
-        op.execute(f"REVOKE ALL ON TABLE {table} FROM PUBLIC")
-        op.execute(f"GRANT {rights} ON TABLE {table} TO app_runtime")
-    op.execute(_MASTER_KEYS.format(query=f"{_OF_DATA_KEYS} UNION {_OF_SIGNING_KEYS}"))
+        secure(table, rights)
+    op.execute(_MASTER_KEYS.format(definer=DEFINER, query=f"{_OF_DATA_KEYS} UNION {_OF_SIGNING_KEYS}"))
 
 
 def downgrade() -> None:
-    op.execute(_MASTER_KEYS.format(query=_OF_DATA_KEYS))
+    op.execute(_MASTER_KEYS.format(definer=DEFINER, query=_OF_DATA_KEYS))
     op.drop_table("evidence")
     op.drop_table("signing_keys")
 

@@ -4,6 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
+from migrations.row_security import DEFINER, let_call, secure
+
 revision = "0005"
 down_revision = "0004"
 branch_labels = None
@@ -13,14 +15,12 @@ _GRANTS = {
     "webhooks": "SELECT, INSERT, UPDATE, DELETE",
     "webhook_deliveries": "SELECT, INSERT, UPDATE, DELETE",
 }
-_TENANT = "(SELECT nullif(current_setting('app.tenant', true), '')::uuid)"
-_LOOKUP = "(SELECT session_user <> current_user OR current_setting('app.maintenance', true) = 'on')"
 
 # Whoever takes a message holds it for a while; then it is anybody's again, so that no death loses it.
 _DUE = """
     CREATE FUNCTION lookup_due_deliveries(at timestamptz, most integer, hold_seconds double precision)
     RETURNS TABLE (tenant_id uuid, id text) LANGUAGE sql
-    SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    {definer} AS $$
         UPDATE public.webhook_deliveries d SET held_until = at + make_interval(secs => hold_seconds)
         WHERE (d.tenant_id, d.id) IN (
             SELECT w.tenant_id, w.id FROM public.webhook_deliveries w
@@ -52,15 +52,9 @@ def upgrade() -> None:
     )
     _create_deliveries()
     for table, rights in _GRANTS.items():
-        op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-        op.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
-        op.execute(f"CREATE POLICY tenant ON {table} USING (tenant_id = {_TENANT})")
-        op.execute(f"CREATE POLICY lookup ON {table} TO CURRENT_USER USING ({_LOOKUP})")
-        op.execute(f"REVOKE ALL ON TABLE {table} FROM PUBLIC")
-        op.execute(f"GRANT {rights} ON TABLE {table} TO app_runtime")
-    op.execute(_DUE)
-    op.execute(f"REVOKE ALL ON FUNCTION {_SIGNATURE} FROM PUBLIC")
-    op.execute(f"GRANT EXECUTE ON FUNCTION {_SIGNATURE} TO app_runtime")
+        secure(table, rights)
+    op.execute(_DUE.format(definer=DEFINER))
+    let_call(_SIGNATURE)
 
 
 def downgrade() -> None:
