@@ -31,8 +31,8 @@ BALANCED = Hierarchy.from_parents(
     {"u": [None], "v": [None], "a": ["u"], "b": ["u"], "c": ["v"], "d": ["v"], "e": ["v"]}
 )
 SHALLOW = Hierarchy.from_parents({"w": [None], "x": ["w"], "p": ["x"], "q": ["x"], "r": ["w"], "s": [None]})
-FLAT = Hierarchy.from_parents({"1": [None], "2": [None], "3": [None]})
-TREES = (BALANCED, SHALLOW, FLAT)
+ILLNESS = Hierarchy.from_parents({"1": [None], "2": [None], "3": ["2"], "4": ["2"]})
+TREES = (BALANCED, SHALLOW, ILLNESS)
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,13 @@ class Classes:
 
 
 @st.composite
-def tables(draw, missing=True):
-    """Records over three trees, the last attribute sensitive, some values missing."""
+def tables(draw):
+    """Records over three trees, the last attribute sensitive: leaves, nodes above them and missing values."""
     rows = draw(st.integers(1, 14))
     columns = []
     for tree in TREES:
-        values = [*tree.leaves.tolist(), *([TOP] if missing and tree is not FLAT else [])]
+        # Most tables have leaves alone in some of their attributes.
+        values = draw(st.sampled_from([tree.leaves.tolist(), [TOP, *tree.leaves], range(tree.n_nodes)]))
         columns.append(draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows)))
     codes = np.array(columns, dtype=np.int32).T
     return Table(("x", "y", "s"), TREES, codes, sensitive=frozenset({"s"}))
@@ -128,27 +129,33 @@ def shown_at_random(table: Table, seed: int) -> np.ndarray:
 
 
 def divergence_by_hand(table: Table, shown: np.ndarray, declared: bool) -> tuple[float, float]:
-    """Spread and dropped, from the sets of values that every box holds; ⊥ of an original is a category."""
+    """Spread and dropped, from the sets of values that every box holds; ⊥ of an original is a category.
+
+    The sensitive values of who is withheld are known.
+    """
     withheld = [not (row[:2]).any() for row in shown]
     kept_rows = [row for row, out in enumerate(withheld) if not out]
-    everywhere = [bool(kept_rows) and not shown[kept_rows, j].any() for j in range(2)]
+    everywhere = [bool(kept_rows) and not shown[kept_rows, j].any() for j in range(3)]
 
     def categories(j):
         leaves = set(table.hierarchies[j].leaves.tolist()) if declared else set()
         return leaves | set(table.codes[:, j].tolist())
 
     def holds(row, j):
-        tree, cell = table.hierarchies[j], int(shown[row, j])
-        if cell == TOP and table.codes[row, j] == TOP and not withheld[row] and not everywhere[j]:
+        if everywhere[j]:
+            return categories(j)
+        tree, own = table.hierarchies[j], int(table.codes[row, j])
+        hides = withheld[row] and j < 2
+        cell = own if withheld[row] and not hides else int(shown[row, j])
+        if cell == own == TOP and not hides:
             return {TOP}
         return {v for v in categories(j) if tree.is_above(cell, v)}
 
-    boxes = [[holds(row, j) for j in range(2)] for row in range(len(shown))]
+    boxes = [[holds(row, j) for j in range(3)] for row in range(len(shown))]
     n, kept = len(shown), len(shown) - sum(withheld)
     spread = dropped = 0.0
     for x, count in Counter(map(tuple, table.codes.tolist())).items():
-        alike = [row for row in range(n) if table.codes[row, 2] == x[2]]
-        inside = [row for row in alike if all(x[j] in boxes[row][j] for j in range(2))]
+        inside = [row for row in range(n) if all(x[j] in boxes[row][j] for j in range(3))]
         masses = {row: 1 / math.prod(len(own) for own in boxes[row]) for row in inside}
         spread += count / n * math.log(count / sum(masses.values()))
         left = sum(mass for row, mass in masses.items() if not withheld[row])

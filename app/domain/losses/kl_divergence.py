@@ -6,6 +6,11 @@ KL = Σ_x F(x) ln(F(x) / F*(x)), 0 iff F* = F.
 
 A value missing in the original is a category of its own, shown as such until the attribute is withheld.
 Suppressed records are spread over all values of the quasi-identifiers; what they add to F* elsewhere counts.
+
+An original may be a node that has values below it. A rule of levels alone tells which values a node that is
+shown stands for: those that its level makes this node, at level 0 the node itself. A release in which records
+are suppressed shows nodes and no levels: there a node stands for all values at or below it (``kl_boxes``).
+
 F* is then even inside every class of every more specific rule, and of such distributions the one with the
 classes' own masses is nearest to F: hence the divergence never falls when a rule at or above suppresses.
 """
@@ -18,23 +23,19 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints, Longs, group, row_keys
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.distinct import Longs, group, row_keys
+from app.domain.hierarchies import TOP
+from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, shows_nothing
 from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
 from app.domain.numbers import exact_sum
 from app.domain.tables import Table
 
 
-def categories(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Ints:
-    """The values that an attribute can have: its leaves, or those that occur; originals in any case."""
-    found = records > 0
-    if domain == "declared":
-        found = found | hierarchy.is_leaf
-    return np.flatnonzero(found).astype(np.int32)
-
-
 class KLDivergenceLoss(ClassLoss):
-    """The divergence for table-level rules; sensitive attributes are shown as they are."""
+    """The divergence for table-level rules; sensitive attributes are shown as they are.
+
+    Raises NotSupported if a hierarchy is no tree.
+    """
 
     kind: LossKind = "kl_divergence"
 
@@ -49,11 +50,18 @@ class KLDivergenceLoss(ClassLoss):
         self._raw = np.bincount(raw, self._amounts, n_raw)[raw]
         self._columns = [reduced.codes[:, j] for j in attributes]
         self._trees = [table.hierarchies[j] for j in attributes]
+        self._sensitive = [(table.hierarchies[j], reduced.codes[:, j]) for j in sensitive]
+        self._domain: LeafDomain = domain
         self._lacks_values = any(bool((column == TOP).any()) for column in self._columns)
+        originals = [*zip(self._trees, self._columns, strict=True), *self._sensitive]
+        self._lacking = [column for _, column in originals if (column == TOP).any()]
+        self._has_inner_nodes = False
+        for tree, column in originals:
+            tree.require_tree("A divergence")
+            self._has_inner_nodes |= bool((~tree.is_leaf[column] & (column != TOP)).any())
         # Per attribute and level, ln of how many values that stands for which each node becomes.
         self._areas: list[Floats] = []
-        for j, column in zip(attributes, self._columns, strict=True):
-            hierarchy = table.hierarchies[j]
+        for hierarchy, column in zip(self._trees, self._columns, strict=True):
             records = np.bincount(column, self._amounts, hierarchy.n_nodes).astype(np.int64)
             values = categories(hierarchy, records, domain)
             of_level = []
@@ -69,6 +77,8 @@ class KLDivergenceLoss(ClassLoss):
         if suppressed is None or not suppressed.any():
             return self._divergence(np.log(self._counted(of_row, n_classes, self._amounts)), levels)
         withheld = suppressed[of_row]
+        if self._has_inner_nodes or any(shows_nothing(column, withheld) for column in self._lacking):
+            return self._of_boxes(levels, withheld)
         if self._lacks_values:
             # Who is withheld for a missing value may be like records that are shown, and counts among these.
             of_row, n_classes = self._shown_alike(levels)
@@ -83,6 +93,17 @@ class KLDivergenceLoss(ClassLoss):
             return self.of(levels, classes)
         counted = self._counted(*self._shown_alike(levels), self._amounts)
         return self._divergence(np.log(counted), levels)
+
+    def _of_boxes(self, levels: Sequence[int], withheld: Bools) -> float:
+        """The same from the boxes of what each row's cells show, whatever the levels that show it."""
+        sides = [
+            BoxSides(tree, own, own, shows_nothing(own, withheld), is_sensitive=True)
+            for tree, own in self._sensitive
+        ]
+        for tree, own, level in zip(self._trees, self._columns, levels, strict=True):
+            shown = np.where(withheld, TOP, tree.ancestors_at(level)[own])
+            sides.append(BoxSides(tree, own, shown, shows_nothing(shown, withheld)))
+        return BoxDivergence(sides, withheld, self._amounts, self._domain).divergences().spread
 
     def _divergence(self, shown: Floats, levels: Sequence[int]) -> float:
         """The divergence, from ln of the records (R,) that stand for as many values as each row's own."""

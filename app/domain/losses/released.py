@@ -16,6 +16,7 @@ from app.domain.classes.released import Release
 from app.domain.distinct import Ints, Longs, group
 from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.losses.cell_costs import CellCost, ends, leaves_under, whole_numbers
+from app.domain.losses.kl_boxes import shows_nothing
 from app.domain.losses.loss import LeafDomain
 from app.domain.numbers import exact_sum
 from app.domain.rules import TableRule
@@ -74,8 +75,7 @@ def withholds(release: Release, attribute: int) -> bool:
     """Whether the rule withholds the attribute for all who are not suppressed."""
     if isinstance(release.rule, TableRule):
         return release.rule.levels[attribute] == release.table.heights[attribute]
-    kept = ~release.is_suppressed
-    return bool(kept.any()) and not release.codes[kept, attribute].any()
+    return shows_nothing(release.codes[:, attribute], release.is_suppressed)
 
 
 def generalisation_height(release: Release, attributes: Sequence[int]) -> int:

@@ -23,8 +23,9 @@ from app.domain.losses.cell_costs import (
     NumberRange,
     number_labels,
 )
+from app.domain.losses.kl_boxes import Divergences
 from app.domain.losses.kl_divergence import KLDivergenceLoss
-from app.domain.losses.kl_release import Divergences, ReleaseDivergence, depth_patterns
+from app.domain.losses.kl_release import ReleaseDivergence, depth_patterns
 from app.domain.losses.loss import Indices, LeafDomain, Longs
 from app.domain.losses.released import (
     ShownCells,

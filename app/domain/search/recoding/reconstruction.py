@@ -13,8 +13,8 @@ import numpy as np
 
 from app.domain.classes.released import Release
 from app.domain.distinct import Ints, Longs, group, row_keys
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.losses.kl_divergence import categories
+from app.domain.hierarchies import TOP
+from app.domain.losses.kl_boxes import log_areas, shows_nothing
 from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import Floats, LeafDomain
 from app.domain.search.recoding.cells import ALL, Bools, Cells, Steps
@@ -46,16 +46,22 @@ class Divergence(ClassSums):
         for i, j in enumerate(cells.attributes):
             hierarchy = table.hierarchies[j]
             records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._areas.append(_areas(hierarchy, records, domain))
-        self._of_value = np.zeros(cells.size)
+            self._areas.append(log_areas(hierarchy, records, domain))
+        of_value = np.zeros(cells.size)
+        # Per sensitive attribute that records lack, what it adds if nobody who is disclosed has a value.
+        self._open_values: list[tuple[Ints, Floats]] = []
         for j in self._sensitive:
             hierarchy, raw = table.hierarchies[j], table.reduced.codes[:, j]
             records = np.bincount(raw, cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._of_value += np.where(raw == TOP, 0.0, _areas(hierarchy, records, domain)[raw])
+            areas = log_areas(hierarchy, records, domain)
+            known = np.where(raw == TOP, 0.0, areas[raw])
+            of_value += known
+            if (raw == TOP).any():
+                self._open_values.append((raw, areas[TOP] - known))
         self._everything = float(sum(areas[TOP] for areas in self._areas))
         self._missing: Bools = cells.raw == TOP
         self._lacking: Bools = self._missing.any(axis=0)
-        self._as_they_are = np.log(cells.amounts) + self._of_value
+        self._as_they_are = np.log(cells.amounts) + of_value
 
     def of(self, recoded: Recoded) -> float:
         table = self._cells.table
@@ -80,6 +86,9 @@ class Divergence(ClassSums):
             if len(gone):
                 density = np.logaddexp(density, np.log(spread) - self._everything)
         terms = self._as_they_are - density
+        for raw, more in self._open_values:
+            if shows_nothing(raw, withheld[of]):
+                terms += more
         return max(0.0, float(amounts @ terms) / int(amounts.sum()))
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
@@ -116,9 +125,3 @@ class Divergence(ClassSums):
             keys, limit = numbered(2 * keys + self._missing[rows, i], 2 * limit)
         keys, limit = numbered(keys, limit)
         return np.asarray(np.bincount(keys, self._cells.amounts[rows], limit)[keys], dtype=np.float64)
-
-
-def _areas(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Floats:
-    """(nodes,) ln of the number of values at or below each node."""
-    above = hierarchy.ancestors(categories(hierarchy, records, domain))[1]
-    return np.asarray(np.log(np.maximum(np.bincount(above, minlength=hierarchy.n_nodes), 1)))
