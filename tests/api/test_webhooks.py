@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
+from app.persistence.webhooks import KEPT
 from app.services.resources import Kind, NewResource, RunState, Scope
 from app.services.webhook_values import Attempt, WebhookEvent
+from app.services.webhooks import MOST_WEBHOOKS
 from app.workers.webhook_delivery import HOLD_SECONDS, PAUSES, SPREAD, WebhookDelivery
 from tests.api.problem_documents import problem_of
 
@@ -168,6 +170,49 @@ async def test_a_message_whose_worker_died_is_sent_by_the_next_one(api, client, 
     assert await deliver(receivers)() == 1
 
 
+async def test_a_message_that_two_workers_hold_is_sent_by_one_of_them(api, client, deliver, clock):
+    await made(client)
+    await ended_run(api, await tenant_of(api, client))
+    (held,) = await api.registry.due_deliveries(10, HOLD_SECONDS)  # by a worker that is slow
+    clock.advance(HOLD_SECONDS + 1)
+    assert await deliver(Receivers())() == 1
+    async with api.store.work(held.tenant) as work:
+        assert await work.webhooks.message(held.id) is None
+
+
+async def test_messages_are_listed_a_page_at_a_time_and_done_ones_for_thirty_days(
+    api, client, deliver, clock
+):
+    await made(client)
+    sent = []
+    for _ in range(5):
+        sent.insert(0, (await client.post("/v1/webhooks/watcher/tests")).json()["id"])
+        await deliver(Receivers())()
+        clock.advance(86_400)
+
+    async def listed(limit):
+        found, cursor = [], None
+        while cursor is not None or not found:
+            asked = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+            page = (await client.get("/v1/webhooks/watcher/deliveries", params=asked)).json()
+            found += [own["id"] for own in page["items"]]
+            cursor = page["next_cursor"]
+        return found
+
+    assert await listed(2) == await listed(50) == sent
+    clock.advance(KEPT.total_seconds() - 2 * 86_400 - 3600)
+    following = (await client.post("/v1/webhooks/watcher/tests")).json()["id"]
+    assert await listed(50) == [following, *sent[:2]]
+
+
+async def test_no_more_webhooks_than_the_most(client):
+    for number in range(MOST_WEBHOOKS):
+        await made(client, name=f"watcher-{number}")
+    problem_of(await client.post("/v1/webhooks", json=HOOK), 409, "conflict")
+    again = await client.post("/v1/webhooks", json=HOOK | {"name": "watcher-0"})
+    assert again.status_code == 200
+
+
 async def test_a_receiver_that_is_gone_is_left_alone(api, client, deliver, clock):
     await made(client)
     tenant = await tenant_of(api, client)
@@ -178,6 +223,8 @@ async def test_a_receiver_that_is_gone_is_left_alone(api, client, deliver, clock
     clock.advance(86_400)
     assert await deliver(receivers)() == 0
     assert (await client.get("/v1/webhooks/watcher")).json()["disabled_at"] is not None
+    (shown,) = (await client.get("/v1/webhooks/watcher/deliveries")).json()["items"]
+    assert (shown["state"], shown["status"], shown["error"]) == ("failed", 410, None)
     problem_of(await client.post("/v1/webhooks/watcher/tests"), 409, "conflict")
 
 
@@ -193,6 +240,19 @@ async def test_a_rotated_secret_signs_beside_the_old_one_until_its_end(api, clie
     used = [message.secrets for message, _ in receivers.received]
     assert used == [(second, first), (second, first), (second,)]
     assert len(base64.b64decode(second.removeprefix("whsec_"))) == 32
+
+
+async def test_rotating_again_prolongs_no_secret(api, client, deliver, clock):
+    first = (await made(client))["secret"]
+    rotate = "/v1/webhooks/watcher/secret-rotations"
+    second = (await client.post(rotate, json={"overlap_hours": 1})).json()["secret"]
+    third = (await client.post(rotate, json={"overlap_hours": 5})).json()["secret"]
+    receivers = Receivers()
+    for hours in (0, 2):
+        clock.advance(hours * 3600)
+        await client.post("/v1/webhooks/watcher/tests")
+        await deliver(receivers)()
+    assert [message.secrets for message, _ in receivers.received] == [(third, second, first), (third, second)]
 
 
 async def test_the_secret_is_shown_once_and_kept_sealed(client, database_urls):
