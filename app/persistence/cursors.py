@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select

@@ -51,7 +51,7 @@ class PostgresIdempotencyKeys:
         The key is held for others once the transaction is committed; until then they wait here.
         """
         now = self._clock()
-        await self._forget_old(now)
+        await self.forget_old()
         statement = postgresql.insert(idempotency_keys).values(
             tenant_id=self._transaction.tenant, route=route, key=key, fingerprint=fingerprint, created_at=now
         ).on_conflict_do_nothing().returning(idempotency_keys.c.key)  # fmt: skip
@@ -88,8 +88,9 @@ class PostgresIdempotencyKeys:
             delete(idempotency_keys).where(*_is(route, key), idempotency_keys.c.reply.is_(None))
         )
 
-    async def _forget_old(self, now: datetime) -> None:
-        table = idempotency_keys.c
+    async def forget_old(self) -> None:
+        """Delete what is kept no longer: replies of a day ago, and keys of requests that never ended."""
+        now, table = self._clock(), idempotency_keys.c
         await self._transaction.execute(
             delete(idempotency_keys).where(
                 (table.created_at <= now - REPLIES_KEPT)

@@ -15,17 +15,25 @@ from app.persistence.records import api_key
 from app.persistence.store import PostgresUnitOfWork, unit_of_work
 from app.persistence.transactions import DOCUMENTS_KEY, database_errors
 from app.services.ports import Clock
-from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Tenant, TenantId
+from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
+from app.services.tenant_settings import USUAL, TenantSettings
 from app.services.webhook_values import DueDelivery
 
 
 class PostgresRegistry:
     """Implements the port ``Registry`` on an engine of the runtime role."""
 
-    def __init__(self, engine: AsyncEngine, master_key: MasterKey, clock: Clock) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        master_key: MasterKey,
+        clock: Clock,
+        defaults: TenantSettings = USUAL,
+    ) -> None:
         self._engine = engine
         self._master_key = master_key
         self._clock = clock
+        self._defaults = defaults
 
     async def find_api_key(self, prefix: str) -> tuple[ApiKey, bytes] | None:
         """The key of this prefix and the hash of its secret."""
@@ -92,6 +100,36 @@ class PostgresRegistry:
                 await work.pieces.discard(row.id)
         return len(stale)
 
+    async def apply_retention(self, tenant: TenantId, most: int) -> Removed:
+        """Remove at most so many of each kind of what is past the tenant's retention; what there was."""
+        async with self._work(tenant) as work:
+            await work.replies.forget_old()
+            settings = await work.tenant.settings()
+            await work.commit()
+        expired = removed = uploads = 0
+        if settings.results_days is not None:
+            async with self._work(tenant) as work:
+                expired = await work.retention.expire_results(settings.results_days, most)
+                await work.commit()
+        if settings.runs_days is not None:
+            async with self._work(tenant) as work:
+                removed = await work.retention.remove_runs(settings.runs_days, most)
+                await work.commit()
+        if settings.unused_uploads_days is not None:
+            uploads = await self._remove_unused_uploads(tenant, settings.unused_uploads_days, most)
+        return Removed(expired, removed, uploads)
+
+    async def _remove_unused_uploads(self, tenant: TenantId, days: int, most: int) -> int:
+        """Each in a transaction of its own, for an upload may be large."""
+        async with self._work(tenant) as work:
+            unused = await work.retention.unused_uploads(days, most)
+        removed = 0
+        for upload_id in unused:
+            async with self._work(tenant) as work:
+                removed += await work.retention.remove_upload(upload_id, days)
+                await work.commit()
+        return removed
+
     @asynccontextmanager
     async def _work_on(self, run_id: str) -> AsyncIterator[PostgresUnitOfWork | None]:
         (row,) = await self._call("SELECT lookup_run_tenant(:run_id) AS tenant_id", {"run_id": run_id})
@@ -103,7 +141,7 @@ class PostgresRegistry:
 
     @asynccontextmanager
     async def _work(self, tenant: TenantId) -> AsyncIterator[PostgresUnitOfWork]:
-        async with unit_of_work(self._engine, tenant, self._master_key, self._clock) as work:
+        async with unit_of_work(self._engine, tenant, self._master_key, self._clock, self._defaults) as work:
             yield work
 
     async def _call(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:

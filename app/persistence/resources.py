@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
-from sqlalchemy import Select, case, delete, func, insert, or_, select
+from sqlalchemy import Select, case, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
@@ -112,18 +112,30 @@ class PostgresResources:
         connection = await self._transaction.connection()
         try:
             async with connection.begin_nested():
-                await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
+                await self._leave_uploads(row)
+                gone = await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
         except IntegrityError as error:
             # A user that was added meanwhile; PostgreSQL 18 has a name of its own for it.
             if not isinstance(error.orig, ForeignKeyViolation | RestrictViolation):
                 raise
             await self._refuse_if_used(row)
             raise
+        if gone.rowcount == 0:  # somebody else has just deleted it
+            raise NotFound(kind.value, ref)
         await self._drop_results(inputs)
         await self._transaction.execute(delete(results).where(results.c.id.in_(alone)))
         if kind is Kind.UPLOAD:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
+
+    async def _leave_uploads(self, row: Any) -> None:  # noqa: ANN401 - a row
+        """Note that the uploads it is built on are used no longer: their retention begins now."""
+        used = select(resource_uses.c.used_id).where(resource_uses.c.user_id == row.id)
+        await self._transaction.execute(
+            update(data_keys)
+            .where(data_keys.c.id.in_(used), data_keys.c.purpose == "upload")
+            .values(touched_at=func.clock_timestamp())
+        )
 
     async def _add_uses(self, user_id: str, uses: tuple[str, ...]) -> None:
         for position, used_id in enumerate(uses):

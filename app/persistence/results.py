@@ -36,6 +36,13 @@ class PostgresResults:
         found: str | None = (await self._transaction.execute(query)).scalar_one_or_none()
         return found
 
+    async def hold(self, kind: str, input_sha256: str) -> str | None:
+        """The id of the result for this input, which nobody removes until the transaction ends."""
+        query = select(results.c.id).where(results.c.input_sha256 == input_sha256, results.c.kind == kind)
+        held = query.with_for_update(read=True, key_share=True)
+        found: str | None = (await self._transaction.execute(held)).scalar_one_or_none()
+        return found
+
     async def read(self, result_id: str) -> JsonObject:
         """The document of a result."""
         query = select(results.c.document).where(results.c.id == result_id)

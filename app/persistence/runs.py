@@ -79,7 +79,7 @@ class PostgresRuns:
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
         """Queue a run, or create it as succeeded if the result is known."""
         run_id, now = new_id(), self._clock()
-        result_id = await self._results.id_of(resource.kind.value, input_sha256)
+        result_id = await self._results.hold(resource.kind.value, input_sha256)
         state = RunState.QUEUED if result_id is None else RunState.SUCCEEDED
         await self._transaction.execute(
             insert(runs).values(
@@ -88,7 +88,7 @@ class PostgresRuns:
                 started_at=now if result_id else None, finished_at=now if result_id else None,
             )
         )  # fmt: skip
-        await self._tell_state(run_id, state)
+        await self.tell_state(run_id, state)
         run = await self.get(run_id)
         if run.state.is_final:
             await self._tell_webhooks(run)
@@ -230,7 +230,7 @@ class PostgresRuns:
         """
         attempt = claim.attempt if spend_attempt else claim.attempt - 1
         await self._fenced_change(claim, {"state": RunState.QUEUED.value, "attempt": attempt, "worker": None})
-        await self._tell_state(claim.run_id, RunState.QUEUED)
+        await self.tell_state(claim.run_id, RunState.QUEUED)
 
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
         """Keep a finished block, encrypted; one that is there already is replaced."""
@@ -292,7 +292,7 @@ class PostgresRuns:
             },
         )  # fmt: skip
         await self._transaction.execute(delete(run_blocks).where(run_blocks.c.run_id == run_id))
-        await self._tell_state(run_id, state, error)
+        await self.tell_state(run_id, state, error)
         await self._tell_webhooks(await self.get(run_id))
 
     async def _tell_webhooks(self, run: Run) -> None:
@@ -322,7 +322,8 @@ class PostgresRuns:
             raise Fenced(f"attempt {claim.attempt} of run {claim.run_id} is outdated")
         return Wishes(row.cancel_requested, row.stop_requested)
 
-    async def _tell_state(self, run_id: str, state: RunState, error: JsonObject | None = None) -> None:
+    async def tell_state(self, run_id: str, state: RunState, error: JsonObject | None = None) -> None:
+        """Append the state to the run's events and wake those who wait."""
         await self._tell(run_id, _STATE, {"state": state.value} | ({"error": error} if error else {}))
 
     async def _tell(self, run_id: str, kind: str, data: JsonObject) -> None:

@@ -16,7 +16,9 @@ from app.persistence.pieces import PostgresPieces
 from app.persistence.records import PostgresApiKeys, PostgresAudit, PostgresIdempotencyKeys
 from app.persistence.resources import PostgresResources
 from app.persistence.results import PostgresResults
+from app.persistence.retention import PostgresRetention
 from app.persistence.runs import PostgresRuns
+from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
 from app.services.ports import (
@@ -36,16 +38,23 @@ from app.services.ports import (
     Webhooks,
 )
 from app.services.resources import TenantId
+from app.services.tenant_settings import USUAL, OwnTenant, TenantSettings
 
 
 class PostgresUnitOfWork:
     """Implements the port ``UnitOfWork``; the transaction begins with the first statement.
 
-    ``claims`` are the runs with what only the registry does to them.
+    ``claims`` are the runs, ``replies`` the idempotency keys, with what only the registry does to them;
+    ``defaults`` are the settings of tenants that have none of their own.
     """
 
     def __init__(
-        self, transaction: TenantTransaction, master_key: MasterKey, keys: KeyCache, clock: Clock
+        self,
+        transaction: TenantTransaction,
+        master_key: MasterKey,
+        keys: KeyCache,
+        clock: Clock,
+        defaults: TenantSettings,
     ) -> None:
         self._transaction = transaction
         vault, cursors = Vault(transaction, master_key, keys), Cursors(master_key)
@@ -59,9 +68,13 @@ class PostgresUnitOfWork:
         self.runs: Runs = self.claims
         self.signing_keys: SigningKeys = PostgresSigningKeys(transaction, master_key, clock)
         self.evidence: Evidence = PostgresEvidence(transaction, vault, cursors)
-        self.idempotency: IdempotencyKeys = PostgresIdempotencyKeys(transaction, vault, clock)
+        self.replies = PostgresIdempotencyKeys(transaction, vault, clock)
+        self.idempotency: IdempotencyKeys = self.replies
         self.api_keys: ApiKeys = PostgresApiKeys(transaction, clock)
-        self.audit: Audit = PostgresAudit(transaction, cursors, clock)
+        noted = PostgresAudit(transaction, cursors, clock)
+        self.audit: Audit = noted
+        self.retention = PostgresRetention(transaction, named, self.claims, noted, clock)
+        self.tenant: OwnTenant = PostgresOwnTenant(transaction, defaults)
         self.webhooks: Webhooks = told
 
     async def enqueue(self, run_id: str) -> None:
@@ -86,15 +99,22 @@ class PostgresUnitOfWork:
 class PostgresStore:
     """Implements the port ``Store`` on an engine of the runtime role."""
 
-    def __init__(self, engine: AsyncEngine, master_key: MasterKey, clock: Clock) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        master_key: MasterKey,
+        clock: Clock,
+        defaults: TenantSettings = USUAL,
+    ) -> None:
         self._engine = engine
         self._master_key = master_key
         self._clock = clock
+        self._defaults = defaults
         self._keys = KeyCache()
 
     def work(self, tenant: TenantId) -> AbstractAsyncContextManager[UnitOfWork]:
         """One transaction of one tenant."""
-        return unit_of_work(self._engine, tenant, self._master_key, self._clock, self._keys)
+        return unit_of_work(self._engine, tenant, self._master_key, self._clock, self._defaults, self._keys)
 
 
 @asynccontextmanager
@@ -103,8 +123,9 @@ async def unit_of_work(
     tenant: TenantId,
     master_key: MasterKey,
     clock: Clock,
+    defaults: TenantSettings,
     keys: KeyCache | None = None,
 ) -> AsyncIterator[PostgresUnitOfWork]:
     """A unit of work; without ``keys`` it reads each data key anew."""
     async with tenant_transaction(engine, tenant) as transaction:
-        yield PostgresUnitOfWork(transaction, master_key, keys or KeyCache(), clock)
+        yield PostgresUnitOfWork(transaction, master_key, keys or KeyCache(), clock, defaults)

@@ -62,6 +62,13 @@ tenants = Table(
     Column("id", Uuid(as_uuid=False), primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     _time("created_at"),
+    Column(
+        "settings",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="those that are not the service's defaults",
+    ),
 )
 
 api_keys = Table(
@@ -194,6 +201,7 @@ runs = Table(
     ),
     Index("ix_runs_tenant_id_serial", "tenant_id", "serial"),
     Index("ix_runs_tenant_id_created_at", "tenant_id", "created_at"),
+    Index("ix_runs_tenant_id_state_finished_at", "tenant_id", "state", "finished_at"),
     Index("ix_runs_tenant_id_resource_id_serial", "tenant_id", "resource_id", "serial"),
     Index("ix_runs_tenant_id_result_id", "tenant_id", "result_id"),
     Index("ix_runs_alive_at", "alive_at", postgresql_where=text("state IN ('queued', 'running')")),

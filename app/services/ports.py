@@ -27,6 +27,7 @@ from app.services.resources import (
     Page,
     Period,
     Progress,
+    Removed,
     Run,
     RunEvent,
     RunState,
@@ -36,6 +37,7 @@ from app.services.resources import (
     TenantId,
     Wishes,
 )
+from app.services.tenant_settings import OwnTenant
 from app.services.webhook_values import Attempt, Delivery, DueDelivery, Message, Webhook, WebhookEvent
 
 RUN_QUEUE: Final = "runs"
@@ -328,6 +330,7 @@ class UnitOfWork(Protocol):
     signing_keys: SigningKeys
     evidence: Evidence
     webhooks: Webhooks
+    tenant: OwnTenant
 
     async def enqueue(self, run_id: str) -> None:
         """Put the run on the queue, inside this transaction."""
@@ -372,6 +375,10 @@ class Registry(Protocol):
 
     async def due_deliveries(self, most: int, hold_seconds: float) -> Sequence[DueDelivery]:
         """Messages of webhooks whose turn has come, held for nobody else for so long."""
+        ...
+
+    async def apply_retention(self, tenant: TenantId, most: int) -> Removed:
+        """Remove at most so many of each kind of what is past the tenant's retention; what there was."""
         ...
 
     async def discard_stale_uploads(self, silent_seconds: float) -> int:

@@ -120,7 +120,7 @@ class RunState(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether a run in this state never changes again."""
+        """Whether the work has ended; all that may follow is that its result expires."""
         return self not in (RunState.QUEUED, RunState.RUNNING)
 
 
@@ -191,6 +191,19 @@ class LostRun:
 
     run_id: str
     attempt: int
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How much was past its retention: results of runs, runs themselves, uploads that nothing used."""
+
+    results: int
+    runs: int
+    uploads: int
+
+    def __bool__(self) -> bool:
+        """Whether there was anything, and so may be more."""
+        return bool(self.results or self.runs or self.uploads)
 
 
 @dataclass(frozen=True)

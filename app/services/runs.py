@@ -166,7 +166,10 @@ class RunService:
 
 
 def _no_result(run: Run) -> Conflict:
-    if run.state.is_final:
+    if run.state is RunState.EXPIRED:
+        message = f"the result of run {run.id} has been removed: its retention has ended"
+        remedy = "send the request that made it again: it starts a new run"
+    elif run.state.is_final:
         message = f"run {run.id} ended as {run.state.value} and has no result"
         remedy = "create the work again under another name, or read the run's error"
     else:

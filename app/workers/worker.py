@@ -13,6 +13,7 @@ from app.workers.child import Entry, Limits
 from app.workers.executor import RunExecutor, Worker
 from app.workers.queue import RunQueue
 from app.workers.reaper import Reaper
+from app.workers.retention import RetentionKeeper
 from app.workers.supervisor import ChildProcesses, Supervisor
 from app.workers.webhook_delivery import WebhookDelivery
 from app.workers.webhook_sender import Network, WebhookSender
@@ -74,6 +75,7 @@ async def run_worker(
             group.create_task(queue.serve(stop))
             group.create_task(delivery.serve(stop))
             group.create_task(reaper.serve(stop))
+            group.create_task(RetentionKeeper(registry).serve(stop))
     finally:
         stop.set()
         await executor.drain()
