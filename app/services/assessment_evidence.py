@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.errors import Conflict
-from app.services.evidence import EvidenceIssuer, EvidenceRef, inputs_of
+from app.services.evidence import Attested, EvidenceIssuer, EvidenceRef, inputs_of
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, Stored
@@ -40,29 +40,31 @@ async def issue_assessment(work: UnitOfWork, issuer: EvidenceIssuer, assessment:
     rule = await _rule_of(work, assessment, sources)
     return await issuer.issue(
         work,
-        report="assessment",
-        resource=assessment,
-        result=result,
-        inputs=await inputs_of(
-            work,
-            dataset=sources.dataset,
-            rule=(rule["name"], rule["sha256"]),
-            dictionaries={SLOT: dictionary},
-            sensitivity=sensitivity,
-            failure=sources.failure,
-            true_dictionary=sources.true_dictionary,
+        Attested(
+            report="assessment",
+            resource=assessment,
+            result=result,
+            inputs=await inputs_of(
+                work,
+                dataset=sources.dataset,
+                rule=(rule["name"], rule["sha256"]),
+                dictionaries={SLOT: dictionary},
+                sensitivity=sensitivity,
+                failure=sources.failure,
+                true_dictionary=sources.true_dictionary,
+            ),
+            parameters={
+                "dataset": sources.dataset.name,
+                "rule": rule,
+                "release": None,
+                "dictionaries": {SLOT: dictionary.name},
+                "sensitivity": sensitivity.name,
+                "failure": None if sources.failure is None else sources.failure.name,
+                "options": _options_of(assessment),
+                "bounds": assessment.summary.get("bounds"),
+            },
+            hypotheses=_hypotheses(result),
         ),
-        parameters={
-            "dataset": sources.dataset.name,
-            "rule": rule,
-            "release": None,
-            "dictionaries": {SLOT: dictionary.name},
-            "sensitivity": sensitivity.name,
-            "failure": None if sources.failure is None else sources.failure.name,
-            "options": _options_of(assessment),
-            "bounds": assessment.summary.get("bounds"),
-        },
-        hypotheses=_hypotheses(result),
     )
 
 

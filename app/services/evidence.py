@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -30,76 +30,63 @@ _LIBRARIES: Final = ("cryptography", "numpy", "pyarrow", "rapidfuzz", "scipy")
 _SUBJECTS: Final = ("dataset", "rule", "release", "dictionary")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Attested:
+    """A result, and what it came from.
+
+    Parameters
+    ----------
+    resource
+        The evaluation or assessment.
+    result
+        Its result document; values of cells and hierarchies are left out of the evidence.
+    inputs
+        What went in, see :func:`inputs_of`.
+    parameters
+        What recomputing needs beside the inputs: dataset, rule (in short, with its hash), release,
+        dictionaries by slot, sensitivity, failure, and the options of the score.
+    policy
+        The policy's document.
+    measures
+        Measures that were computed → their version.
+    seeds
+        What was drawn at random → its seed.
+    hypotheses
+        Those of theorems that the result rests on, with id, holds and reason.
+    """
+
+    report: Report
+    resource: Stored
+    result: JsonObject
+    inputs: Sequence[EvidenceInput]
+    parameters: JsonObject
+    policy: JsonObject | None = None
+    measures: Mapping[str, int] = field(default_factory=dict)
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    hypotheses: Sequence[JsonObject] = ()
+
+
 class EvidenceIssuer:
     """Writes and signs reports with the key of the tenant whose work it is given."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    async def issue(
-        self,
-        work: UnitOfWork,
-        *,
-        report: Report,
-        resource: Stored,
-        result: JsonObject,
-        inputs: Sequence[EvidenceInput],
-        parameters: JsonObject,
-        policy: JsonObject | None = None,
-        measures: Mapping[str, int] | None = None,
-        seeds: Mapping[str, int] | None = None,
-        hypotheses: Sequence[JsonObject] = (),
-    ) -> EvidenceRef:
-        """The evidence of a result; the one that there is if the resource has some already.
-
-        Parameters
-        ----------
-        resource
-            The evaluation or assessment.
-        result
-            Its result document; values of cells and hierarchies are left out here.
-        inputs
-            What went in, see :func:`inputs_of`.
-        parameters
-            What recomputing needs beside the inputs: dataset, rule (in short, with its hash), release,
-            dictionaries by slot, sensitivity, failure, and the options of the score.
-        policy
-            The policy's document.
-        measures
-            Measures that were computed → their version.
-        seeds
-            What was drawn at random → its seed.
-        hypotheses
-            Those of theorems that the result rests on, with id, holds and reason.
-        """
+    async def issue(self, work: UnitOfWork, attested: Attested) -> EvidenceRef:
+        """The evidence of a result; the one that there is if the resource has some already."""
+        resource = attested.resource
         found = await work.evidence.of_resource(resource.id)
         if found is not None:
             return found.ref
         signer = await work.signing_keys.signer()
         # A process whose clock is behind that of the one which made the key must not seem to precede it.
         issued_at = max(self._clock(), signer.key.valid_from)
-        predicate = plain(
-            {
-                "report": report,
-                "version": 1,
-                "issued_at": instant_text(issued_at),
-                "service": _service(),
-                "resource": {"name": resource.name, "sha256": resource.sha256},
-                "inputs": [asdict(own) for own in inputs],
-                "parameters": _masked_parameters(parameters),
-                "policy": None if policy is None else masked_policy(policy),
-                "measures": dict(measures or {}),
-                "seeds": dict(seeds or {}),
-                "hypotheses": list(hypotheses),
-                "result": masked_verdict(result) if report == "verdict" else result,
-                "tolerance": TOLERANCE,
-            }
-        )
-        envelope = sealed(Statement(report, _subjects(inputs), predicate), signer)
+        predicate = _predicate(attested, instant_text(issued_at))
+        envelope = sealed(Statement(attested.report, _subjects(attested.inputs), predicate), signer)
         stored = await work.evidence.add(
             NewEvidence(
-                report, resource.id, resource.name, resource.sha256, signer.key.id, sha256_of_bytes(envelope),
-                issued_at, envelope,
+                attested.report, resource.id, resource.name, resource.sha256, signer.key.id,
+                sha256_of_bytes(envelope), issued_at, envelope,
             )
         )  # fmt: skip
         return stored.ref
@@ -109,6 +96,29 @@ async def find(work: UnitOfWork, resource_id: str) -> EvidenceRef | None:
     """The evidence of a resource, if there is some."""
     found = await work.evidence.of_resource(resource_id)
     return None if found is None else found.ref
+
+
+def _predicate(attested: Attested, issued_at: str) -> JsonObject:
+    """What the statement says of its subjects."""
+    report, resource, result = attested.report, attested.resource, attested.result
+    predicate: JsonObject = plain(
+        {
+            "report": report,
+            "version": 1,
+            "issued_at": issued_at,
+            "service": _service(),
+            "resource": {"name": resource.name, "sha256": resource.sha256},
+            "inputs": [asdict(own) for own in attested.inputs],
+            "parameters": _masked_parameters(attested.parameters),
+            "policy": None if attested.policy is None else masked_policy(attested.policy),
+            "measures": dict(attested.measures),
+            "seeds": dict(attested.seeds),
+            "hypotheses": list(attested.hypotheses),
+            "result": masked_verdict(result) if report == "verdict" else result,
+            "tolerance": TOLERANCE,
+        }
+    )
+    return predicate
 
 
 def _service() -> dict[str, Any]:

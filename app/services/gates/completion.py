@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from app.services.evidence import EvidenceIssuer
+from app.services.evidence import Attested, EvidenceIssuer
 from app.services.evidence_inputs import inputs_of
 from app.services.evidence_values import EvidenceInput, EvidenceRef
 from app.services.gates.documents import rule_hash, shown_rule
@@ -55,15 +55,17 @@ class Completion:
         waivers = [EvidenceInput("waiver", own["name"], own["sha256"]) for own in subject.waivers.values()]
         ref = await self._issuer.issue(
             work,
-            report="verdict",
-            resource=stored,
-            result=result,
-            inputs=(*inputs, *waivers),
-            parameters=_parameters(subject, document_of(stored)),
-            policy=document_of(subject.stored_policy),
-            measures=_measures(subject),
-            seeds=_seeds(subject),
-            hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
+            Attested(
+                report="verdict",
+                resource=stored,
+                result=result,
+                inputs=(*inputs, *waivers),
+                parameters=_parameters(subject, document_of(stored)),
+                policy=document_of(subject.stored_policy),
+                measures=_measures(subject),
+                seeds=_seeds(subject),
+                hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
+            ),
         )
         await work.webhooks.emit(
             WebhookEvent.EVALUATION_COMPLETED,

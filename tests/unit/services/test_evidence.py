@@ -11,7 +11,7 @@ from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import opened
 from app.evidence.verification import verify
 from app.services.assessment_evidence import issue_assessment
-from app.services.evidence import EvidenceInput, EvidenceIssuer, find
+from app.services.evidence import Attested, EvidenceInput, EvidenceIssuer, find
 from app.services.evidence_masking import masked_policy, masked_verdict
 from app.services.resources import Kind, NewResource
 from tests.unit.reports.documents import verdict_result
@@ -91,7 +91,8 @@ async def issue(work, resource, **more):
     ]
     parameters = {"dataset": "members", "rule": None, "options": policy()["assumes"]["options"]}
     arguments = {"result": verdict_result(), "inputs": inputs, "parameters": parameters, **more}
-    return await EvidenceIssuer(lambda: NOW).issue(work, report="verdict", resource=resource, **arguments)
+    attested = Attested(report="verdict", resource=resource, **arguments)
+    return await EvidenceIssuer(lambda: NOW).issue(work, attested)
 
 
 async def test_evidence_is_issued_once_and_verifies():
