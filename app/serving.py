@@ -108,44 +108,9 @@ async def application(
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now)
         registry = PostgresRegistry(engine, database.master_key, utc_now)
-        limits = UploadLimits(
-            max_bytes=settings.upload_max_bytes,
-            max_decompressed_bytes=settings.upload_max_bytes,
-            max_rows=settings.upload_max_rows,
-            max_columns=settings.upload_max_columns,
-            max_cell_bytes=settings.upload_max_cell,
-        )
-        budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
-        run_bytes = settings.run_memory_mib * MIB
         loader = TableLoader(store, database.table_cache_bytes)
         async with PostgresRunSignals(database.url) as signals:
-            services = Services(
-                tenants=TenantService(store, registry, utc_now),
-                hierarchies=HierarchyService(store),
-                uploads=UploadService(store, limits),
-                datasets=DatasetService(store, loader),
-                dictionaries=DictionaryService(store, loader),
-                dictionary_sets=DictionarySetService(store),
-                dictionary_orders=DictionaryOrderService(store, loader),
-                sensitivity_profiles=SensitivityProfileService(store, loader),
-                rules=RuleService(store, loader),
-                assessments=AssessmentService(store, loader, budget),
-                measurements=MeasurementService(store, loader, budget),
-                optimisations=OptimisationService(store, loader, run_bytes),
-                frontiers=FrontierService(store, loader, run_bytes),
-                runs=RunService(store, signals),
-                releases=ReleaseService(store, loader),
-                sequential_disclosures=SequentialDisclosureService(store, loader),
-                policies=PolicyService(store),
-                evaluations=EvaluationService(
-                    store, loader, budget, utc_now, Completion(EvidenceIssuer(utc_now))
-                ),
-                waivers=WaiverService(store, utc_now),
-                example_data=example_data_service(store, loader, limits),
-                evidence=EvidenceService(store, utc_now),
-                webhooks=WebhookService(store, utc_now),
-                audit_trail=AuditTrailService(store),
-            )
+            services = _use_cases(settings, store, registry, loader, signals)
             app = create_app(
                 services,
                 store,
@@ -157,3 +122,47 @@ async def application(
             yield app
     finally:
         await engine.dispose()
+
+
+def _use_cases(
+    settings: Settings,
+    store: PostgresStore,
+    registry: PostgresRegistry,
+    loader: TableLoader,
+    signals: PostgresRunSignals,
+) -> Services:
+    limits = UploadLimits(
+        max_bytes=settings.upload_max_bytes,
+        max_decompressed_bytes=settings.upload_max_bytes,
+        max_rows=settings.upload_max_rows,
+        max_columns=settings.upload_max_columns,
+        max_cell_bytes=settings.upload_max_cell,
+    )
+    budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
+    run_bytes = settings.run_memory_mib * MIB
+    completion = Completion(EvidenceIssuer(utc_now))
+    return Services(
+        tenants=TenantService(store, registry, utc_now),
+        hierarchies=HierarchyService(store),
+        uploads=UploadService(store, limits),
+        datasets=DatasetService(store, loader),
+        dictionaries=DictionaryService(store, loader),
+        dictionary_sets=DictionarySetService(store),
+        dictionary_orders=DictionaryOrderService(store, loader),
+        sensitivity_profiles=SensitivityProfileService(store, loader),
+        rules=RuleService(store, loader),
+        assessments=AssessmentService(store, loader, budget),
+        measurements=MeasurementService(store, loader, budget),
+        optimisations=OptimisationService(store, loader, run_bytes),
+        frontiers=FrontierService(store, loader, run_bytes),
+        runs=RunService(store, signals),
+        releases=ReleaseService(store, loader),
+        sequential_disclosures=SequentialDisclosureService(store, loader),
+        policies=PolicyService(store),
+        evaluations=EvaluationService(store, loader, budget, utc_now, completion),
+        waivers=WaiverService(store, utc_now),
+        example_data=example_data_service(store, loader, limits),
+        evidence=EvidenceService(store, utc_now),
+        webhooks=WebhookService(store, utc_now),
+        audit_trail=AuditTrailService(store),
+    )

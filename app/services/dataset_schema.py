@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -93,48 +93,9 @@ def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -
     faults: list[Fault] = []
     seen: set[str] = set()
     for index, declaration in enumerate(declarations):
-        pointer = f"/attributes/{index}"
-        if declaration.name not in upload.summary["columns"]:
-            faults.append(_unknown_column(f"{pointer}/name", declaration.name, upload))
-        if declaration.name in seen:
-            faults.append(
-                Fault(
-                    f"{pointer}/name",
-                    "duplicate-attribute",
-                    f"The column {declaration.name!r} is declared twice.",
-                    "Declare each column once.",
-                )
-            )
+        faults += _faults_of(f"/attributes/{index}", declaration, upload, declaration.name in seen)
         seen.add(declaration.name)
-        if declaration.hierarchy is not None and not declaration.role.is_disclosed:
-            faults.append(
-                Fault(
-                    f"{pointer}/hierarchy",
-                    "hierarchy-not-used",
-                    f"The column {declaration.name!r} is never released, so it needs no hierarchy.",
-                    "Leave the hierarchy out, or choose the role quasi_identifier or sensitive.",
-                )
-            )
-        if declaration.role is Role.WEIGHT and declaration.type is not AttributeType.NUMBER:
-            faults.append(
-                Fault(
-                    f"{pointer}/type",
-                    "weights-are-numbers",
-                    f"The column {declaration.name!r} holds record weights, which are numbers.",
-                    "Declare the type number.",
-                )
-            )
-    for role, what in ((Role.IDENTIFIER, "identifier"), (Role.WEIGHT, "weight")):
-        places = [i for i, d in enumerate(declarations) if d.role is role]
-        faults += [
-            Fault(
-                f"/attributes/{index}/role",
-                f"second-{what}",
-                f"A dataset has at most one column of the role {what}.",
-                "Give the other columns the role other.",
-            )
-            for index in places[1:]
-        ]
+    faults += _second_columns(declarations)
     if not any(d.role.is_disclosed for d in declarations):
         faults.append(
             Fault(
@@ -146,6 +107,49 @@ def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -
         )
     if faults:
         raise InvalidInput(faults)
+
+
+def _faults_of(
+    pointer: str, declaration: AttributeDeclaration, upload: Stored, is_second: bool
+) -> Iterator[Fault]:
+    """What is wrong with one column's declaration."""
+    name = declaration.name
+    if name not in upload.summary["columns"]:
+        yield _unknown_column(f"{pointer}/name", name, upload)
+    if is_second:
+        yield Fault(
+            f"{pointer}/name",
+            "duplicate-attribute",
+            f"The column {name!r} is declared twice.",
+            "Declare each column once.",
+        )
+    if declaration.hierarchy is not None and not declaration.role.is_disclosed:
+        yield Fault(
+            f"{pointer}/hierarchy",
+            "hierarchy-not-used",
+            f"The column {name!r} is never released, so it needs no hierarchy.",
+            "Leave the hierarchy out, or choose the role quasi_identifier or sensitive.",
+        )
+    if declaration.role is Role.WEIGHT and declaration.type is not AttributeType.NUMBER:
+        yield Fault(
+            f"{pointer}/type",
+            "weights-are-numbers",
+            f"The column {name!r} holds record weights, which are numbers.",
+            "Declare the type number.",
+        )
+
+
+def _second_columns(declarations: Sequence[AttributeDeclaration]) -> Iterator[Fault]:
+    """Columns of a role that another one has already, though a dataset has at most one of it."""
+    for role, what in ((Role.IDENTIFIER, "identifier"), (Role.WEIGHT, "weight")):
+        places = [i for i, d in enumerate(declarations) if d.role is role]
+        for index in places[1:]:
+            yield Fault(
+                f"/attributes/{index}/role",
+                f"second-{what}",
+                f"A dataset has at most one column of the role {what}.",
+                "Give the other columns the role other.",
+            )
 
 
 def _unknown_column(pointer: str, name: str, upload: Stored) -> Fault:

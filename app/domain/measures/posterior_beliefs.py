@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
@@ -150,13 +151,27 @@ def _places(block: BayesBlock, chosen: Bools, scores: Floats, most: int) -> list
     ]
 
 
-def _rows_of(units: Units, numbers: Longs, place: _Place, *, own: bool) -> ClassRef:
-    """The records of a place's unit, only those with its value if ``own``."""
-    chosen = units.of_record == place.unit
-    if own:
-        chosen &= numbers == place.value
-    rows = np.flatnonzero(chosen)
-    return ClassRef(tuple((rows[:ROWS_NAMED] + 1).tolist()), len(rows))
+@dataclass(frozen=True, eq=False)
+class _Naming:
+    """Names the records and values of places: by record its unit and number, by number its node."""
+
+    units: Units
+    numbers: Longs
+    nodes: Sequence[int]
+    labels: Sequence[str]
+
+    def believed(self, place: _Place, *, own: bool = False) -> Believed:
+        """The records of a place's unit, only those with its value if ``own``, and what is believed."""
+        chosen = self.units.of_record == place.unit
+        if own:
+            chosen &= self.numbers == place.value
+        rows, node = np.flatnonzero(chosen), self.nodes[place.value]
+        return Believed(
+            records=ClassRef(tuple((rows[:ROWS_NAMED] + 1).tolist()), len(rows)),
+            value=CellValue(self.labels[node]),
+            prior=None if node == TOP else place.prior,
+            belief=place.belief,
+        )
 
 
 def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tick) -> PosteriorBeliefs:
@@ -175,23 +190,11 @@ def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tic
         tally.add(block)
         tick(min(int(block.units[-1]) + 1, table.reduced.size))
     tick(table.reduced.size)
-    labels = [table.hierarchies[j].labels[node] for node in nodes.tolist()]
-    priors = [node != TOP for node in nodes.tolist()]
-
-    def believed(place: _Place | None, *, own: bool) -> Believed | None:
-        if place is None:
-            return None
-        return Believed(
-            records=_rows_of(units, numbers, place, own=own),
-            value=CellValue(labels[place.value]),
-            prior=place.prior if priors[place.value] else None,
-            belief=place.belief,
-        )
-
+    naming = _Naming(units, numbers, nodes.tolist(), table.hierarchies[j].labels)
     without = tally.contradicted + tally.inconsistent
     ways = [
-        Breaches(tally.pairs[way], tally.records[way], believed(tally.worst[way], own=False))
-        for way in (0, 1)
+        Breaches(tally.pairs[way], tally.records[way], None if worst is None else naming.believed(worst))
+        for way, worst in enumerate(tally.worst)
     ]
     return PosteriorBeliefs(
         judged=judged_on(table, parameters, classes),
@@ -210,7 +213,7 @@ def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tic
         greatest_increase=tally.increase,
         greatest_decrease=tally.decrease,
         greatest_ratio=tally.ratio,
-        exposed=tuple(own for own in (believed(place, own=True) for place in tally.exposed) if own),
+        exposed=tuple(naming.believed(place, own=True) for place in tally.exposed),
     )
 
 
