@@ -17,6 +17,7 @@ from typing import Any, Final
 from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
 from app.cli.journey import Attribute, Json, TableFile
+from app.cli.structured_files import read_structured
 from app.client import Client
 from app.domain.errors import InvalidInput
 
@@ -43,8 +44,9 @@ class Loading:
         dataset = self._dataset(tables)
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
-        if subject.tables is not None or subject.sensitivity is not None:
-            body["sensitivity"] = subject.sensitivity or self._sensitivity(dataset, tables)
+        body |= self._profiles(subject, dataset)
+        if subject.tables is not None and subject.sensitivity is None:
+            body["sensitivity"] = self._sensitivity(dataset, tables)
         return body
 
     def _stored_body(self, subject: Subject) -> Json:
@@ -56,14 +58,54 @@ class Loading:
                 "A dictionary's file has to be linked to the columns of a dataset's file.",
                 "Name a stored dictionary, or give --dataset and --tables.",
             )
-        body: Json = {"dataset": subject.dataset, **self._form(subject, {}), "dictionaries": named}
-        return body | ({} if subject.sensitivity is None else {"sensitivity": subject.sensitivity})
+        dataset = str(subject.dataset)
+        body: Json = {"dataset": dataset, **self._form(subject, {}), "dictionaries": named}
+        return body | self._profiles(subject, dataset)
+
+    def _profiles(self, subject: Subject, dataset: str) -> Json:
+        """The profiles of harm that are given."""
+        given = {"sensitivity": subject.sensitivity, "failure": subject.failure}
+        return {
+            role: own if isinstance(own, str) else self._profile(dataset, role, own)
+            for role, own in given.items()
+            if own is not None
+        }
+
+    def _profile(self, dataset: str, role: str, path: Path) -> str:
+        """The profile of a file, which says what a request does but for its name and its dataset.
+
+        Weights per entity or group are in tables beside the file.
+        """
+        stated = read_structured(path)
+        for key in ("name", "dataset"):
+            if key in stated:
+                raise InvalidInput.of(
+                    f"{path}/{key}",
+                    "not-applicable",
+                    f"The profile is for the dataset that is judged: {path} must not say its {key}.",
+                    f"Leave {key} out.",
+                )
+        given = stated.get("overrides")
+        if isinstance(given, list):
+            stated["overrides"] = [self._overrides(own, path.parent) for own in given]
+        elif given is not None:
+            stated["overrides"] = self._overrides(given, path.parent)
+        body: Json = {"dataset": dataset, **stated}
+        return self._client.sensitivity_profiles.create({"name": stored_name(role, body), **body}).name
+
+    def _overrides(self, given: Any, folder: Path) -> Any:  # noqa: ANN401 - any JSON value
+        named = given.get("upload") if isinstance(given, Mapping) else None
+        if not isinstance(named, str) or not (folder / named).is_file():
+            return given
+        table = folder / named
+        return {**given, "upload": self._upload(TableFile(table.name.split(".")[0], table, None, {}))}
 
     def _form(self, subject: Subject, dialect: Json) -> Json:
         if subject.release is None:
             return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
-        stem = subject.release.name.split(".")[0]
-        upload = self._upload(TableFile(stem, subject.release, None, dialect))
+        upload = subject.release
+        if isinstance(upload, Path):
+            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, dialect))
         return {"release": {"upload": upload} | ({} if subject.key is None else {"key": subject.key})}
 
     def _dataset(self, tables: Tables) -> str:

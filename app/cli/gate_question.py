@@ -31,20 +31,23 @@ class Subject:
     rule
         A rule's definition, a stored rule's name, or None: the table as it is.
     release, key
-        The finished release's file, and the column that says which record is which.
+        The finished release, a file or a stored upload's name, and the column that says which record is
+        which.
     dictionaries
         Slot of the policy → a file or a stored dictionary's name.
-    sensitivity
-        A stored sensitivity profile's name.
+    sensitivity, failure
+        What harm a disclosure does, and what harm an attack that fails: a profile's file or a stored one's
+        name.
     """
 
     dataset: Path | str
     tables: Path | None
     rule: Json | str | None
-    release: Path | None
+    release: Path | str | None
     key: str | None
     dictionaries: Mapping[str, Path | str]
-    sensitivity: str | None
+    sensitivity: Path | str | None
+    failure: Path | str | None
 
     @property
     def shown(self) -> str:
@@ -79,7 +82,12 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SLOT=FILE|NAME",
         help="what fills a slot of the policy; may be repeated",
     )
-    subject.add_argument("--sensitivity", metavar="NAME", help="a sensitivity profile that the server holds")
+    subject.add_argument(
+        "--sensitivity", metavar="FILE|NAME", help="how much harm a disclosure does: a profile, YAML or JSON"
+    )
+    subject.add_argument(
+        "--failure", metavar="FILE|NAME", help="how much harm an attack does that fails: a profile, too"
+    )
     parser.add_argument(
         "--server",
         metavar="URL",
@@ -90,10 +98,12 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
 def subject_of(arguments: argparse.Namespace) -> Subject:
     """The subject; InvalidInput for what cannot be read or does not fit together."""
     held = arguments.server is not None
-    if not held and (arguments.dataset_id or arguments.sensitivity):
-        option = "--dataset-id" if arguments.dataset_id else "--sensitivity"
+    if not held and arguments.dataset_id:
         raise InvalidInput.of(
-            option, "needs-server", f"{option} names what a server holds.", "Say which one by --server."
+            "--dataset-id",
+            "needs-server",
+            "--dataset-id names what a server holds.",
+            "Say which one by --server.",
         )
     if arguments.dataset_id and arguments.tables:
         raise InvalidInput.of(
@@ -111,13 +121,18 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         release=arguments.release,
         key=arguments.key,
         dictionaries=_dictionaries(arguments.dictionary, held),
-        sensitivity=arguments.sensitivity and _name(arguments.sensitivity, "--sensitivity"),
+        sensitivity=_profile(arguments.sensitivity, "--sensitivity", held),
+        failure=_profile(arguments.failure, "--failure", held),
     )
+
+
+def _profile(text: str | None, option: str, held: bool) -> Path | str | None:
+    return None if text is None else file_or_name(text, option, held)
 
 
 def _dataset(arguments: argparse.Namespace) -> Path | str:
     if arguments.dataset_id:
-        return _name(arguments.dataset_id, "--dataset-id")
+        return checked_name(arguments.dataset_id, "--dataset-id")
     if arguments.dataset is None and arguments.tables is None:
         raise InvalidInput.of(
             "--dataset", "missing", "Nothing says what is judged.",
@@ -145,11 +160,13 @@ def file_or_name(text: str, option: str, held: bool) -> Path | str:
     if path.is_file():
         return path
     if not held or "/" in text or path.suffix.lower() in _FILE_SUFFIXES:
-        raise InvalidInput.of(option, "unreadable", f"There is no file {text}.")
-    return _name(text, option)
+        remedy = "" if held else "What a server holds is named with --server."
+        raise InvalidInput.of(option, "unreadable", f"There is no file {text}.", remedy)
+    return checked_name(text, option)
 
 
-def _name(text: str, option: str) -> str:
+def checked_name(text: str, option: str) -> str:
+    """The text, if it can be the name of something stored; InvalidInput otherwise."""
     if not _NAME.fullmatch(text):
         raise InvalidInput.of(
             option, "malformed", f"{text!r} is no name.", "Names hold letters, digits, dots, dashes."

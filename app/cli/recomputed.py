@@ -19,7 +19,12 @@ def differences(then: Json, now: Json) -> list[str]:
     results = [
         {key: value for key, value in _comparable(one).items() if key not in left_out} for one in (then, now)
     ]
-    return [*_inputs(then["inputs"], now["inputs"]), *_values("result", *results)]
+    options = [one["parameters"].get("options") for one in (then, now)]
+    return [
+        *_inputs(then["inputs"], now["inputs"]),
+        *_values("options", *options),
+        *_values("result", *results),
+    ]
 
 
 def versions(then: Json, now: Json) -> list[str]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from app.cli.gate import guarded
 from app.cli.gate_loading import Loading, stored_name
-from app.cli.gate_question import Subject, add_subject_arguments, policy_of, subject_of
+from app.cli.gate_question import (
+    Subject,
+    add_subject_arguments,
+    checked_name,
+    file_or_name,
+    policy_of,
+    subject_of,
+)
 from app.cli.gate_service import Gate, service_client
 from app.cli.journey import Json
 from app.cli.operations import Operations
 from app.cli.recomputed import differences, versions
+from app.cli.reported import TRUE_DICTIONARY, question_of, require_answerable, stated_options, stated_policy
+from app.cli.structured_files import read_structured
 from app.client import Client, ProblemError
 from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
@@ -40,6 +49,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--policy", metavar="FILE|NAME", help="the policy, where the report leaves out values that it names"
     )
     add_subject_arguments(parser)
+    parser.add_argument(
+        "--true-dictionary",
+        metavar="FILE|NAME",
+        help="what the attacker is believed to have, where the report says whether the risk is a bound",
+    )
+    parser.add_argument(
+        "--utility", type=Path, metavar="FILE", help="the utility, where the report leaves out its values"
+    )
     parser.set_defaults(run=run)
 
 
@@ -50,18 +67,21 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 
 def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     statement = _statement(arguments.report, arguments.keys)
-    then, subject = statement.predicate, subject_of(arguments)
-    if then["parameters"].get("failure") is not None:
-        raise InvalidInput.of(
-            "failure", "not-reproducible", "The report rests on a failure profile, which no file describes.",
-            "Recompute it on the service that issued it.",
-        )  # fmt: skip
-    policy: Json | str | None = then["policy"]
-    if arguments.policy is not None:
-        policy = policy_of(arguments.policy, arguments.server is not None)
-    subject = _with_rule(subject, then)
+    then, held = statement.predicate, arguments.server is not None
+    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables):
+        arguments.dataset_id = then["parameters"]["dataset"]
+    given = subject_of(arguments)
+    if arguments.true_dictionary is not None:
+        true = file_or_name(arguments.true_dictionary, "--true-dictionary", held)
+        given = replace(given, dictionaries={**given.dictionaries, TRUE_DICTIONARY: true})
+    utility = None if arguments.utility is None else read_structured(arguments.utility)
+    policy = None if arguments.policy is None else policy_of(arguments.policy, held)
+    subject = question_of(then, given)
     with service_client(arguments.server, operations) as client:
-        envelope = _recomputed(client, then, subject, policy)
+        if then["report"] == "assessment":
+            envelope = _assessed(client, then, subject, stated_options(then, utility))
+        else:
+            envelope = _judged(client, then, subject, policy or _policy(client, then, held))
     now = statement_of(opened(envelope).content).predicate
     return _told(statement, differences(then, now), versions(then, now))
 
@@ -78,56 +98,45 @@ def _statement(path: Path, keys: Path | None) -> Statement:
         raise InvalidInput.of(str(path), error.code, error.message, error.remedy) from error
 
 
-def _with_rule(subject: Subject, then: Json) -> Subject:
-    """The subject with the rule that the report states whole, where the command names none."""
-    stated = then["parameters"].get("rule")
-    if subject.rule is not None or subject.release is not None or stated is None:
-        return subject
-    kind, levels = stated.get("kind"), stated.get("levels")
-    rest = {key for key, value in stated.items() if value is not None} - {"name", "kind", "levels", "sha256"}
-    if kind == "identity" and not rest:
-        return subject
-    if kind == "table_level" and isinstance(levels, Mapping) and not rest:
-        return Subject(**{**vars(subject), "rule": {"kind": kind, "levels": dict(levels)}})
-    raise InvalidInput.of(
-        "--rule", "missing", "The report holds its rule by its hash only.", "Give the rule by --rule."
-    )
-
-
-def _recomputed(client: Client, then: Json, subject: Subject, policy: Json | str | None) -> bytes:
-    """The evidence of the same question asked now."""
-    parameters = then["parameters"]
-    schema = policy.get("schema") if isinstance(policy, dict) else None
-    slots = [{"name": slot} for slot in parameters["dictionaries"]]
-    body = Loading(client).body(subject, {"schema": schema, "dictionaries": slots})
-    if parameters["sensitivity"] is None:
-        body.pop("sensitivity", None)
-    if then["report"] == "assessment":
-        return _assessed(client, then, body)
-    if policy is None:
-        raise InvalidInput.of("report", "malformed", "The report of a verdict holds no policy.")
+def _judged(client: Client, then: Json, subject: Subject, policy: Json | str) -> bytes:
+    """The evidence of the verdict on the same question, asked now."""
+    schema = (policy if isinstance(policy, dict) else then["policy"]).get("schema")
+    body = _body(client, then, subject, schema)
     gate = Gate(client, lambda progress: None)
-    try:
-        ref = gate.store(policy)
-    except ProblemError as problem:
-        raise InvalidInput.of(
-            "--policy",
-            "not-usable",
-            f"The policy cannot be stored as it stands: {problem}",
-            "A report leaves out values that a policy names: give the policy itself by --policy.",
-        ) from problem
-    return client.evaluations.evidence(gate.ask(ref, body).id)
+    return client.evaluations.evidence(gate.ask(gate.store(policy), body).id)
 
 
-def _assessed(client: Client, then: Json, body: Json) -> bytes:
-    parameters = then["parameters"]
-    if parameters.get("bounds") is not None:
+def _policy(client: Client, then: Json, held: bool) -> Json | str:
+    """The policy of that name and version that the server holds, or else that of the report.
+
+    A policy whose values the report leaves out is never stored in the place of the whole one.
+    """
+    stated = stated_policy(then)
+    if held:
+        name, version = then["policy"].get("name"), then["policy"].get("version")
+        ref = checked_name(f"{name}@{version}", "--policy")
+        try:
+            return client.policies.get(ref).name
+        except ProblemError as problem:
+            if problem.status != 404:
+                raise
+    if stated is None:
         raise InvalidInput.of(
-            "bounds", "not-reproducible", "The report bounds the risk under a second dictionary.",
-            "Recompute it on the service that issued it.",
+            "--policy", "missing", "The report leaves out values that its policy names.",
+            "Give the policy itself by --policy.",
         )  # fmt: skip
-    (dictionary,) = body.pop("dictionaries").values()
-    question: dict[str, Any] = {**parameters["options"], **body, "dictionary": dictionary}
+    return stated
+
+
+def _assessed(client: Client, then: Json, subject: Subject, options: Json) -> bytes:
+    """The evidence of the score of the same question, asked now."""
+    body = _body(client, then, subject, None)
+    filled = body.pop("dictionaries")
+    (slot,) = then["parameters"]["dictionaries"]
+    question: dict[str, Any] = {**options, **body, "dictionary": filled[slot]}
+    bounds = then["parameters"].get("bounds")
+    if bounds is not None:
+        question["bounds"] = {TRUE_DICTIONARY: bounds[TRUE_DICTIONARY] and filled[TRUE_DICTIONARY]}
     named = {"name": stored_name("reproduced", question), **question}
     try:
         assessment = client.assessments.create(named)
@@ -137,6 +146,14 @@ def _assessed(client: Client, then: Json, body: Json) -> bytes:
         client.runs.wait(client.assessments.start_run(named).id)
         assessment = client.assessments.get(named["name"])
     return client.assessments.evidence(assessment.id)
+
+
+def _body(client: Client, then: Json, subject: Subject, schema: object) -> Json:
+    """What is asked, with everything that it is about on the service."""
+    slots = [{"name": slot} for slot in then["parameters"]["dictionaries"]]
+    body = Loading(client).body(subject, {"schema": schema, "dictionaries": slots})
+    require_answerable(then, body)
+    return body
 
 
 def _told(statement: Statement, changed: list[str], computed_by: list[str]) -> int:

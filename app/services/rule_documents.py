@@ -34,7 +34,7 @@ RECORD_LEVEL: Final = "record_level"
 CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
 SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
-_SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
+SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -99,14 +99,14 @@ def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppre
     )
 
 
-def suppressed_cells(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> CellRule:
-    """The rule with what it withholds."""
+def suppressed_cells(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> Rule:
+    """The rule with what it withholds; itself if that would be classes that fail criteria, and none does."""
     return _suppressed(table, rule, suppression)[0]
 
 
 def _suppressed(
     table: Table, rule: TableRule, suppression: int | ClassSuppression
-) -> tuple[CellRule, npt.NDArray[np.bool_]]:
+) -> tuple[Rule, npt.NDArray[np.bool_]]:
     if isinstance(suppression, int):
         return suppress_classes(table, rule, suppression)
     return suppress_failing(table, rule, suppression)
@@ -126,7 +126,7 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
 def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     """The hash of the rule's meaning for a dataset, whether it is stored or not."""
     if document["kind"] == TABLE_LEVEL:
-        keys = ("levels", *_SUPPRESSION_KEYS)
+        keys = ("levels", *SUPPRESSION_KEYS)
         meaning: JsonObject = {key: document[key] for key in keys if key in document}
     elif document["kind"] == CELLS:
         meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
@@ -147,7 +147,7 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
 
 def suppression_in_short(document: JsonObject) -> JsonObject:
     """What a rule withholds beside its levels, as summaries show it: null where it does not."""
-    return {key: document.get(key) for key in _SUPPRESSION_KEYS}
+    return {key: document.get(key) for key in SUPPRESSION_KEYS}
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:

@@ -16,10 +16,15 @@ from app.cli.program import run
 from app.cli.recomputed import differences, versions
 from app.client import Client, Retries
 from app.evidence.keys import PublicKey, keys_bytes
+from app.services.fingerprints import resource_sha256
+from app.services.resources import Kind
+from app.services.rule_documents import SUPPRESSION_KEYS, rule_sha256
 from tests.unit.cli.test_gate import Stub, files, operations  # noqa: F401 - fixtures
 from tests.unit.cli.verdict_documents import PUBLIC, criterion, report_of, verdict
 
 POLICY = {"name": "public-release", "version": 2, "dictionaries": [], "criteria": []}
+POLICY_HASH = resource_sha256(Kind.POLICY, {key: own for key, own in POLICY.items() if key != "name"}, {})
+AS_IS = {"kind": "table_level", "levels": {"city": 0}}
 RESULT = verdict(
     "fail",
     criterion("a", value=0.1 + 0.2, margin=0.25),
@@ -33,6 +38,12 @@ RESULT = verdict(
 )  # fmt: skip
 
 
+def stated_rule(definition: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A rule as reports state it, with its hash for the dataset of these tests."""
+    empty = dict.fromkeys(("name", "levels", "records", *SUPPRESSION_KEYS))
+    return {**empty, **definition, "sha256": rule_sha256(definition, "1" * 64), **more}
+
+
 def predicate(**more: Any) -> dict[str, Any]:
     return copy.deepcopy({
         "report": "verdict",
@@ -44,10 +55,11 @@ def predicate(**more: Any) -> dict[str, Any]:
             {"role": "dataset", "name": "members", "sha256": "1" * 64, "slot": None},
             {"role": "dictionary", "name": "census", "sha256": "2" * 64, "slot": "register"},
             {"role": "waiver", "name": "w", "sha256": "3" * 64, "slot": None},
+            {"role": "policy", "name": "public-release@2", "sha256": POLICY_HASH, "slot": None},
         ],
         "parameters": {
             "dataset": "members",
-            "rule": {"name": None, "kind": "identity", "levels": None, "sha256": "4" * 64},
+            "rule": stated_rule(AS_IS, kind="identity"),
             "release": None, "dictionaries": {}, "sensitivity": None, "failure": None, "options": {},
             "change_rules": 100,
         },
@@ -183,14 +195,22 @@ def reproduce(recomputing, operations, files):  # noqa: F811
     return reproduce
 
 
-def test_the_policy_and_the_rule_of_the_report_are_asked_again(reproduce, recomputing, capsys):
-    levels = {"kind": "table_level", "levels": {"city": 1}, "name": "proposal", "sha256": "4" * 64}
+@pytest.mark.parametrize(
+    "withheld",
+    [
+        {},
+        {"suppress_classes_below": 5},
+        {"suppress_classes_failing": [{"kind": "k_anonymity", "k": 5}], "suppressed": "own_block"},
+    ],
+)
+def test_the_policy_and_the_rule_of_the_report_are_asked_again(reproduce, recomputing, capsys, withheld):
+    definition = {"kind": "table_level", "levels": {"city": 1}, **withheld}
     then = predicate()
-    then["parameters"]["rule"] = levels
+    then["parameters"]["rule"] = stated_rule(definition, name="proposal", records=3)
     assert reproduce(then) == 0
     assert recomputing.sent["POST /policies"] == POLICY
     asked = recomputing.sent["POST /gates/public-release@2/evaluations"]
-    assert asked["rule"] == {"kind": "table_level", "levels": {"city": 1}}
+    assert asked["rule"] == definition
     assert "sensitivity" not in asked
     captured = capsys.readouterr()
     assert captured.out.startswith("Same: verdict 'members-gate'")
@@ -204,12 +224,7 @@ def test_a_difference_is_1_and_is_named(reproduce, recomputing, capsys):
 
 
 def test_an_assessment_is_asked_again_with_its_options(reproduce, recomputing):
-    then = predicate(report="assessment", policy=None, result={"risk_average": 0.5, "records": 12})
-    then["parameters"] |= {
-        "dictionaries": {"dictionary": "census"}, "sensitivity": "harm", "bounds": None,
-        "options": {"absent_policy": "zero"},
-    }  # fmt: skip
-    recomputing.now = then
+    recomputing.now = then = scored()
     assert reproduce(then) == 0
     asked = recomputing.sent["POST /assessments"]
     assert asked["absent_policy"] == "zero"
@@ -234,7 +249,10 @@ def test_the_signature_is_checked_where_keys_are_given(reproduce, files, capsys)
     ("changes", "said"),
     [
         ({"rule": {"kind": "record_level", "levels": None, "records": 12, "sha256": "4" * 64}}, "--rule"),
-        ({"failure": "members-suspicion"}, "failure profile"),
+        ({"rule": stated_rule(AS_IS, sha256="4" * 64)}, "--rule"),
+        ({"failure": "members-suspicion"}, "--failure"),
+        ({"dictionaries": {"register": "census", "other": "census"}}, "--dictionary"),
+        ({"rule": None, "release": {"upload": "out", "key": None}}, "--release"),
     ],
 )
 def test_what_the_report_does_not_hold_cannot_be_told(reproduce, capsys, changes, said):
@@ -253,4 +271,118 @@ def test_what_is_no_report_cannot_be_told(operations, files, content):  # noqa: 
 def test_a_service_that_refuses_cannot_be_told(reproduce, recomputing, capsys):
     recomputing.answers["POST /policies"] = httpx.Response(422, json={"status": 422, "title": "No"})
     assert reproduce(predicate()) == 2
+    assert "422 No" in capsys.readouterr().err
+
+
+def test_a_policy_whose_values_are_left_out_is_never_stored(reproduce, recomputing, files, capsys):  # noqa: F811
+    """It would be another policy, under the name of the whole one."""
+    then = predicate(policy=POLICY | {"criteria": [{"id": "a", "demand": {"measure": None}}]})
+    assert reproduce(then) == 2
     assert "--policy" in capsys.readouterr().err
+    assert "POST /policies" not in recomputing.sent
+    (files / "whole.json").write_text(json.dumps(POLICY))
+    assert reproduce(then, "--policy", "whole.json") == 0
+
+
+def scored(**parameters: Any) -> dict[str, Any]:
+    then = predicate(report="assessment", policy=None, result={"risk_average": 0.5, "records": 12})
+    then["parameters"] |= {
+        "dictionaries": {"dictionary": "census"}, "sensitivity": "harm", "bounds": None,
+        "options": {"absent_policy": "zero"}, **parameters,
+    }  # fmt: skip
+    return then
+
+
+def test_a_failure_profile_is_a_file_for_the_dataset_that_is_asked_about(
+    reproduce,
+    recomputing,
+    files,  # noqa: F811
+    capsys,
+):
+    recomputing.now = then = scored(failure="suspicion")
+    assert reproduce(then) == 2
+    (files / "weights.csv").write_text("id,attribute,weight\n1,city,2\n")
+    (files / "suspicion.yaml").write_text(
+        "family: multiplicative\nattributes: {city: {constant: .inf}}\n"
+        "overrides: {upload: weights.csv, by: entity}\n"
+    )
+    (files / "harm.json").write_text('{"family": "multiplicative", "attributes": {"city": {"leaves": 1}}}')
+    assert reproduce(then, "--sensitivity", "harm.json", "--failure", "suspicion.yaml") == 0
+    asked = recomputing.sent["POST /assessments"]
+    made = recomputing.sent["POST /sensitivity-profiles"]
+    assert asked["failure"] == made["name"]
+    assert asked["sensitivity"].startswith("sensitivity-")
+    assert (made["dataset"], made["attributes"]) == (asked["dataset"], {"city": {"constant": "inf"}})
+    assert recomputing.uploads[made["overrides"]["upload"]][0] == (files / "weights.csv").read_bytes()
+    (files / "suspicion.yaml").write_text("dataset: members\n")
+    assert reproduce(then, "--failure", "suspicion.yaml") == 2
+    assert "/dataset" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("true", [None, "census-of-2020"])
+def test_a_bound_is_asked_for_with_the_dictionary_it_was_about(reproduce, recomputing, capsys, true):
+    recomputing.now = then = scored(bounds={"true_dictionary": true})
+    if true is None:
+        assert reproduce(then) == 0
+        assert recomputing.sent["POST /assessments"]["bounds"] == {"true_dictionary": None}
+        return
+    assert reproduce(then) == 2
+    assert "--true-dictionary" in capsys.readouterr().err
+    assert reproduce(then, "--true-dictionary", "census.csv") == 0
+    asked = recomputing.sent["POST /assessments"]
+    assert asked["bounds"] == {"true_dictionary": recomputing.sent["POST /dictionaries"]["name"]}
+    assert asked["dictionary"] == asked["bounds"]["true_dictionary"]
+
+
+def test_values_of_a_utility_are_given_again(reproduce, recomputing, files, capsys):  # noqa: F811
+    masked = {"kind": "custom", "values": {"city": {"sha256": "5" * 64}}}
+    recomputing.now = then = scored(options={"absent_policy": "zero", "utility": masked})
+    assert reproduce(then) == 2
+    assert "--utility" in capsys.readouterr().err
+    (files / "utility.yaml").write_text("kind: custom\nvalues: {city: {Gary: 1}}\n")
+    assert reproduce(then, "--utility", "utility.yaml") == 0
+    assert recomputing.sent["POST /assessments"]["utility"]["values"] == {"city": {"Gary": 1}}
+    recomputing.now = copy.deepcopy(then)
+    recomputing.now["parameters"]["options"]["utility"]["values"]["city"]["sha256"] = "6" * 64
+    assert reproduce(then, "--utility", "utility.yaml") == 1
+    assert "options/utility/values/city/sha256" in capsys.readouterr().out
+
+
+def test_a_release_file_is_aligned_by_the_key_of_the_report(reproduce, recomputing):
+    then = predicate()
+    then["parameters"] |= {"rule": None, "release": {"upload": "out", "key": "id"}}
+    assert reproduce(then, "--release", "release.csv") == 0
+    asked = recomputing.sent["POST /gates/public-release@2/evaluations"]["release"]
+    assert asked["key"] == "id"
+    assert recomputing.uploads[asked["upload"]][0] == b"id;city\n1;*\n"
+    assert reproduce(then, "--rule", "rule.yaml") == 2
+    assert reproduce(predicate(), "--release", "release.csv") == 2
+
+
+def test_a_set_of_dictionaries_is_not_told_from_a_file(reproduce, capsys):
+    then = predicate()
+    then["inputs"].append({"role": "dictionary_set", "name": "s", "sha256": "7" * 64, "slot": "register"})
+    assert reproduce(then, "--dictionary", "register=census.csv") == 2
+    assert "set of dictionaries" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_on_a_server_what_is_not_given_goes_by_the_names_of_the_report(
+    recomputing, operations, files, monkeypatch, stored  # noqa: F811
+):  # fmt: skip
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    if not stored:
+        recomputing.answers["GET /policies/public-release@2"] = httpx.Response(404, json={"status": 404})
+    then = predicate()
+    then["parameters"] |= {
+        "rule": {"name": "by-record", "kind": "record_level", "levels": None, "sha256": "4" * 64},
+        "sensitivity": "harm", "failure": "suspicion", "dictionaries": {"register": "census"},
+    }  # fmt: skip
+    (files / "report.json").write_bytes(report_of(then))
+    assert run(["reproduce", "report.json", "--server", "http://s"], operations) == 0
+    asked = recomputing.sent["POST /gates/public-release@2/evaluations"]
+    assert {key: own for key, own in asked.items() if key != "name"} == {
+        "dataset": "members", "rule": "by-record", "dictionaries": {"register": "census"},
+        "sensitivity": "harm", "failure": "suspicion",
+    }  # fmt: skip
+    assert ("POST /policies" in recomputing.sent) is not stored

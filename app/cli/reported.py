@@ -1,0 +1,152 @@
+"""The question that a report answers, as far as the report says it; the rest has to be given.
+
+A report shows no values: a policy, a rule or options that name some are in it only by their hash or in part.
+Whether what it states is whole is told by hashing that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from app.cli.gate_question import Subject, checked_name
+from app.cli.journey import Json
+from app.domain.errors import InvalidInput
+from app.services.fingerprints import resource_sha256
+from app.services.resources import Kind
+from app.services.rule_documents import SUPPRESSION_KEYS, TABLE_LEVEL, rule_sha256
+
+TRUE_DICTIONARY: Final = "true_dictionary"
+"""What the dictionary that the attacker is believed to have goes under, beside the slots."""
+
+
+def question_of(then: Json, given: Subject) -> Subject:
+    """What is asked again: what is given, then what the report states whole.
+
+    Of a stored dataset everything may be stored, too: what is not given is taken by the name that the report
+    has for it. InvalidInput for whatever neither of them says.
+    """
+    stated = then["parameters"]
+    _require_no_sets(then, given)
+    by_name = isinstance(given.dataset, str)
+    asked = _with_form(given, then, by_name)
+    if not by_name:
+        return asked
+    names = dict(stated["dictionaries"])
+    true = (stated.get("bounds") or {}).get(TRUE_DICTIONARY)
+    if true is not None:
+        names[TRUE_DICTIONARY] = true
+    named = {slot: checked_name(name, f"--dictionary {slot}") for slot, name in names.items()}
+    return replace(
+        asked,
+        dictionaries={**named, **asked.dictionaries},
+        sensitivity=asked.sensitivity or _stated_name(stated, "sensitivity"),
+        failure=asked.failure or _stated_name(stated, "failure"),
+    )
+
+
+def require_answerable(then: Json, body: Json) -> None:
+    """InvalidInput for what the report rests on and the request lacks; it would be another question."""
+    stated = then["parameters"]
+    for slot in stated["dictionaries"]:
+        if slot not in body["dictionaries"]:
+            raise _missing(f"--dictionary {slot}", f"a dictionary in the slot {slot}")
+    true = (stated.get("bounds") or {}).get(TRUE_DICTIONARY)
+    if true is not None and TRUE_DICTIONARY not in body["dictionaries"]:
+        raise _missing("--true-dictionary", "the dictionary that the attacker is believed to have")
+    for role in ("sensitivity", "failure"):
+        if stated[role] is None:
+            body.pop(role, None)
+        elif body.get(role) is None:
+            raise _missing(f"--{role}", f"a profile of {role}")
+
+
+def stated_policy(then: Json) -> Json | None:
+    """The policy that the report holds; None if it leaves out values that the policy names."""
+    policy = then["policy"]
+    if not isinstance(policy, dict):
+        raise InvalidInput.of("report", "malformed", "The report of a verdict holds no policy.")
+    meaning = {key: value for key, value in policy.items() if key != "name"}
+    whole = resource_sha256(Kind.POLICY, meaning, {}) == _hash_of(then, "policy")
+    return policy if whole else None
+
+
+def stated_options(then: Json, utility: Json | None) -> Json:
+    """The options of an assessment, with the utility where that names values, which the report leaves out."""
+    options: Json = then["parameters"]["options"]
+    if utility is not None:
+        return {**options, "utility": utility}
+    shown = options.get("utility")
+    if isinstance(shown, Mapping) and shown.get("values"):
+        raise _missing("--utility", "a utility of its own, whose values it leaves out")
+    return options
+
+
+def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
+    """The subject with the release file or the rule that the report is about."""
+    release, rule = then["parameters"].get("release"), then["parameters"].get("rule")
+    if release is not None:
+        if given.rule is not None:
+            raise InvalidInput.of(
+                "--rule", "other-question", "The report is about a release file, not a rule."
+            )
+        if given.release is None and not by_name:
+            raise _missing("--release", "a release file")
+        upload = given.release or checked_name(release["upload"], "--release")
+        return replace(given, release=upload, key=given.key or release["key"])
+    if given.release is not None:
+        raise InvalidInput.of(
+            "--release", "other-question", "The report is about a rule, not a release file."
+        )
+    if given.rule is not None or rule is None:
+        return given
+    whole = _stated_rule(then, rule)
+    if whole is None and by_name and rule.get("name") is not None:
+        return replace(given, rule=checked_name(rule["name"], "--rule"))
+    if whole is None:
+        raise InvalidInput.of(
+            "--rule", "missing", "The report holds its rule by its hash only.", "Give the rule by --rule."
+        )
+    return replace(given, rule=whole)
+
+
+def _stated_rule(then: Json, rule: Json) -> Json | None:
+    """The definition of the rule, if levels and classes to withhold that the report states are all of it."""
+    if not isinstance(rule.get("levels"), Mapping):
+        return None
+    withheld = {key: rule[key] for key in SUPPRESSION_KEYS if rule.get(key) is not None}
+    definition: Json = {"kind": TABLE_LEVEL, "levels": dict(rule["levels"]), **withheld}
+    return definition if rule_sha256(definition, _hash_of(then, "dataset")) == rule["sha256"] else None
+
+
+def _require_no_sets(then: Json, given: Subject) -> None:
+    """InvalidInput where files are given for a set of dictionaries: files say nothing of its weights."""
+    for own in then["inputs"]:
+        filled = given.dictionaries.get(own.get("slot") or "")
+        if own["role"] == "dictionary_set" and (isinstance(filled, Path) or isinstance(given.dataset, Path)):
+            if isinstance(filled, str):
+                continue
+            raise InvalidInput.of(
+                "--dictionary",
+                "a-set",
+                f"The slot {own['slot']} was filled by a set of dictionaries, which no file describes.",
+                "Recompute it on a service that holds the set: --server URL --dictionary SLOT=NAME.",
+            )
+
+
+def _hash_of(then: Json, role: str) -> str:
+    found = [str(own["sha256"]) for own in then["inputs"] if own["role"] == role]
+    return found[0] if found else ""
+
+
+def _stated_name(stated: Json, role: str) -> str | None:
+    name = stated[role]
+    return None if name is None else checked_name(name, f"--{role}")
+
+
+def _missing(option: str, what: str) -> InvalidInput:
+    return InvalidInput.of(
+        option, "missing", f"The report rests on {what}.", f"Give it by {option.split()[0]}."
+    )
