@@ -13,23 +13,18 @@ under those of a group. Fewer groups bound better and take more work.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from app.domain.criteria.judging import JudgedRecords, failing_any
-from app.domain.distinct import Ints, Longs
+from app.domain.distinct import Longs
 from app.domain.losses.loss import Floats
 from app.domain.search.recoding.cells import Bools, Cells
 from app.domain.search.recoding.demands import Demands, numbered
+from app.domain.search.recoding.sides import Levels, Side
 
-MOST_KEPT: Final = 8_000_000
-"""Costs of a side that are kept."""
-
-Levels = tuple[int, ...]
 GoesOn = Callable[[], bool]
 
 
@@ -52,8 +47,8 @@ def cheapest_alone(
     (w, d) lower bounds per distinct record, up to rounding.
     """
     middle = len(attributes) // 2
-    left = _Side(cells, attributes[:middle], weights[:, :middle])
-    right = _Side(cells, attributes[middle:], weights[:, middle:])
+    left = Side(cells, attributes[:middle], weights[:, :middle])
+    right = Side(cells, attributes[middle:], weights[:, middle:])
     # If no nodes will do, the record is withheld.
     least = left.costs(left.top)[:, left.of] + right.costs(right.top)[:, right.of]
     # The cheap ones first: they leave less to find for the others.
@@ -69,64 +64,6 @@ def cheapest_alone(
     return np.asarray(least)
 
 
-class _Side:
-    """Some attributes: their distinct combinations of values, what these become at levels and cost there.
-
-    Attributes
-    ----------
-    of
-        (d,) combination of each distinct record.
-    size
-        How many combinations there are.
-    top
-        The most general levels.
-    """
-
-    def __init__(self, cells: Cells, attributes: Sequence[int], weights: Floats) -> None:
-        self._weights = weights
-        self.n_weights = len(weights)
-        self._paid: dict[Levels, Floats] = {}
-        self._trees = [cells.table.hierarchies[cells.attributes[i]] for i in attributes]
-        self._costs = [cells.loss.costs[i] for i in attributes]
-        self.top: Levels = tuple(tree.height for tree in self._trees)
-        self.of: Longs = np.zeros(cells.size, dtype=np.int64)
-        self.size = 1
-        for i in attributes:
-            keys = self.of * cells.sizes[i] + cells.raw[:, i]
-            self.of, self.size = numbered(keys, self.size * cells.sizes[i])
-        first = np.empty(self.size, dtype=np.int64)
-        first[self.of] = np.arange(cells.size)
-        self._raw: list[Ints] = [cells.raw[first, i] for i in attributes]
-        self._groups: dict[Levels, tuple[Longs, int]] = {}
-
-    def rules(self) -> Iterator[Levels]:
-        """All levels of the attributes, each after all more specific ones."""
-        return itertools.product(*(range(height + 1) for height in self.top))
-
-    def groups(self, levels: Levels) -> tuple[Longs, int]:
-        """(c,) number of what each combination becomes, and how many numbers there are."""
-        if levels not in self._groups:
-            found, size = np.zeros(self.size, dtype=np.int64), 1
-            for tree, raw, level in zip(self._trees, self._raw, levels, strict=True):
-                keys = found * tree.n_nodes + tree.ancestors_at(level)[raw]
-                found, size = numbered(keys, size * tree.n_nodes)
-            self._groups[levels] = found, size
-        return self._groups[levels]
-
-    def costs(self, levels: Levels) -> Floats:
-        """(w, c) weighted costs of the combinations at the levels beyond those as they are."""
-        known = self._paid.get(levels)
-        if known is not None:
-            return known
-        found = np.zeros((len(self._weights), self.size))
-        for i, (tree, raw, level) in enumerate(zip(self._trees, self._raw, levels, strict=True)):
-            beyond = self._costs[i].of(raw, tree.ancestors_at(level)[raw]) - self._costs[i].of(raw, raw)
-            found += self._weights[:, i : i + 1] * beyond
-        if found.size * (len(self._paid) + 1) <= MOST_KEPT:
-            self._paid[levels] = found
-        return found
-
-
 class _Pairs:
     """The distinct pairs of a group of the left side, at some levels, and a combination of the right one.
 
@@ -136,7 +73,7 @@ class _Pairs:
         (d,) pair of each distinct record.
     """
 
-    def __init__(self, cells: Cells, demands: Demands, left: tuple[_Side, Levels], right: _Side) -> None:
+    def __init__(self, cells: Cells, demands: Demands, left: tuple[Side, Levels], right: Side) -> None:
         groups, self._n_groups = left[0].groups(left[1])
         ours = groups[left[0].of]
         self.of, self._size = numbered(ours * right.size + right.of, self._n_groups * right.size)
@@ -146,7 +83,7 @@ class _Pairs:
         self._necessary = demands.necessary
         self._records = JudgedRecords(cells.table, self.of[cells.table.reduced.inverse].astype(np.int32))
 
-    def cheapest(self, right: _Side, records: Longs) -> Floats:
+    def cheapest(self, right: Side, records: Longs) -> Floats:
         """(w, p) what the right side costs at least at levels where the records meet what is necessary.
 
         Only for the pairs of the given distinct records; ∞ for others.

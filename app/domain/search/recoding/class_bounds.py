@@ -1,16 +1,17 @@
 """Lower bounds of the losses of all recodings that are no sums over cells.
 
 Discernibility and average class size follow from the least records of a class. Ambiguity is bounded by each
-record alone, as losses of cells are (``alone``): its product over attributes is a sum of logarithms. The
-divergence is bounded by 0 alone. The height of a recoding is bounded by that of the best rule for the table
-under the criteria that stay met when classes are joined, for the rule of the recoding's greatest levels joins
-its classes and withholds nobody whom the recoding discloses.
+record alone, as losses of cells are (``alone``): its product over attributes is a sum of logarithms. Then
+each group of attributes is priced for what it multiplies the least product of all others with (``prices``).
+The divergence is bounded by 0 alone. The height of a recoding is bounded by that of the best rule for the
+table under the criteria that stay met when classes are joined, for the rule of the recoding's greatest levels
+joins its classes and withholds nobody whom the recoding discloses.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -18,14 +19,13 @@ from app.domain.distinct import Longs
 from app.domain.hierarchies import Hierarchy
 from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
 from app.domain.losses.cells import CellLoss
-from app.domain.losses.loss import LeafDomain, Sums
+from app.domain.losses.loss import Floats, LeafDomain, Sums
 from app.domain.search.recoding.alone import GoesOn, cheapest_alone
-from app.domain.search.recoding.bound import MOST_WORK, ROUNDS, SLACK, groups_of_attributes
+from app.domain.search.recoding.bound import SLACK, Work, groups_of_attributes, most_levels
 from app.domain.search.recoding.cells import Cells
 from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.prices import record_prices
 from app.domain.tables import Table
-
-Work = Literal["little", "some", "much"]
 
 MOST_EXACT: Final = 2.0**52
 """Whole numbers below it are doubles."""
@@ -61,20 +61,29 @@ class AmbiguityBound:
             hierarchy = cells.table.hierarchies[j]
             records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
             self._as_they_are += np.log(leaves_under(hierarchy, records, domain)[cells.raw[:, i]])
-        self.least = self._of(self._as_they_are)
+        self.least = self._of(np.exp(self._as_they_are))
 
     def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
         """Take the attributes in greater groups the more work may be done."""
         if not self._demands.necessary or not goes_on():
             return
         cells = self._cells
-        alone = self._as_they_are.copy()
-        for own in groups_of_attributes(cells, min(ROUNDS[work], int(MOST_WORK / cells.size))):
-            alone += cheapest_alone(cells, self._demands, own, np.ones((1, len(own))), goes_on)[0]
-        self.least = max(self.least, self._of(alone))
+        groups = groups_of_attributes(cells, most_levels(cells, work))
+        added = [
+            cheapest_alone(cells, self._demands, own, np.ones((1, len(own))), goes_on)[0] for own in groups
+        ]
+        alone = self._as_they_are + sum(added)
+        self._raise_to(np.exp(alone))
+        if work == "much":
+            for own, of_group in zip(groups, added, strict=True):
+                weights = np.ones(len(own))
+                self._raise_to(record_prices(cells, self._demands, own, weights, goes_on, alone - of_group))
 
-    def _of(self, logarithms: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-        found = float(np.exp(logarithms) @ self._cells.amounts) * (1 - SLACK)
+    def _raise_to(self, of_records: Floats) -> None:
+        self.least = max(self.least, self._of(of_records))
+
+    def _of(self, of_records: Floats) -> float:
+        found = float(of_records @ self._cells.amounts) * (1 - SLACK)
         # Products of leaves are whole numbers.
         return float(math.ceil(found)) if found < MOST_EXACT else found
 

@@ -34,7 +34,6 @@ from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds
-from app.domain.search.recoding.alone import MOST_KEPT
 from app.domain.search.recoding.cells import Bools, Cells, Steps
 from app.domain.search.recoding.class_bounds import Work
 from app.domain.search.recoding.class_losses import Height
@@ -47,6 +46,7 @@ from app.domain.search.recoding.one_rule import best_levels, disclose_more
 from app.domain.search.recoding.population import SECONDS_PER_ENTITY
 from app.domain.search.recoding.recoding import Recoding
 from app.domain.search.recoding.rounds import Round, recode_withheld
+from app.domain.search.recoding.sides import MOST_KEPT
 from app.domain.tables import Table
 
 FEW_RULES: Final = 50_000
