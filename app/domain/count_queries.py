@@ -52,13 +52,16 @@ class LeafScale(Scale):
         self._pairs = None if hierarchy.is_tree else hierarchy.leaf_ancestors
 
     def length(self, share: float) -> float:
+        """Leaves that make up the share, see :func:`whole_length`."""
         return whole_length(self._hierarchy.n_leaves, share)
 
     def draw(self, length: float, generator: np.random.Generator) -> Interval:
+        """Indexes of the first and last of as many neighbouring leaves."""
         first = int(generator.integers(self._hierarchy.n_leaves - int(length) + 1))
         return first, first + length - 1
 
     def shares(self, interval: Interval) -> Floats:
+        """(nodes,) the share of the leaves below each node that are among those of the interval."""
         first, last = interval
         if self._pairs is None:
             h = self._hierarchy
@@ -83,13 +86,16 @@ class WholeNumbers(Scale):
         self._first, self._n = int(low[0]), int(high[0] - low[0]) + 1
 
     def length(self, share: float) -> float:
+        """Numbers that make up the share, see :func:`whole_length`."""
         return whole_length(self._n, share)
 
     def draw(self, length: float, generator: np.random.Generator) -> Interval:
+        """The least and the greatest of as many neighbouring numbers."""
         first = self._first + int(generator.integers(self._n - int(length) + 1))
         return first, first + length - 1
 
     def shares(self, interval: Interval) -> Floats:
+        """(nodes,) the share of each node's numbers that lie in the interval, both ends included."""
         first, last = interval
         inside = np.minimum(self._high, last) - np.maximum(self._low, first) + 1
         return np.asarray(np.maximum(inside, 0) / (self._high - self._low + 1))
@@ -105,13 +111,16 @@ class RealNumbers(Scale):
         self._low, self._high = low, high
 
     def length(self, share: float) -> float:
+        """The share of the distance between the ends of the domain."""
         return float(self._high[0] - self._low[0]) * share
 
     def draw(self, length: float, generator: np.random.Generator) -> Interval:
+        """Two ends this far apart, both in the domain."""
         first = float(generator.uniform(self._low[0], self._high[0] - length))
         return first, first + length
 
     def shares(self, interval: Interval) -> Floats:
+        """(nodes,) the share of each node's length in the interval; 1 or 0 for a single number."""
         first, last = interval
         width = self._high - self._low
         inside = np.minimum(self._high, last) - np.maximum(self._low, first)

@@ -84,6 +84,7 @@ class LinkedAttribute:
 
     @property
     def n_codes(self) -> int:
+        """Codes that the column may hold: distinct cells of the dictionary."""
         return len(self.everything)
 
     @property
@@ -147,6 +148,7 @@ class Dictionary:
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
+        """Names of the q linked attributes, in the order of the links."""
         return tuple(link.attribute for link in self.links)
 
     @cached_property
@@ -162,6 +164,7 @@ class Dictionary:
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        """What whoever reads a risk against the dictionary must know; one sentence each."""
         if self.n_entities:
             return ()
         return ("The dictionary has no entities: every identification probability is 0.",)

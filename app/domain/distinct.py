@@ -32,6 +32,7 @@ class DistinctRows:
 
     @property
     def size(self) -> int:
+        """d, the number of distinct rows."""
         return len(self.counts)
 
 

@@ -85,10 +85,12 @@ class Hierarchy:
 
     @property
     def n_nodes(self) -> int:
+        """Nodes, ⊥ and the leaves included."""
         return len(self.labels)
 
     @cached_property
     def is_tree(self) -> bool:
+        """Whether every node but ⊥ has exactly one covering parent."""
         return all(len(node) == 1 for node in self.parents[1:])
 
     @cached_property
@@ -114,10 +116,12 @@ class Hierarchy:
 
     @cached_property
     def height(self) -> int:
+        """Covering edges on the longest path from ⊥ to a leaf: the number of levels less one."""
         return int(self.depth.max())
 
     @cached_property
     def is_leaf(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """(nodes,) whether nothing lies below the node."""
         leaf: np.ndarray[Any, np.dtype[np.bool_]] = np.ones(self.n_nodes, dtype=bool)
         leaf[self.edges[1]] = False
         return leaf
@@ -129,6 +133,7 @@ class Hierarchy:
 
     @property
     def n_leaves(self) -> int:
+        """Leaves: the most specific values there are."""
         return len(self.leaves)
 
     @cached_property

@@ -123,6 +123,12 @@ def _without_implied_edges(
 def nodes_from_parents(
     parents: Mapping[str, Sequence[str | None]], top_label: str, pointer: str
 ) -> Definition:
+    """Labels, parents and warnings of a hierarchy given by the parents of each value; None is the top.
+
+    Edges that others imply are dropped, with a warning each. InvalidInput, with all faults and their
+    pointers below ``pointer``: empty, undefined or repeated labels, no path to the top, cycles. TooLarge:
+    too many ancestors.
+    """
     faults = _faults_of_parents(parents, top_label, pointer)
     if faults:
         raise InvalidInput(listed(faults, pointer))
@@ -151,6 +157,11 @@ def nodes_from_parents(
 
 
 def nodes_from_rows(rows: Sequence[Sequence[str]], pointer: str) -> Definition:
+    """Labels, parents and warnings of a hierarchy given by a row per value, from it to the most general one.
+
+    Where all rows end alike, that is the top. InvalidInput, with all faults and their pointers below
+    ``pointer``: no rows, rows of different lengths, empty labels, a value with two parents.
+    """
     if not rows:
         raise InvalidInput.of(pointer, "empty", "The hierarchy has no rows.", "Give one row per value.")
     width = len(rows[0])

@@ -34,6 +34,7 @@ class GivenInteraction:
 
     @property
     def label(self) -> str:
+        """How the set is named in documents and reports: its attributes, joined."""
         return JOIN.join(self.attributes)
 
 

@@ -95,10 +95,12 @@ class Sensitivity:
 
     @property
     def n_groups(self) -> int:
+        """G, groups of records with weights of their own."""
         return len(self.factors)
 
     @property
     def is_personal(self) -> bool:
+        """Whether records differ in their weights."""
         return self.groups is not None and self.n_groups > 1
 
     @property

@@ -62,10 +62,12 @@ class Table:
 
     @property
     def n_records(self) -> int:
+        """n, repeated records included."""
         return int(self.codes.shape[0])
 
     @property
     def n_attributes(self) -> int:
+        """m, the disclosed attributes."""
         return len(self.attributes)
 
     @cached_property
@@ -80,6 +82,7 @@ class Table:
 
     @cached_property
     def heights(self) -> tuple[int, ...]:
+        """Greatest level of each attribute's hierarchy."""
         return tuple(hierarchy.height for hierarchy in self.hierarchies)
 
     @cached_property

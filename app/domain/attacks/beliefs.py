@@ -47,6 +47,7 @@ class Beliefs:
 
     @property
     def n_units(self) -> int:
+        """U, the units that beliefs are held of."""
         return len(self.starts) - 1
 
     @cached_property

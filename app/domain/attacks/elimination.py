@@ -32,6 +32,7 @@ class Statement:
 
     @property
     def belief(self) -> float:
+        """The probability that it gives S being the value: ``matching`` of ``possible`` records."""
         return self.matching / self.possible
 
 

@@ -38,6 +38,7 @@ class Units:
 
     @property
     def n_units(self) -> int:
+        """U, the kinds of person that class and dictionary tell apart."""
         return len(self.class_)
 
 

@@ -78,6 +78,7 @@ class RankedCounts:
 
     @property
     def n_classes(self) -> int:
+        """G, empty classes included."""
         return len(self.starts) - 1
 
     @cached_property

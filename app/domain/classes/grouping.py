@@ -95,6 +95,7 @@ class EquivalenceClasses:
 
     @property
     def n_classes(self) -> int:
+        """G, without the records that were left out."""
         return len(self.records)
 
     @property

@@ -42,10 +42,12 @@ class SensitiveCounts:
 
     @property
     def n_classes(self) -> int:
+        """G, as in the grouping that was counted."""
         return len(self.starts) - 1
 
     @property
     def n_values(self) -> int:
+        """m, values that occur in the whole table."""
         return len(self.totals)
 
     @cached_property

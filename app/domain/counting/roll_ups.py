@@ -132,6 +132,7 @@ class RollUps:
 
     @property
     def n_parts(self) -> int:
+        """Rows that are counted for."""
         return len(self._parts[0])
 
     @property

@@ -42,6 +42,7 @@ class DictionaryRows:
 
     @cached_property
     def has_missing(self) -> bool:
+        """Whether some cell of the dictionary is ⊥."""
         return any(bool(mask.any()) for mask in self._missing)
 
     def patterns(self, disclosed: Sequence[int]) -> Iterator[tuple[list[int], npt.NDArray[np.int64] | None]]:

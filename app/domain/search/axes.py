@@ -42,6 +42,7 @@ class Image:
 
     @cached_property
     def counts(self) -> Longs:
+        """(codes,) classes that each code belongs to."""
         counts: Longs = np.diff(self.starts)
         return counts
 
@@ -90,10 +91,12 @@ class Axis:
 
     @property
     def n_levels(self) -> int:
+        """Levels, from the values as they are to ⊥."""
         return len(self.images)
 
     @property
     def n_codes(self) -> int:
+        """Codes of the table and, where the attribute is linked, of the dictionary."""
         return int(self.own.shape[1])
 
     @cached_property

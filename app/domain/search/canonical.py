@@ -67,12 +67,15 @@ class ScoredLattice:
 
     @property
     def heights(self) -> Levels:
+        """h_j, the greatest level per attribute."""
         return tuple(size - 1 for size in self.scores.shape)
 
     def risks(self, levels: Levels) -> tuple[float, float]:
+        """Risk at a node, and what no node below it falls below."""
         return float(self.scores[levels]), float(self.bounds[levels])
 
     def utility(self, levels: Levels) -> float:
+        """Utility at a node."""
         return float(self.utilities[levels])
 
 
@@ -106,6 +109,7 @@ class CanonicalInstance:
 
     @property
     def heights(self) -> Levels:
+        """h_j, the greatest level per attribute."""
         return tuple(size - 1 for size in self.counts.shape)
 
     @property
@@ -114,10 +118,12 @@ class CanonicalInstance:
         return bool(self.counts[(0,) * self.counts.ndim] == 0)
 
     def risks(self, levels: Levels) -> tuple[float, float]:
+        """Φ/|ρ| at a node (0 where ρ is empty), and what no node below it falls below."""
         risk = float(loss_of(self.sensitivity[levels], self.counts[levels]))
         return risk, 0.0 if self.absent else risk
 
     def utility(self, levels: Levels) -> float:
+        """Utility at a node."""
         return float(self.utilities[levels])
 
     def all_risks(self) -> Floats:

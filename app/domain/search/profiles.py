@@ -40,6 +40,7 @@ class Profiles:
 
     @property
     def size(self) -> int:
+        """Number of profiles."""
         return len(self.groups)
 
     def added(self, levels: Sequence[int]) -> npt.NDArray[np.float64]:

@@ -35,6 +35,7 @@ class Suffix:
 
     @property
     def size(self) -> int:
+        """Distinct combinations."""
         return len(self.codes)
 
 
@@ -87,6 +88,7 @@ class State:
 
     @property
     def n_rows(self) -> int:
+        """Rows that the levels chosen so far still tell apart."""
         return len(self.rest)
 
 

@@ -78,6 +78,7 @@ class ChainInstance:
 
     @property
     def n_distinct(self) -> int:
+        """Distinct records, each of which is searched once."""
         return len(self._first)
 
     @property

@@ -74,6 +74,7 @@ class Chains:
 
     @property
     def n_attributes(self) -> int:
+        """k, the attributes of the record."""
         return len(self.heights)
 
     @cached_property

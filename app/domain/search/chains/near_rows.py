@@ -33,6 +33,7 @@ class Steps:
 
     @classmethod
     def of(cls, chains: Chains) -> Steps:
+        """The steps of a record, from the levels of finite weight that its chains have."""
         sizes = chains.top - chains.low
         attribute = np.repeat(np.arange(chains.n_attributes), sizes)
         first = np.cumsum(sizes) - sizes - chains.low
@@ -103,6 +104,7 @@ class NearRows:
 
     @property
     def size(self) -> int:
+        """r, the rows of thresholds."""
         return len(self.thresholds)
 
     @cached_property

@@ -51,28 +51,22 @@ class Answer:
 
 
 class Asked(Protocol):
-    """A demand.
-
-    Attributes
-    ----------
-    cost
-        Of an answer, in any unit that all demands share: the cheapest is asked first.
-    monotone
-        Whether a rule that passes still does when it is raised further.
-    refutes
-        Whether an answer may refute what is below a candidate.
-    """
+    """A demand."""
 
     @property
-    def cost(self) -> float: ...
+    def cost(self) -> float:
+        """Of an answer, in any unit that all demands share: the cheapest is asked first."""
 
     @property
-    def monotone(self) -> bool: ...
+    def monotone(self) -> bool:
+        """Whether a rule that passes still does when it is raised further."""
 
     @property
-    def refutes(self) -> bool: ...
+    def refutes(self) -> bool:
+        """Whether an answer may refute what is below a candidate."""
 
-    def answer(self, candidate: Candidate) -> Answer: ...
+    def answer(self, candidate: Candidate) -> Answer:
+        """Whether a candidate meets the demand, and what that refutes."""
 
 
 @dataclass(frozen=True)

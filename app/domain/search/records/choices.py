@@ -58,6 +58,7 @@ class Choices:
 
     @property
     def n_items(self) -> int:
+        """Items: distinct records with a choice."""
         return len(self.copies)
 
     @cached_property

@@ -148,10 +148,12 @@ class ScannedCurves(LatticeCurves):
 
     @property
     def rows_at_once(self) -> int:
+        """Distinct records to ask for at once."""
         return SCANNED_AT_ONCE
 
     @property
     def seconds_per_record(self) -> float:
+        """Estimated time to scan the lattice of one record and to take the points of its curve."""
         instance = self._instance
         scanned = instance.n_linked_nodes * SECONDS_PER_SCANNED_NODE
         return scanned + instance.n_nodes * SECONDS_PER_TAKEN_NODE
@@ -171,6 +173,7 @@ class ScannedCurves(LatticeCurves):
         return kind, utility[order][first]
 
     def of(self, rows: Longs) -> tuple[Floats, Longs, npt.NDArray[np.void]]:
+        """As of :class:`LatticeCurves`; ``rows`` must be consecutive."""
         terms = Terms(self._instance, slice(int(rows[0]), int(rows[-1]) + 1))
         values = self._kinds[1]
         least, second, node = self._scanned(terms)

@@ -74,6 +74,7 @@ class JointPlan:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the instance and the combinations that are looked at together."""
         return self._instance.n_bytes + 8 * AT_ONCE * (len(self._instance.exposure.priors) + 6)
 
     def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:

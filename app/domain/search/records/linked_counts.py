@@ -78,10 +78,12 @@ class LinkedCounts:
 
     @property
     def n_parts(self) -> int:
+        """Distinct linked parts among the rows."""
         return self._n_parts
 
     @property
     def n_nodes(self) -> int:
+        """Combinations of levels of the linked attributes, for each of which a part has a count."""
         return math.prod(self.shape)
 
     @cached_property

@@ -68,6 +68,7 @@ class MinimaxPlan:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the stand-in and every dictionary alone, which live side by side."""
         return sum(part.n_bytes for part in self._parts)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

@@ -146,6 +146,7 @@ class RecordInstance:
 
     @property
     def n_distinct(self) -> int:
+        """Distinct records, each of which has one lattice."""
         return len(self._codes)
 
     @property

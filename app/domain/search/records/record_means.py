@@ -66,6 +66,7 @@ class CurveBlocks:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the instance and the points of all curves."""
         return self.instance.n_bytes + self.units * BYTES_PER_RECORD
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

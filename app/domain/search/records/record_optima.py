@@ -73,13 +73,16 @@ class ScannedOptima(Optima):
 
     @property
     def rows_at_once(self) -> int:
+        """Distinct records to ask for at once."""
         return ROWS_AT_ONCE
 
     @property
     def seconds_per_record(self) -> float:
+        """Estimated time to scan the lattice of one record."""
         return self._instance.n_linked_nodes * SECONDS_PER_SCANNED_NODE
 
     def of(self, rows: Longs) -> tuple[Choice, Floats]:
+        """As of :class:`Optima`; ``rows`` must be consecutive."""
         terms = Terms(self._instance, slice(int(rows[0]), int(rows[-1]) + 1))
         choice, is_sure = self._scan(terms)
         sure = np.flatnonzero(is_sure)

@@ -48,6 +48,7 @@ class AggregatePlan:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: that of the way chosen for the records."""
         return self._records.n_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

@@ -102,6 +102,7 @@ class ApproximationPlan:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the records, one network, and its lattice where that is enumerated."""
         lattice = math.prod(height + 1 for height in self._context.table.heights)
         links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
         return self._records.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)

@@ -73,6 +73,7 @@ class ChainRecord:
 
     @cached_property
     def heights(self) -> Levels:
+        """h_i, the greatest level per attribute."""
         return tuple(len(chain) - 1 for chain in self.utilities)
 
     @property
@@ -178,6 +179,7 @@ class ChainRecords:
 
     @property
     def n_distinct(self) -> int:
+        """Distinct records, each of which has one :class:`ChainRecord`."""
         return len(self._codes)
 
     @property

@@ -48,6 +48,7 @@ class RingFamily:
 
     @property
     def n_steps(self) -> int:
+        """Steps of all chains: the ground set of the function."""
         return sum(self.heights)
 
     def closure(self, sets: Bools) -> Longs:

@@ -82,6 +82,7 @@ class PrunedSearch:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: scores, the states that are kept, and the number for each rule."""
         return self._ratings.n_bytes + self._ratings.kept_bytes + self.units * BYTES_PER_RULE
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
@@ -118,10 +119,12 @@ class RacedSearch:
 
     @property
     def seconds(self) -> float:
+        """Estimated time: that of rating as many rules as the race may look at."""
         return self._n_nodes * self._ratings.seconds_per_rule
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: scores and the states that are kept."""
         return self._ratings.n_bytes + self._ratings.kept_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

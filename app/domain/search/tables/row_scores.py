@@ -122,32 +122,39 @@ class RowScores:
 
     @property
     def n_rules(self) -> int:
+        """Number of rules."""
         return math.prod(self.shape)
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory of the paths that are alive at once."""
         rows = len(self._mass) * (len(self.shape) + 8) + sum(4 * a.size for a in self._attackers)
         return 8 * rows * (len(self.shape) + 2)
 
     @property
     def seconds(self) -> float:
+        """Estimated time to score all rules: per rule every row is counted and scored."""
         counted = sum(a.size for a in self._attackers) * SECONDS_PER_COUNTED_ROW
         scored = len(self._mass) * len(self._attackers) * SECONDS_PER_ROW
         return self.n_rules * (SECONDS_PER_RULE + counted + scored)
 
     @property
     def kept_bytes(self) -> int:
+        """Estimated memory of the paths kept between the ratings of single rules."""
         return min(MAX_BYTES, round(self.n_bytes / (len(self.shape) + 2) * states_worth_keeping(self.shape)))
 
     @property
     def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule of many, in any order."""
         return RATING_PER_SCORING * self.seconds / self.n_rules
 
     @property
     def growth(self) -> Growth:
+        """Nothing is known of it: aggregates and models may be any."""
         return Growth.none([height + 1 for height in self._context.table.heights])
 
     def to_table_order(self, values: Floats) -> Floats:
+        """Array over the lattice in the table's attribute order from values in the order of the walk."""
         return values.reshape(self.shape).transpose(np.argsort(self.order))
 
     # --- the walk ------------------------------------------------------------------------------------
@@ -164,6 +171,7 @@ class RowScores:
         )
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order."""
         inner = math.prod(self.shape[depth:])
         found = np.empty((last - first) * inner)
         for number in range(first, last):
@@ -188,6 +196,7 @@ class RowScores:
             tick(n_levels)
 
     def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Risk of one rule (levels in the table's order), and a bound without a slope of finer ones'."""
         ordered = tuple(levels[j] for j in self.order)
         depth = depth_worth_keeping(self.shape)
         path = self._path(ordered[:depth])

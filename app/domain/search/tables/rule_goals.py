@@ -57,20 +57,25 @@ class LeastRisk:
         self.best = math.inf
 
     def begin(self, rules: OpenRules) -> None:
+        """Close the rules below the floor."""
         rules.close_up_to(int(np.searchsorted(rules.utility, self._least)))
 
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
+        """Cap the risk of all open rules by that of one that keeps the floor."""
         if utility >= self._least and risk < self.best:
             self.best = risk
             rules.lower_caps(_beyond(risk))
 
     def urgency(self, rules: OpenRules) -> Floats:
+        """Least risk that is still possible."""
         return rules.lower
 
     def bound(self, rules: OpenRules) -> float:
+        """Risk that no open rule is below."""
         return float(rules.lower[rules.is_open].min())
 
     def is_reached(self, utility: float, risk: float) -> bool:
+        """Whether the floor is kept: finer rules only risk more."""
         return utility >= self._least
 
 
@@ -84,9 +89,11 @@ class GreatestUtility:
         self.best = math.inf
 
     def begin(self, rules: OpenRules) -> None:
+        """Cap the risk of all rules."""
         rules.lower_caps(_beyond(self._most))
 
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
+        """Close what is less useful than a rule within the cap, and cap the risk of no more useful ones."""
         if risk > self._most:
             return
         if -utility < self.best:
@@ -97,12 +104,15 @@ class GreatestUtility:
         rules.lower_caps(_beyond(risk), int(np.searchsorted(rules.utility, utility, side="right")))
 
     def urgency(self, rules: OpenRules) -> Floats:
+        """Utility with its sign turned: the most useful rule comes first."""
         return -rules.utility
 
     def bound(self, rules: OpenRules) -> float:
+        """Utility, its sign turned, that no open rule exceeds."""
         return -float(rules.utility[rules.is_open].max())
 
     def is_reached(self, utility: float, risk: float) -> bool:
+        """Whether the cap is exceeded: finer rules only risk more."""
         return risk > self._most
 
 
@@ -119,18 +129,22 @@ class LeastBalance:
         """Every rule may be the best."""
 
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
+        """Cap the risk of each open rule by what would make up for its utility."""
         value = risk - self._trade_off * utility
         if value < self.best:
             self.best = value
             rules.lower_caps(_beyond(value) + self._trade_off * rules.utility)
 
     def urgency(self, rules: OpenRules) -> Floats:
+        """Least balance that is still possible."""
         return rules.lower - self._trade_off * rules.utility
 
     def bound(self, rules: OpenRules) -> float:
+        """Balance that no open rule is below."""
         return float(self.urgency(rules)[rules.is_open].min())
 
     def is_reached(self, utility: float, risk: float) -> bool:
+        """Never: more risk may come with more utility."""
         return False
 
 
@@ -146,16 +160,20 @@ class EveryFloor:
         """Every rule may be on the frontier."""
 
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
+        """Cap the risk of all rules of no more utility."""
         if math.isfinite(risk):
             rules.lower_caps(_beyond(risk), int(np.searchsorted(rules.utility, utility, side="right")))
 
     def urgency(self, rules: OpenRules) -> Floats:
+        """Utility: the least useful rule comes first."""
         return rules.utility
 
     def bound(self, rules: OpenRules) -> float:
+        """Risk that no open rule is below."""
         return float(rules.lower[rules.is_open].min())
 
     def is_reached(self, utility: float, risk: float) -> bool:
+        """Never: every rule on the way may be on the frontier."""
         return False
 
 

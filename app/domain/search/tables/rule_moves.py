@@ -40,6 +40,7 @@ class GreedyRule:
 
     @property
     def n_ratings(self) -> int:
+        """Rules that were rated."""
         return len(self._risks)
 
     @property

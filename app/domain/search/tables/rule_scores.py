@@ -117,38 +117,47 @@ class SetScores:
 
     @property
     def n_rules(self) -> int:
+        """Number of rules."""
         return self._parts[0].n_rules
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory under all dictionaries."""
         return sum(part.n_bytes for part in self._parts)
 
     @property
     def seconds(self) -> float:
+        """Estimated time to score all rules under all dictionaries."""
         return sum(part.seconds for part in self._parts)
 
     @property
     def kept_bytes(self) -> int:
+        """Estimated memory of what is kept between the ratings of single rules."""
         return sum(part.kept_bytes for part in self._parts)
 
     @property
     def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule of many, in any order, under all dictionaries."""
         return sum(part.seconds_per_rule for part in self._parts)
 
     @property
     def growth(self) -> Growth:
+        """By how much Φ of every record grows at least, which no dictionary changes."""
         return self._parts[0].growth
 
     def to_table_order(self, values: Floats) -> Floats:
+        """Array over the lattice in the table's attribute order from values in the order of the walk."""
         return self._parts[0].to_table_order(values)
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        """Combined risks of all rules whose first ``depth`` levels have a number in [first, last)."""
         risks = []
         for i, part in enumerate(self._parts):
             risks.append(part.scores(depth, first, last, tick if i == len(self._parts) - 1 else _quiet))
         return self._exposure.combined(risks)
 
     def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Combined risk of one rule (levels in the table's order), with what bounds every finer rule's."""
         rated = [part.rate(levels) for part in self._parts]
         risk, bound = self._exposure.combined([np.array([one.risk, one.bound]) for one in rated]).tolist()
         if self._exposure.view == "bayes":

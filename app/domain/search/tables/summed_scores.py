@@ -66,6 +66,7 @@ class SummedScores:
 
     @property
     def n_rules(self) -> int:
+        """Number of rules."""
         return self._instance.n_nodes
 
     @property
@@ -74,14 +75,17 @@ class SummedScores:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the instance's own."""
         return self._instance.n_bytes
 
     @property
     def kept_bytes(self) -> int:
+        """Nothing is kept between the ratings of single rules."""
         return 0
 
     @property
     def seconds(self) -> float:
+        """Estimated time to go through all distinct records at every rule."""
         rolled, n = self._instance.rolled, self._instance.n_distinct
         counted = 0.0 if rolled is None else rolled.seconds
         scored = self._n_linked_nodes * SECONDS_PER_ROW_AND_NODE + self.n_rules * SECONDS_PER_ROW_AND_RULE
@@ -89,16 +93,20 @@ class SummedScores:
 
     @property
     def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule: its share of the time of all."""
         return self.seconds / self.n_rules
 
     @property
     def growth(self) -> Growth:
+        """By how much Φ of every record grows at least from rule to finer rule."""
         return least_growth(self._instance.context)
 
     def to_table_order(self, values: Floats) -> Floats:
+        """Array over the lattice in the table's attribute order from values in the order of the walk."""
         return values.reshape(self.shape).transpose(np.argsort(self.order))
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order."""
         if self._scored is None:
             # Going through the records is most of the work, for one rule as for all.
             numbers = np.arange(math.prod(self.shape[self._n_linked :]))
@@ -109,6 +117,7 @@ class SummedScores:
         return self._scored[first * inner : last * inner]
 
     def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
         instance = self._instance
         own = tuple(levels[j] for j in self.order)
         linked, unlinked = own[: self._n_linked], own[self._n_linked :]

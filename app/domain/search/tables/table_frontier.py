@@ -120,6 +120,7 @@ class PrunedFrontier:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: scores, the states that are kept, and the number for each rule."""
         return self._ratings.n_bytes + self._ratings.kept_bytes + self.units * BYTES_PER_RULE
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

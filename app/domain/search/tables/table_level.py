@@ -55,6 +55,7 @@ class TableUtilities:
             self.terms.append(np.array(sums))
 
     def of(self, levels: Levels) -> float:
+        """Mean utility of the rule with these levels."""
         return math.fsum(term[level] for term, level in zip(self.terms, levels, strict=True))
 
 
@@ -91,13 +92,16 @@ class TableInstance:
 
     @property
     def heights(self) -> Levels:
+        """h_j, the greatest level per attribute."""
         return self.context.table.heights
 
     def risks(self, levels: Levels) -> tuple[float, float]:
+        """Risk of a rule, and what no finer rule falls below."""
         rated = self.ratings.rate(levels)
         return rated.risk, rated.bound
 
     def utility(self, levels: Levels) -> float:
+        """Mean utility of a rule."""
         return self.utilities.of(levels)
 
     @property
@@ -130,10 +134,12 @@ class RuleBlocks:
 
     @property
     def seconds(self) -> float:
+        """Estimated time to score all rules."""
         return self._instance.scores.seconds
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory of scoring them."""
         return self._instance.scores.n_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
@@ -233,6 +239,7 @@ class TableSearch:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: scores and the states that are kept."""
         return self._ratings.n_bytes + self._ratings.kept_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
