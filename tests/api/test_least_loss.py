@@ -185,6 +185,14 @@ async def test_breaches_need_a_population_that_says_the_sensitive_value(api, jou
     }  # fmt: skip
     said = (await journey.post("/v1/measurements", json=question)).json()["result"]
     assert said["is_private"] is True
+    alone = known | {"name": "no-breach-alone", "scope": "record_level"}
+    recoded = await found(api, journey, alone)
+    assert recoded["loss"] <= recoded["table_level_loss"] == result["loss"]
+    question = question | {"name": "alone-measured", "rule": "no-breach-alone"}
+    said = (await journey.post("/v1/measurements", json=question)).json()["result"]
+    assert said["is_private"] is True
+    unsaid = await journey.post("/v1/optimisations", json=alone | {"name": "unsaid", "dictionary": "census"})
+    assert "does not say the 'income'" in problem_of(unsaid, 422, "not-supported")["detail"]
 
 
 GAPS = "id,city,sex,disease\n" + "".join(
@@ -232,6 +240,13 @@ async def test_a_missing_value_may_match_everything_in_searches_and_rules(api, j
         assert said.json()["result"]["judged"]["records_judged"] >= 6
     if result["suppressed_records"]:
         assert (await journey.get("/v1/rules/wild")).json()["missing"] == "matches_everything"
-    alone = body | {"name": "wild-records", "scope": "record_level"}
-    refused = await journey.post("/v1/optimisations", json=alone)
-    assert "leans on records of many classes" in problem_of(refused, 422, "not-supported")["detail"]
+    for more in ({"scope": "record_level"}, {"objective": objective | {"local_recoding": True}}):
+        name = f"wild-{len(more['objective']) if 'objective' in more else 'records'}"
+        recoded = await found(api, journey, body | {"name": name} | more)
+        assert recoded["loss"] <= recoded["table_level_loss"] == result["loss"]
+        question = {"name": f"{name}-measured", "dataset": "gaps", "rule": name}
+        size = {"kind": "equivalence_classes", "k": 2, "missing": "matches_everything"}
+        said = (await journey.post("/v1/measurements", json=question | {"measure": size})).json()["result"]
+        assert said["is_k_anonymous"] is True
+        assert (said["k"], said["judged"]["classes"]) == (recoded["smallest_class"], recoded["classes"])
+        assert said["judged"]["records_suppressed"] == recoded["suppressed_records"]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.api.fixture_f import post
-from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
 
@@ -73,10 +72,3 @@ async def test_losses_of_classes_and_criteria_of_a_population_are_reached_and_me
     people = await measured(fixture, "mapped", {"kind": "k_map", "k": 2}, dictionary="D1")
     assert people["is_k_map"] is True
     assert [own["attained"] for own in found["privacy"]] == [people["k_population"], found["smallest_class"]]
-
-
-async def test_a_criterion_on_what_attackers_believe_is_refused_for_single_records(fixture):
-    asked = {"kind": "min_loss", "privacy": [{"kind": "rho_privacy"}]}
-    body = {"name": "believed", "dataset": "T", "dictionary": "D1", "objective": asked}
-    response = await fixture.post("/v1/optimisations", json=body | {"scope": "record_level"})
-    assert "rho_privacy" in problem_of(response, 422, "not-supported")["detail"]

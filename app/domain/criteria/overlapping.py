@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import matching_counts
-from app.domain.classes.wildcards import matching_records
+from app.domain.classes.wildcards import matches_between, matching_records
 from app.domain.criteria.criterion import Others
 from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.distinct import Ints, Longs
@@ -16,13 +16,16 @@ from app.domain.hierarchies import TOP
 
 
 class OverlappingClasses(JudgedClasses):
-    """The classes of a table-level rule; sizes and values count whoever matches a class.
+    """The classes of a rule; sizes and values count whoever matches a class.
 
     Parameters
     ----------
     shown
-        (G, q) what each class shows. ⊥ matches everything: on a level below the highest one it is missing in
-        the original, and on the highest all classes show it.
+        (G, q) what each class shows.
+    is_wildcard
+        (G, q) where it is ⊥ because the original value is missing, which matches everything; no two classes
+        are alike in both. None, for classes of a table-level rule: wherever it is ⊥, which below the highest
+        level is missing in the original, and which on the highest one all classes show.
     """
 
     overlaps = True
@@ -34,9 +37,11 @@ class OverlappingClasses(JudgedClasses):
         n_classes: int,
         shown: Ints,
         population: Population | None = None,
+        is_wildcard: Bools | None = None,
     ) -> None:
         super().__init__(records, class_of_group, n_classes, population)
         self._shown = shown
+        self._is_wildcard = is_wildcard
 
     @property
     def sizes(self) -> Longs:
@@ -50,7 +55,9 @@ class OverlappingClasses(JudgedClasses):
 
     @cached_property
     def _told(self) -> tuple[Ints, Bools]:
-        """(G, p) what classes show of the attributes of which some class shows anything, and where ⊥."""
+        """(G, p) what classes show of the attributes that tell some apart, and what matches everything."""
+        if self._is_wildcard is not None:
+            return self._shown, self._is_wildcard
         is_nothing = self._shown == TOP
         told = ~is_nothing.all(axis=0)
         return self._shown[:, told], is_nothing[:, told]
@@ -60,12 +67,23 @@ class OverlappingClasses(JudgedClasses):
         """(G,) classes of which every quasi-identifier is missing or withheld."""
         return np.asarray((self._shown == TOP).all(axis=1))
 
+    def like(self, chosen: Bools) -> Bools:
+        """(G,) classes that match one of the chosen ones (G,), which do themselves."""
+        found = chosen.copy()
+        for matches in matches_between(*self._told):
+            for receivers, groups, givers, groups_of_givers in matches.both_ways():
+                is_chosen = np.zeros(matches.n_groups, dtype=bool)
+                is_chosen[groups_of_givers[chosen[givers]]] = True
+                found[receivers[is_chosen[groups]]] = True
+        return found
+
     def only(self, kept: Bools) -> OverlappingClasses:
         """The classes that are kept; those that are not match nobody any more."""
         if kept.all():
             return self
         of_group, n_classes, population = self._only(kept)
-        return type(self)(self._records, of_group, n_classes, self._shown[kept], population)
+        is_wildcard = None if self._is_wildcard is None else self._is_wildcard[kept]
+        return type(self)(self._records, of_group, n_classes, self._shown[kept], population, is_wildcard)
 
     def _with_others(
         self, found: tuple[Longs, Ints, Longs], key: tuple[int, Others], n_values: int

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.catalogue import CRITERIA
+from app.domain.criteria.beliefs import RhoPrivacy
 from app.domain.criteria.diversity import DistinctLDiversity
 from app.domain.criteria.population import DeltaPresence, KMap
+from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.errors import NotSupported
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.cells import CellLoss
@@ -31,6 +32,7 @@ from tests.unit.search.test_least_loss import read
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 TREE = Hierarchy.from_rows([[f"{i}", f"by two {i // 2}", f"by four {i // 4}", "*"] for i in range(8)])
+FLAT = Hierarchy.from_parents({"flu": [None], "cold": [None]})
 ILLNESS = Hierarchy.from_parents({"p": [None], "q": [None], "flu": ["p", "q"], "cold": ["p"]})
 
 
@@ -103,7 +105,7 @@ def test_withheld_records_hide_their_sensitive_values_if_asked_to(hidden, sensit
     cells = Cells(table, loss)
     steps = np.zeros_like(cells.most)
     steps[table.reduced.inverse[-1]] = TREE.height
-    rule = cells.rule(steps, hides_sensitive=hidden)
+    rule = cells.rule(steps, np.full(cells.size, hidden))
     assert isinstance(rule, RecordRule if sensitive.is_tree or not hidden else CellRule)
     codes = apply(rule, table)
     assert (codes[:, 0] == 0).tolist() == [False, False, True]
@@ -174,10 +176,45 @@ def test_people_whose_tuple_no_record_has_break_a_lower_bound_of_presence():
     assert shown(found, table) == ["by four 0", "by four 0", "by four 1"]
 
 
-def test_only_beliefs_of_attackers_are_refused():
-    criterion = next(own for own in CRITERIA if own.needs_beliefs)
-    with pytest.raises(NotSupported, match=criterion.kind):
-        RecodingPlan(table_of(("0", "flu")), AnonymityProblem((criterion(),), scope="record_level"))
+def test_what_a_population_does_not_tell_is_refused_as_for_a_rule_of_the_whole_table():
+    table = table_of(("0", "flu"), ("1", "cold"))
+    problem = AnonymityProblem((RhoPrivacy(),), scope="record_level")
+    people = Dictionary(2, (link_nodes("x", TREE, TREE.encode(["0", "1"])[0]),))
+    for asked in (problem, replace(problem, scope="table_level")):
+        with pytest.raises(InvalidInput, match="none is given"):
+            least_loss_plan(table, asked)
+        with pytest.raises(NotSupported, match="does not say the 'illness'"):
+            least_loss_plan(table, asked, Budget(), people)
+
+
+def test_estimates_of_uniqueness_are_refused_where_missing_values_match_everything():
+    table = table_of(("0", "flu"), ("*", "cold"))
+    asked = AnonymityProblem(
+        (PopulationUniqueness(0.1, 0.5),), missing="matches_everything", scope="record_level"
+    )
+    with pytest.raises(NotSupported, match="no record shares with another class"):
+        least_loss_plan(table, asked)
+
+
+def test_presence_is_refused_of_records_that_lack_a_value_and_met_beside_beliefs():
+    links = [
+        link_nodes("x", TREE, TREE.encode(["0", "0", "0", "0", "4", "4"])[0]),
+        link_nodes("illness", FLAT, FLAT.encode(["flu", "cold"] * 3)[0]),
+    ]
+    people = Dictionary(6, tuple(links))
+    privacy = (DeltaPresence(0, 0.5), RhoPrivacy(0.6, 0.8))
+    asked = AnonymityProblem(privacy, 0.5, missing="matches_everything", scope="record_level")
+    lacking = table_of(("0", "flu"), ("*", "cold"), sensitive=FLAT)
+    for scope in ("record_level", "table_level"):
+        with pytest.raises(NotSupported, match="no value of 'x'"):
+            least_loss_plan(lacking, replace(asked, scope=scope), Budget(), people)
+    table = table_of(("0", "flu"), ("0", "cold"), ("4", "flu"), sensitive=FLAT)
+    found = solved(table, asked, dictionary=people)
+    # Two of the four people who have 0 are in the release; of who has 4 the illness would be told.
+    assert (found.suppressed_records, found.classes) == (1, 1)
+    assert [own.value for own in found.privacy] == [0.5, 0.5]
+    present = solved(table, replace(asked, privacy=privacy[:1]), dictionary=people)
+    assert (present.suppressed_records, present.classes) == (0, 2)
 
 
 @pytest.mark.parametrize(

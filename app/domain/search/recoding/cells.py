@@ -8,12 +8,13 @@ steps, not for levels of the table alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints, group, row_keys
+from app.domain.distinct import DistinctRows, Ints, distinct_rows, group, row_keys
 from app.domain.hierarchies import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.losses.loss import Floats, Longs, Sums
@@ -44,11 +45,18 @@ class Cells:
         (d, q) steps from each cell to ⊥.
     sizes
         Nodes per hierarchy.
+    missing
+        (d, q) values that are missing and hence match everything; None if they do not, or there are none.
+
+    Parameters
+    ----------
+    overlapping
+        Whether missing values match everything.
 
     Raises NotSupported if a hierarchy is no tree.
     """
 
-    def __init__(self, table: Table, loss: CellLoss) -> None:
+    def __init__(self, table: Table, loss: CellLoss, *, overlapping: bool = False) -> None:
         self.table = table
         self.loss = loss
         self.attributes = table.quasi_identifiers
@@ -56,6 +64,12 @@ class Cells:
         self.raw: Ints = np.asfortranarray(table.reduced.codes[:, self.attributes])
         trees = [table.hierarchies[j] for j in self.attributes]
         self.sizes = [tree.n_nodes for tree in trees]
+        self.missing: Bools | None = None
+        self._patterns: DistinctRows | None = None
+        if overlapping and (self.raw == TOP).any():
+            self.missing = self.raw == TOP
+            columns = list(self.missing.T.astype(np.int8))
+            self._patterns = distinct_rows(columns, (2,) * len(trees), len(self.raw))
         self._above = [np.stack([tree.ancestor_steps(s) for s in range(tree.height + 1)]) for tree in trees]
         self._depths = [tree.depth for tree in trees]
         self.most: Steps = np.empty(self.raw.shape, dtype=np.int16, order="F")
@@ -125,11 +139,21 @@ class Cells:
         """What all cells of the i-th quasi-identifier cost after the steps (d, q)."""
         return self._total(i, steps[:, i])
 
-    def classes(self, codes: Ints) -> tuple[Ints, int]:
-        """Number of each row's class, rows of equal codes being one, and how many there are."""
-        keys, limit = row_keys(list(codes.T), self.sizes, len(codes))
-        representatives, inverse = group(keys, limit)
-        return inverse, len(representatives)
+    def classes(self, codes: Ints, rows: Rows = ALL) -> tuple[Ints, int]:
+        """Number of each row's class, rows of equal codes being one, and how many there are.
+
+        Where missing values match everything, records of a class also miss the same, but for withheld ones.
+        ``rows`` are the distinct records whose codes are given.
+        """
+        if self._patterns is None:
+            return self.alike(codes)
+        shows = (codes != TOP).any(axis=1)
+        pattern = np.where(shows, self._patterns.inverse[rows], 0)
+        return _numbered([*codes.T, pattern], [*self.sizes, self._patterns.size])
+
+    def alike(self, codes: Ints) -> tuple[Ints, int]:
+        """Number of what each row discloses, whatever it misses, and how many numbers there are."""
+        return _numbered(list(codes.T), self.sizes)
 
     def is_withheld(self, steps: Steps) -> Bools:
         """(d,) records all of whose quasi-identifiers are ⊥."""
@@ -170,17 +194,19 @@ class Cells:
         """The loss whose terms are given."""
         return self.loss.of_sum(math.fsum(terms))
 
-    def rule(self, steps: Steps, *, hides_sensitive: bool) -> RecordRule | CellRule:
+    def rule(self, steps: Steps, hides_sensitive: Bools | None = None) -> RecordRule | CellRule:
         """The steps as a rule for the table.
 
-        Sensitive attributes stay as they are, but for withheld records if these hide them, too.
+        Sensitive attributes stay as they are, but for those of records (d,) that hide them if withheld.
         """
         table, inverse = self.table, self.table.reduced.inverse
         found = np.zeros(table.codes.shape, dtype=np.int16, order="F")
         for i, j in enumerate(self.attributes):
             found[:, j] = steps[inverse, i]
-        withheld = np.flatnonzero(self.is_withheld(steps)[inverse])
-        if not hides_sensitive or not len(withheld) or not table.sensitive:
+        if hides_sensitive is None or not table.sensitive:
+            return RecordRule(found)
+        withheld = np.flatnonzero((self.is_withheld(steps) & hides_sensitive)[inverse])
+        if not len(withheld):
             return RecordRule(found)
         hidden = [j for j in range(table.n_attributes) if j not in self.attributes]
         if all(table.hierarchies[j].is_tree for j in hidden):
@@ -198,3 +224,10 @@ class Cells:
         if costs.dtype.kind in "iu":
             return int(costs @ self.amounts)
         return exact_sum(costs * self.amounts)
+
+
+def _numbered(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
+    """Number of each row of columns, and how many different ones there are."""
+    keys, limit = row_keys(columns, sizes, len(columns[0]))
+    representatives, inverse = group(keys, limit)
+    return inverse, len(representatives)

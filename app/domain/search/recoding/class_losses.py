@@ -12,12 +12,15 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from app.domain.classes.wildcards import matching_records
 from app.domain.distinct import Ints, Longs
 from app.domain.losses.cell_costs import leaves_under
 from app.domain.losses.loss import Floats, LeafDomain
 from app.domain.numbers import exact_sum
-from app.domain.search.recoding.cells import Cells, Steps
+from app.domain.search.recoding.cells import Bools, Cells, Steps
+from app.domain.search.recoding.demands import codes_by_row
 from app.domain.search.recoding.losses import After, GainsOfSplits, Indices, Recoded, RecodingLoss, Split
+from app.domain.search.recoding.wildcards import ToldApart, told_apart
 
 NEXT_TO_NOTHING: Final = 1e-9
 """What a step down is worth per record that splits no class: the step after it may."""
@@ -74,7 +77,8 @@ class ClassSums(RecodingLoss):
         """As if each record came to the records that are there alone, after those from larger classes."""
         cells = self._cells
         now = self.costs(recoded.of, recoded.n_classes, np.arange(cells.size), recoded.steps)
-        numbers = cells.classes(np.concatenate([recoded.codes, cells.codes(target, rows)]))[0]
+        whose = np.concatenate([np.arange(cells.size), rows])
+        numbers = cells.classes(np.concatenate([recoded.codes, cells.codes(target, rows)]), whose)[0]
         at, joined = numbers[: cells.size].astype(np.int64), numbers[cells.size :].astype(np.int64)
         there = np.bincount(at, cells.amounts, int(numbers.max(initial=-1)) + 1)
         order = np.lexsort((-now[rows], joined))
@@ -91,20 +95,35 @@ class ClassSums(RecodingLoss):
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
         """(r,) what a record costs in a class that has so many records with it, ``there`` before."""
 
-    def withholds(self, steps: Steps, rows: Indices) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def withholds(self, steps: Steps, rows: Indices) -> Bools:
         """(r,) rows all of whose quasi-identifiers are ⊥ at their steps."""
         return np.asarray((steps == self._cells.most[rows]).all(axis=1))
 
+    def told_apart(self, recoded: Recoded, missing: Bools) -> ToldApart:
+        """The classes that are told apart where what is missing (d, q) matches everything."""
+        shown = codes_by_row(recoded.of, recoded.n_classes, recoded.codes)(np.arange(recoded.n_classes))
+        return told_apart(recoded.of, shown, missing)
+
 
 class Discernibility(ClassSums):
-    """Σ f² over classes + n · (withheld records): a record costs the size of its class, withheld n."""
+    """Σ f² over classes + n · (withheld records): a record costs the size of its class, withheld n.
+
+    Where classes overlap, the size counts whoever matches the class; moves are chosen by its own records.
+    """
 
     def of(self, recoded: Recoded) -> float:
-        amounts = self._cells.amounts
-        sizes = np.bincount(recoded.of, amounts, recoded.n_classes).astype(np.int64)
+        amounts, missing = self._cells.amounts, self._cells.missing
+        of, n_classes = recoded.of, recoded.n_classes
         withheld = int(amounts[self._cells.is_withheld(recoded.steps)].sum())
+        if missing is None:
+            records = np.bincount(of, amounts, n_classes).astype(np.int64)
+            pairs = int(records @ records)
+        else:
+            told = self.told_apart(recoded, missing)
+            records = np.bincount(told.of, amounts, told.size).astype(np.int64)
+            pairs = int(records @ matching_records(told.shown, told.is_wildcard, records))
         # The withheld ones are a class by themselves.
-        return float(int(sizes @ sizes) - withheld**2 + int(amounts.sum()) * withheld)
+        return float(pairs - withheld**2 + int(amounts.sum()) * withheld)
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
         sizes = np.bincount(at, self._cells.amounts[rows], n_classes)
@@ -119,7 +138,10 @@ class AverageClassSize(ClassSums):
     """n / classes, the withheld records being one: a record of f gains 1/f of a class."""
 
     def of(self, recoded: Recoded) -> float:
-        return int(self._cells.amounts.sum()) / recoded.n_classes if recoded.n_classes else 0.0
+        missing, n_classes = self._cells.missing, recoded.n_classes
+        if missing is not None:
+            n_classes = self.told_apart(recoded, missing).size
+        return int(self._cells.amounts.sum()) / n_classes if n_classes else 0.0
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
         sizes = np.bincount(at, self._cells.amounts[rows], n_classes)

@@ -14,6 +14,8 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Population, failing_any
 from app.domain.criteria.judging import withheld as withheld_by
+from app.domain.criteria.knowledge import Knowledge
+from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence, KMap
 from app.domain.dictionaries import Dictionary
 from app.domain.distinct import Ints, Longs
@@ -22,6 +24,7 @@ from app.domain.numbers import lowest_accepted
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.recoding.cells import Bools
 from app.domain.search.recoding.population import ClassEntities
+from app.domain.search.recoding.wildcards import told_apart
 from app.domain.tables import Table
 
 NO_CLASS: Final = -1
@@ -43,7 +46,7 @@ class Placed:
     limit
         Numbers are below it; not all of them need occur.
     codes_of
-        What classes disclose; only asked where a population counts.
+        What classes disclose; only asked where a population counts or classes overlap.
     withheld
         The class of the withheld records, −1 if there is none.
     """
@@ -83,6 +86,8 @@ class Demands:
         join a class.
     least
         Records that a class has at least by k-anonymity, 1 without.
+    overlaps
+        Whether a missing value matches everything, and there is one: nothing is known to be necessary then.
     shares_levels
         Whether all disclosed records need the same levels: δ-presence compares tuples of the population with
         those of the release, and only then has the population tuples of its own.
@@ -96,48 +101,63 @@ class Demands:
         self._of_classes = [own for own in problem.privacy if not own.table_wide]
         self._table_wide = [own for own in problem.privacy if own.table_wide]
         self._judges_withheld = problem.suppressed == "own_block"
+        self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
+        self._missing: Bools = self._raw == TOP
         self._entities = None
+        self._knowledge = None
         compares = [own for own in problem.privacy if own.needs_population]
         if dictionary is not None and compares:
             self._entities = ClassEntities(table, dictionary)
+            if any(own.needs_beliefs for own in compares):
+                self._knowledge = Knowledge(table, dictionary, self._raw)
+        counting = [own for own in compares if not own.needs_beliefs]
+        self._counts_people = bool(counting)
         # Only classes of fewer records have to be counted to tell whether they fail.
-        self._enough = max((own.k for own in compares if isinstance(own, KMap)), default=0)
-        self._counts_all = not all(isinstance(own, KMap) for own in compares)
+        self._enough = max((own.k for own in counting if isinstance(own, KMap)), default=0)
+        self._counts_all = not all(isinstance(own, KMap) for own in counting)
         presence = [own for own in problem.privacy if isinstance(own, DeltaPresence)]
         self.shares_levels = bool(presence)
         self._bars_outsiders = any(lowest_accepted(own.lower) > 0 for own in presence)
         self.allowed = problem.suppression_allowed(table.n_records)
         self.left_out: Bools = np.zeros(table.reduced.size, dtype=bool)
-        self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
         if problem.missing == "excluded":
-            self.left_out = (self._raw == TOP).any(axis=1)
+            self.left_out = self._missing.any(axis=1)
+        self.overlaps = problem.missing == "matches_everything" and bool(self._missing.any())
         whole = self._records.whole
         asked = [own for own in self._of_classes if own.merging == "fewer_fail"]
         implied = [found for own in self._of_classes for found in own.implied(whole)]
-        necessary = dict.fromkeys((*asked, *implied))
+        # What records as one class do not meet, classes that overlap may.
+        necessary = dict.fromkeys(() if self.overlaps else (*asked, *implied))
         self.necessary: tuple[Criterion, ...] = tuple(own for own in necessary if not own.needs_population)
         self.least = max((own.k for own in self.necessary if isinstance(own, KAnonymity)), default=1)
 
     def failing(self, placed: Placed) -> Bools:
         """(limit,) which classes fail; none that does not occur."""
-        of, withheld = placed.of, placed.withheld
-        numbers, n_classes = dense(of, placed.limit)
         found = np.zeros(placed.limit, dtype=bool)
-        if n_classes:
-            judged = self._records.judged(numbers, n_classes)
-            if self._entities is not None:
-                few = None if self._counts_all else judged.sizes < self._enough
-                population = _entities(self._entities, placed, numbers, n_classes, few)
-                judged = self._records.judged(numbers, n_classes, population)
-            found[of[of >= 0]] = failing_any(judged, self._of_classes)[numbers[of >= 0]]
-        if withheld != NO_CLASS and found[withheld] and self.leaves_out(of, withheld):
+        judged = self._judged(placed, counts_all=self._counts_all)
+        inside = judged.class_of_group >= 0
+        found[placed.of[inside]] = failing_any(judged, self._of_classes)[judged.class_of_group[inside]]
+        withheld = placed.withheld
+        if withheld != NO_CLASS and found[withheld] and self.leaves_out(placed.of, withheld):
             found[withheld] = False
         return found
 
+    def like(self, placed: Placed, chosen: Bools) -> Bools:
+        """(limit,) classes that are a chosen one (limit,) or match one, as only classes that overlap do."""
+        judged = self._judged(placed)
+        if not isinstance(judged, OverlappingClasses):
+            return chosen
+        inside = judged.class_of_group >= 0
+        numbers, of = judged.class_of_group[inside], placed.of[inside]
+        is_chosen: Bools = np.zeros(judged.n_classes, dtype=bool)
+        is_chosen[numbers[chosen[of]]] = True
+        found = np.zeros(placed.limit, dtype=bool)
+        found[of] = judged.like(is_chosen)[numbers]
+        return found
+
     def to_withhold(self, placed: Placed) -> Bools:
-        """(d,) the records of classes that a rule for the table has to withhold."""
-        placed = Placed(np.where(self.left_out, NO_CLASS, placed.of), placed.limit, placed.codes_of)
-        judged = self.judged(placed)
+        """(d,) the records of classes that a rule for the table has to withhold, withheld ones included."""
+        judged = self.judged(placed.without_withheld())
         gone = withheld_by(judged, self._all, self.allowed).classes
         return np.append(gone, True)[judged.class_of_group]
 
@@ -164,19 +184,50 @@ class Demands:
         """Whether the class of the withheld records need not meet the criteria."""
         if withheld == NO_CLASS:
             return False
-        return bool(self.may_be_withheld(self._amounts[of == withheld].sum()))
+        return bool(self.may_be_withheld(self._amounts[(of == withheld) | self.left_out].sum()))
 
     def may_be_withheld(self, records: npt.NDArray[np.number]) -> Bools:
         """Whether so many withheld records need not meet the criteria."""
         return np.asarray(records <= self.allowed) & (not self._judges_withheld)
 
     def judged(self, placed: Placed) -> JudgedClasses:
-        """The classes as criteria look at them, without gaps between their numbers."""
-        numbers, n_classes = dense(placed.of, placed.limit)
-        population = None
-        if self._entities is not None:
-            population = _entities(self._entities, placed, numbers, n_classes)
-        return self._records.judged(numbers, n_classes, population)
+        """The classes as criteria look at them, without gaps between their numbers.
+
+        Who has to be withheld for a missing value is in none of them.
+        """
+        return self._judged(placed)
+
+    def _judged(self, placed: Placed, *, counts_all: bool = True) -> JudgedClasses:
+        """The same; unless all are counted, the population only of classes that may be too small."""
+        of = np.where(self.left_out, NO_CLASS, placed.of) if self.left_out.any() else placed.of
+        numbers, n_classes = dense(of, placed.limit)
+        if self._entities is None and not self.overlaps:
+            return self._records.judged(numbers, n_classes)
+        own = np.empty(n_classes, dtype=np.int64)
+        inside = numbers >= 0
+        own[numbers[inside]] = of[inside]
+        shown = placed.codes_of(own)
+        if not self.overlaps:
+            return self._records.judged(numbers, n_classes, self._population(numbers, shown, counts_all))
+        told = told_apart(numbers, shown, self._missing)
+        population = self._population(told.of, told.shown, counts_all)
+        return OverlappingClasses(self._records, told.of, told.size, told.shown, population, told.is_wildcard)
+
+    def _population(self, of: Longs, shown: Ints, counts_all: bool) -> Population | None:
+        """The population of classes that records are in, ``of`` (d,), and that show something, (G, q).
+
+        Nobody is outside a release whose records keep to one rule: ``met_together`` sees to that.
+        """
+        if self._entities is None:
+            return None
+        found = np.zeros(len(shown), dtype=np.int64)
+        wanted = np.full(len(shown), self._counts_people)
+        if not counts_all:
+            inside = of >= 0
+            wanted &= np.bincount(of[inside], self._amounts[inside], len(shown)) < self._enough
+        if wanted.any():
+            found[wanted] = self._entities.of(shown[wanted])
+        return Population(found, 0, shown, self._knowledge)
 
     def _is_one_rule(self, codes: Ints) -> bool:
         """Whether all disclosed records share their levels, with nobody outside who may not be."""
@@ -192,23 +243,6 @@ class Demands:
         return self._entities.outside(tuple(levels)) == 0
 
 
-def _entities(
-    counted: ClassEntities, placed: Placed, numbers: Longs, n_classes: int, few: Bools | None = None
-) -> Population:
-    """The population of classes (G,) without gaps; if only of ``few`` (G,), others have nobody.
-
-    Nobody is outside a release whose records keep to one rule: ``met_together`` sees to that.
-    """
-    found = np.zeros(n_classes, dtype=np.int64)
-    own = np.empty(n_classes, dtype=np.int64)
-    inside = placed.of >= 0
-    own[numbers[inside]] = placed.of[inside]
-    wanted = np.arange(n_classes) if few is None else np.flatnonzero(few)
-    if len(wanted):
-        found[wanted] = counted.of(placed.codes_of(own[wanted]))
-    return Population(found, 0)
-
-
 def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
     """What classes disclose, from the class (r,) and the codes (r, q) of rows; −1 is no class."""
 
@@ -220,6 +254,12 @@ def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
         return shown
 
     return found
+
+
+def withheld_class(codes: Ints, of: Longs) -> int:
+    """The class whose records are ⊥ in all of their codes; −1 if there is none."""
+    rows = np.flatnonzero((codes == TOP).all(axis=1))
+    return int(of[rows[0]]) if len(rows) else NO_CLASS
 
 
 def dense(of: Longs, limit: int) -> tuple[Longs, int]:

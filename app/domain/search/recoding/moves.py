@@ -14,7 +14,7 @@ from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies import TOP
 from app.domain.losses.loss import Floats
 from app.domain.search.recoding.cells import Bools
-from app.domain.search.recoding.demands import NO_CLASS, Placed, dense, numbered
+from app.domain.search.recoding.demands import dense, numbered
 from app.domain.search.recoding.losses import TINY, Indices, Split, exchanged
 from app.domain.search.recoding.recoding import Recoding
 
@@ -116,8 +116,6 @@ def _passes(
     recoding: Recoding, rows: Indices, groups: Longs, n_groups: int, instead: tuple[int, Ints]
 ) -> Bools:
     """(r,) whether the groups of some rows meet the criteria, with other nodes of one attribute."""
-    at = np.full(recoding.cells.size, NO_CLASS, dtype=np.int64)
-    at[rows] = groups
 
     def codes_of(numbers: Longs) -> Ints:
         first = np.empty(n_groups, dtype=np.int64)
@@ -126,7 +124,8 @@ def _passes(
         shown[:, instead[0]] = instead[1][first[numbers]]
         return shown
 
-    return np.asarray(~recoding.demands.failing(Placed(at, n_groups, codes_of))[groups])
+    placed = recoding.placed_apart(rows, groups, n_groups, codes_of)
+    return np.asarray(~recoding.demands.failing(placed)[groups])
 
 
 def exchange(recoding: Recoding, up: int, down: int) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 from app.domain.classes.quasi_part import rule_for
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.dictionaries import Dictionary
-from app.domain.errors import NotSupported
+from app.domain.hierarchies import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.losses.loss import LossKind
 from app.domain.numbers import tie_margin
@@ -111,7 +111,7 @@ class RecodingPlan:
     """A search for the recoding of single records that loses least; ``units`` are steps, roughly.
 
     ``dictionary`` is the population where criteria need one. Raises NotSupported for hierarchies that are no
-    trees, and for criteria on what attackers believe, which take one rule for the whole table.
+    trees, and what the search for a rule of the whole table refuses.
     """
 
     n_blocks = 1
@@ -127,7 +127,6 @@ class RecodingPlan:
         self._table = table
         self._problem = problem
         self._budget = budget
-        _require_classes(problem)
         self._dictionary = dictionary
         self._loss = cell_loss_of(table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
@@ -210,12 +209,15 @@ class RecodingPlan:
         """What no recoding is lower than: the lowest rule for the table under what joining never breaks."""
         problem = self._problem
         necessary = demands.necessary or (KAnonymity(1),)
-        weaker = AnonymityProblem(
-            necessary, problem.suppression_limit, problem.loss, problem.missing, scope=problem.scope
-        )
-        is_answered = problem.suppressed == "excluded" and set(necessary) == set(problem.privacy)
-        if is_answered and start.bounds is not None:
-            return start.bounds.lower
+        limit, lacking = problem.suppression_limit, _lacking(self._table)
+        if problem.missing == "excluded" or not lacking:
+            is_answered = problem.suppressed == "excluded" and set(necessary) == set(problem.privacy)
+            if is_answered and start.bounds is not None:
+                return start.bounds.lower
+        else:
+            # Of whom a recoding shows what the rule of its greatest levels does not, that withholds them.
+            limit = min(1.0, limit + lacking / self._table.n_records)
+        weaker = AnonymityProblem(necessary, limit, problem.loss, problem.missing, scope=problem.scope)
         plan = AnonymityPlan(self._table, weaker, _begin_with(self._table, weaker, self._budget))
         bounds = plan.combine({0: plan.run_block(0, lambda _: None, lambda: not steps.goes_on())}).bounds
         return 0.0 if bounds is None else bounds.lower
@@ -224,7 +226,10 @@ class RecodingPlan:
         cells = Cells(self._table, self._loss)
         flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
         steps = flat.reshape(cells.most.shape, order="F")
-        return cells.rule(steps, hides_sensitive=self._problem.suppressed == "excluded")
+        problem, misses = self._problem, (cells.raw == TOP).any(axis=1)
+        # Who is left out for a missing value is judged by nothing, and so shows nothing.
+        hidden = np.full(cells.size, problem.suppressed == "excluded")
+        return cells.rule(steps, hidden | (misses & (problem.missing == "excluded")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +252,7 @@ class _Search:
         self._start = start
         self._steps = steps
         self._demands = asked.demands
-        self._cells = Cells(asked.table, asked.loss)
+        self._cells = Cells(asked.table, asked.loss, overlapping=asked.demands.overlaps)
         self._losses = recoding_loss_of(self._cells, problem.loss)
         self._bound = bound_of(self._cells, self._demands, problem.loss, asked.least_height)
 
@@ -337,6 +342,13 @@ class _Search:
         )
 
 
+def _lacking(table: Table) -> int:
+    """Records that miss a quasi-identifier."""
+    reduced = table.reduced
+    misses = (reduced.codes[:, table.quasi_identifiers] == TOP).any(axis=1)
+    return int(reduced.counts[misses].sum())
+
+
 def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:
     """What the search for a rule of the whole table may use.
 
@@ -350,17 +362,6 @@ def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budg
     if rules <= FEW_RULES:
         return replace(budget, max_nodes=half)
     return replace(budget, max_nodes=min(MOST_BEFORE, half or MOST_BEFORE))
-
-
-def _require_classes(problem: AnonymityProblem) -> None:
-    """Refuse criteria that are no conditions on classes of records with levels of their own."""
-    for criterion in problem.privacy:
-        if criterion.needs_beliefs:
-            raise NotSupported(
-                f"{criterion.kind} is about what attackers believe of the records of a rule for the whole "
-                "table.",
-                "Ask for a rule for the whole table without local recoding.",
-            )
 
 
 def _bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> AnonymityOutcome:

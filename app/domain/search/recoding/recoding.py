@@ -15,8 +15,17 @@ import numpy as np
 
 from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies import TOP
-from app.domain.search.recoding.cells import Bools, Cells, Steps
-from app.domain.search.recoding.demands import NO_CLASS, Demands, Placed, codes_by_row, dense
+from app.domain.search.recoding.batches import Batch
+from app.domain.search.recoding.cells import Cells, Steps
+from app.domain.search.recoding.demands import (
+    NO_CLASS,
+    CodesOf,
+    Demands,
+    Placed,
+    codes_by_row,
+    dense,
+    withheld_class,
+)
 from app.domain.search.recoding.losses import Indices, RecodingLoss
 
 HALVINGS: Final = 2
@@ -34,6 +43,7 @@ class _State:
     of: Longs
     n_classes: int
     loss: float
+    fails_withheld: bool | None
 
 
 class Recoding:
@@ -60,6 +70,7 @@ class Recoding:
         found, self.n_classes = cells.classes(self.codes)
         self.of: Longs = found.astype(np.int64)
         self._loss: float | None = None
+        self._fails_withheld: bool | None = None
 
     @property
     def loss(self) -> float:
@@ -77,6 +88,29 @@ class Recoding:
         """The records in their classes."""
         codes_of = codes_by_row(self.of, self.n_classes, self.codes)
         return Placed(self.of, self.n_classes, codes_of, withheld_class(self.codes, self.of))
+
+    def placed_apart(self, rows: Indices, groups: Longs, n_groups: int, codes_of: CodesOf) -> Placed:
+        """Some records in groups (r,) that disclose something else, the others in no class.
+
+        Where classes overlap, the others are in classes of greater numbers: who is in a group may lean on
+        them.
+        """
+        if not self.demands.overlaps:
+            at = np.full(self.cells.size, NO_CLASS, dtype=np.int64)
+            at[rows] = groups
+            return Placed(at, n_groups, codes_of)
+        at, placed = self.of + n_groups, self.placed
+        at[rows] = groups
+
+        def found(numbers: Longs) -> Ints:
+            shown = np.empty((len(numbers), self.cells.n_attributes), dtype=np.int32)
+            new = numbers < n_groups
+            shown[new] = codes_of(numbers[new])
+            shown[~new] = placed.codes_of(numbers[~new] - n_groups)
+            return shown
+
+        withheld = NO_CLASS if placed.withheld == NO_CLASS else placed.withheld + n_groups
+        return Placed(at, n_groups + self.n_classes, found, withheld)
 
     @property
     def is_valid(self) -> bool:
@@ -99,11 +133,13 @@ class Recoding:
         if not len(rows):
             return rows
         both = np.concatenate([self.codes, shown])
-        numbers = self.cells.classes(both)[0].astype(np.int64)
+        whose = np.concatenate([np.arange(len(self.of)), rows])
+        numbers = self.cells.classes(both, whose)[0].astype(np.int64)
         limit, withheld = int(numbers.max()) + 1, withheld_class(both, numbers)
         at, joined = numbers[: len(self.of)].copy(), numbers[len(self.of) :]
         placed = Placed(at, limit, codes_by_row(numbers, limit, both), withheld)
-        moved = _Batch(self, rows, placed, joined).settled()
+        excused = self._withheld_fails
+        moved = Batch(self.demands, self.cells.amounts, rows, placed, joined).settled(excused=excused)
         if not moved.any():
             return rows[:0]
         at[rows[moved]] = joined[moved]
@@ -116,7 +152,20 @@ class Recoding:
         self.steps[rows] = target
         self.of, self.n_classes = dense(at, limit)
         self._loss = None
+        self._fails_withheld = None if excused else False
         return rows
+
+    @property
+    def _withheld_fails(self) -> bool:
+        """Whether the withheld records fail as a class, being too many to be left out: then they may.
+
+        Whoever leaves them cannot break that, and in the end they have to be few enough or pass.
+        """
+        if self._fails_withheld is None:
+            placed = self.placed
+            fails = self.demands.failing(placed)
+            self._fails_withheld = placed.withheld != NO_CLASS and bool(fails[placed.withheld])
+        return self._fails_withheld
 
     def move_if_lower(self, rows: Indices, target: Steps, *, strictly: bool = True) -> Indices:
         """:meth:`move`, unless that raises the loss; halves of the batch are tried then.
@@ -144,76 +193,10 @@ class Recoding:
         return np.concatenate(parts)
 
     def _state(self) -> _State:
-        return _State(
-            self.steps.copy(order="F"), self.codes.copy(order="F"), self.of, self.n_classes, self.loss
-        )
+        steps, codes = self.steps.copy(order="F"), self.codes.copy(order="F")
+        return _State(steps, codes, self.of, self.n_classes, self.loss, self._fails_withheld)
 
     def _restore(self, state: _State) -> None:
         self.steps, self.codes = state.steps, state.codes
         self.of, self.n_classes, self._loss = state.of, state.n_classes, state.loss
-
-
-class _Batch:
-    """Moves of some records (r,) from the classes ``left`` to the classes ``joined``."""
-
-    def __init__(self, recoding: Recoding, rows: Indices, placed: Placed, joined: Longs) -> None:
-        at, self._limit = placed.of, placed.limit
-        self._placed = placed
-        self._demands = recoding.demands
-        self._rows = rows
-        self._left = at[rows]
-        self._joined = joined
-        self._amounts = recoding.cells.amounts
-        self._is_left = np.zeros(self._limit, dtype=bool)
-        self._is_left[self._left] = True
-        touched = self._is_left.copy()
-        touched[joined] = True
-        # Classes that nobody leaves or joins are as they were: they pass.
-        self._at = np.where(touched[at], at, NO_CLASS)
-        self._at[rows] = joined
-
-    def settled(self) -> Bools:
-        """(r,) which moves can be made so that no class fails."""
-        ahead = self._records_ahead()
-        returned = np.zeros(self._limit, dtype=np.int64)
-        moving = np.ones(len(self._rows), dtype=bool)
-        while True:
-            failing = self._demands.failing(
-                Placed(self._at, self._limit, self._placed.codes_of, self._placed.withheld)
-            )
-            if not failing.any():
-                return moving
-            before = np.count_nonzero(moving)
-            moving &= ~failing[self._joined]
-            short = np.flatnonzero(failing & self._is_left)
-            returned[short] = np.maximum(2 * returned[short], self._missing(short))
-            moving &= ahead >= returned[self._left]
-            if np.count_nonzero(moving) == before:
-                # Only a criterion that fails what it passed before gets here: nothing moves then.
-                return np.zeros_like(moving)
-            self._at[self._rows] = np.where(moving, self._joined, self._left)
-
-    def _missing(self, classes: Longs) -> Longs:
-        """At least how many records have to return to each class."""
-        placed = self._at >= 0
-        sizes = np.bincount(self._at[placed], self._amounts[placed], self._limit)[classes]
-        return np.maximum(self._demands.least - sizes.astype(np.int64), 1)
-
-    def _records_ahead(self) -> Longs:
-        """(r,) records that return to a class before each of those that left it: from large classes first."""
-        placed = self._at >= 0
-        sizes = np.bincount(self._at[placed], self._amounts[placed], self._limit)
-        order = np.lexsort((-sizes[self._joined], self._left))
-        amounts = self._amounts[self._rows[order]]
-        ahead = np.cumsum(amounts) - amounts
-        starts = np.append(True, self._left[order][1:] != self._left[order][:-1])
-        first = np.maximum.accumulate(np.where(starts, ahead, 0))
-        found = np.empty(len(order), dtype=np.int64)
-        found[order] = ahead - first
-        return found
-
-
-def withheld_class(codes: Ints, of: Longs) -> int:
-    """The class whose records are ⊥ in all of their codes; −1 if there is none."""
-    rows = np.flatnonzero((codes == TOP).all(axis=1))
-    return int(of[rows[0]]) if len(rows) else NO_CLASS
+        self._fails_withheld = state.fails_withheld

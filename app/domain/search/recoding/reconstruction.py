@@ -65,20 +65,24 @@ class Divergence(ClassSums):
 
     def of(self, recoded: Recoded) -> float:
         table = self._cells.table
-        release = Release(table, self._cells.rule(recoded.steps, hides_sensitive=False))
+        release = Release(table, self._cells.rule(recoded.steps))
         attributes = self._cells.attributes
         return ReleaseDivergence(release, attributes, self._sensitive, self._domain).divergences().spread
 
     def weighed(self, recoded: Recoded) -> float:
-        amounts, of = self._cells.amounts, recoded.of
-        first = np.empty(recoded.n_classes, dtype=np.int64)
+        amounts, of, n_classes = self._cells.amounts, recoded.of, recoded.n_classes
+        if self._cells.missing is not None:
+            # What is reconstructed is told by what is shown, whatever it is taken to match.
+            alike, n_classes = self._cells.alike(recoded.codes)
+            of = alike.astype(np.int64)
+        first = np.empty(n_classes, dtype=np.int64)
         first[of] = np.arange(len(of))
         shown = recoded.codes[first]
         withheld = (shown == TOP).all(axis=1)
         known = self._lacking & (shown[~withheld] != TOP).any(axis=0)
         area = self._area(shown)[of] - self._not_open(known, recoded.codes)
         area[withheld[of]] = self._everything
-        kept = np.where(withheld[of], 0.0, self._alike(of, recoded.n_classes, slice(None), known))
+        kept = np.where(withheld[of], 0.0, self._alike(of, n_classes, slice(None), known))
         gone = np.flatnonzero(withheld[of])
         spread = np.bincount(self._value[gone], amounts[gone], self._n_values)[self._value]
         with np.errstate(divide="ignore"):

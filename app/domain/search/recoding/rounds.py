@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.search.recoding.cells import Steps
-from app.domain.search.recoding.demands import NO_CLASS, Placed, codes_by_row
+from app.domain.search.recoding.demands import codes_by_row
 from app.domain.search.recoding.losses import Indices
 from app.domain.search.recoding.moves import join_above
 from app.domain.search.recoding.recoding import Recoding
@@ -82,10 +82,10 @@ class RoundSearch:
         """The records whose classes meet the criteria at the levels, and their steps."""
         target = self._cells.at_levels(levels, self._rows)
         codes = self._cells.codes(target, self._rows)
-        classes, n_classes = self._cells.classes(codes)
-        at = np.full(self._cells.size, NO_CLASS, dtype=np.int64)
-        at[self._rows] = classes
-        placed = Placed(at, n_classes, codes_by_row(classes.astype(np.int64), n_classes, codes))
+        numbers, n_classes = self._cells.classes(codes, self._rows)
+        classes = numbers.astype(np.int64)
+        codes_of = codes_by_row(classes, n_classes, codes)
+        placed = self._recoding.placed_apart(self._rows, classes, n_classes, codes_of)
         passes = ~self._recoding.demands.failing(placed)[classes]
         return self._rows[passes], target[passes]
 

@@ -1,0 +1,306 @@
+"""Levels per record under every reading of missing values, and with beliefs, against pairs of records."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.classes.released import Release
+from app.domain.counting.counter import Counter
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.attackers import AverageJournalistRisk
+from app.domain.criteria.beliefs import RhoPrivacy
+from app.domain.criteria.closeness import TCloseness
+from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
+from app.domain.criteria.population import AverageRisk, KMap, SampleUniqueness
+from app.domain.gates.class_shares import failing_records
+from app.domain.losses.loss import LossChoice
+from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
+from app.domain.measures.information_loss import INFORMATION_LOSS
+from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
+from app.domain.rules import CellRule, TableRule, apply
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.plans import least_loss_plan
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.search.recoding.cells import Cells
+from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.kinds import cell_loss_of, recoding_loss_of
+from app.domain.search.recoding.recoding import Recoding
+from app.domain.tables import Table
+from tests.property.effort import examples
+from tests.property.test_belief_search import Believed, with_values
+from tests.property.test_population_models import computed, context_of
+from tests.property.test_recoding import ILLNESS, SMALL, above
+from tests.property.test_recoding_classes import CHAIN
+from tests.property.test_wildcard_search import dictionary_of
+
+MEASURED = {
+    "geometric": "geometric",
+    "precision": "precision_loss",
+    "discernibility": "discernibility",
+    "average_class_size": "average_class_size",
+    "ambiguity": "ambiguity",
+    "kl_divergence": "kl_divergence",
+    "height": "generalisation_height",
+}
+READINGS = ("own_category", "matches_everything", "excluded")
+
+
+@dataclass
+class Recoded(Believed):
+    """Records that show something of their own, ``levels`` being the rows that are shown."""
+
+    def __post_init__(self):
+        super_levels, self.levels = self.levels, tuple(0 for _ in self.table.quasi_identifiers)
+        super().__post_init__()
+        self.rows, self.levels = list(super_levels), super_levels
+        shown = [self.rows[record] for record in self.judged]
+        self.told = [any(row[j] for row in shown) for j in range(len(self.table.quasi_identifiers))]
+
+    def own(self, record):
+        """Who shows the same, and where what is missing tells anybody apart, misses the same."""
+        if record in self.block:
+            return sorted(self.block)
+        return [
+            other
+            for other in sorted(self.kept)
+            if self.rows[other] == self.rows[record]
+            and (self.missing != "matches_everything" or self.misses(other) == self.misses(record))
+        ]
+
+    def misses(self, record):
+        return [lacks and told for lacks, told in zip(self.lacks[record], self.told, strict=True)]
+
+
+def judged_by_hand(table, problem, people, shown):
+    """The records kept and judged; None if more are withheld than may be, or some that must be are not."""
+    lacks = [any(table.codes[i, j] == 0 for j in table.quasi_identifiers) for i in range(len(shown))]
+    left_out = {i for i, lack in enumerate(lacks) if lack and problem.missing == "excluded"}
+    kept = frozenset(i for i, row in enumerate(shown) if any(row))
+    gone = frozenset(range(len(shown))) - kept
+    if left_out & kept or len(gone) > math.floor(problem.suppression_limit * len(shown) + 1e-9):
+        return None
+    block = gone - left_out if problem.suppressed == "own_block" else frozenset()
+    return Recoded(table, shown, people, kept, block, problem.missing)
+
+
+def is_valid(table, problem, people, shown):
+    """Whether what is shown meets what was asked, with withheld records and without, as searches judge."""
+    judged = judged_by_hand(table, problem, people, shown)
+    if judged is None:
+        return False
+    table_wide = [own for own in problem.privacy if own.table_wide]
+    disclosed = Recoded(table, shown, people, judged.kept, missing=problem.missing)
+    return judged.is_met(problem.privacy) and all(map(disclosed.meets_together, table_wide))
+
+
+TREES = (SMALL, CHAIN)
+CRITERIA = (
+    KAnonymity(1),
+    KAnonymity(2),
+    KAnonymity(2),
+    DistinctLDiversity(2, "illness"),
+    EntropyLDiversity(2, "illness"),
+    TCloseness(0.5, attribute="illness"),
+    AverageRisk(0.6),
+    SampleUniqueness(0.3),
+    KMap(2),
+    AverageJournalistRisk(0.6),
+)
+BELIEFS = tuple(
+    RhoPrivacy(*own, attribute="illness") for own in ((0.2, 0.8), (0.34, 0.7), (0.5, 0.9), (0.6, 0.75))
+)
+
+
+@st.composite
+def questions(draw, records=(6, 12), losses=tuple(MEASURED), scope=None):
+    """A table that lacks some values, a problem on it and people whose illness is known."""
+    trees = (SMALL, draw(st.sampled_from(TREES)))
+    lacking = draw(st.sampled_from([[], [0], [0]]))
+    values = [st.sampled_from([*tree.leaves.tolist(), *lacking]) for tree in trees]
+    n = draw(st.integers(*records))
+    codes = [[*(draw(own) for own in values), draw(st.integers(1, 2))] for _ in range(n)]
+    names, array = ("a0", "a1", "illness"), np.array(codes, dtype=np.int32)
+    table = Table(names, (*trees, ILLNESS), array, sensitive=frozenset({"illness"}))
+    privacy = draw(st.lists(st.sampled_from(CRITERIA), min_size=1, max_size=2, unique=True))
+    privacy += draw(st.lists(st.sampled_from(BELIEFS), max_size=1))
+    scope = draw(st.sampled_from(["record_level", "record_level", "table_level"])) if scope is None else scope
+    problem = AnonymityProblem(
+        tuple(privacy),
+        draw(st.sampled_from([0.0, 0.2, 0.4, 0.6])),
+        LossChoice(draw(st.sampled_from(losses))),
+        draw(st.sampled_from(READINGS)),
+        draw(st.sampled_from(["excluded", "own_block"])),
+        scope=scope,
+        local_recoding=scope == "table_level",
+    )
+    leaves = [tree.leaves.tolist() for tree in (*trees, ILLNESS)]
+    people = [
+        tuple(code or draw(st.sampled_from(own)) for code, own in zip(row, leaves, strict=True))
+        for row in codes
+    ]
+    return table, problem, people + draw(st.lists(st.tuples(*map(st.sampled_from, leaves)), max_size=6))
+
+
+def solved(question, budget=UNLIMITED, plan_type=least_loss_plan):
+    table, problem, people = question
+    plan = plan_type(table, problem, budget, dictionary_of(table, people, with_values(table)))
+    return plan.combine({0: plan.run_block(0, lambda _: None)})
+
+
+def shown_by(rule, table):
+    return [tuple(row) for row in apply(rule, table)[:, list(table.quasi_identifiers)].tolist()]
+
+
+def is_sound(question, budget=UNLIMITED):
+    """The answer, which meets what was asked and is what measures say of its rule."""
+    table, problem, people = question
+    found = solved(question, budget)
+    if budget is UNLIMITED:
+        asked = replace(problem, scope="table_level", local_recoding=False)
+        for_table = solved((table, asked, people), plan_type=AnonymityPlan)
+        if for_table.loss is not None:
+            assert found.loss <= for_table.loss
+    if found.rule is None or isinstance(found.rule, TableRule):
+        return found
+    shown = shown_by(found.rule, table)
+    assert is_valid(table, problem, people, shown)
+    dictionary = dictionary_of(table, people, with_values(table))
+    context = context_of(table, found.rule, dictionary)
+    classes = computed(EQUIVALENCE_CLASSES, context, missing=problem.missing)
+    assert classes.judged.records_suppressed == found.suppressed_records
+    assert classes.judged.classes == found.classes
+    assert (classes.k or None) == found.smallest_class
+    missing = "matches_everything" if problem.missing == "matches_everything" else "own_category"
+    measured = getattr(computed(INFORMATION_LOSS, context, missing=missing), MEASURED[problem.loss.kind])
+    assert found.loss == pytest.approx(measured, rel=1e-12, abs=1e-12)
+    assert found.bounds.lower <= found.loss
+    for own in problem.privacy:
+        if isinstance(own, RhoPrivacy):
+            reading = {"missing": problem.missing, "suppressed": problem.suppressed}
+            asked = {"rho_1": own.rho_1, "rho_2": own.rho_2, "attribute": own.attribute}
+            assert computed(POSTERIOR_BELIEFS, context, **reading, **asked).is_private
+        if problem.missing != "matches_everything":
+            counter = Counter(table, dictionary)
+            assert not failing_records(Release(table, found.rule), own, None, counter).any()
+    # What is left out is judged by nothing: nothing of it may be shown.
+    lacking = np.array(
+        [any(table.codes[i, j] == 0 for j in table.quasi_identifiers) for i in range(len(shown))]
+    )
+    hides = ~np.array([any(row) for row in shown]) & (
+        (problem.suppressed == "excluded") | (lacking & (problem.missing == "excluded"))
+    )
+    assert not apply(found.rule, table)[hides].any()
+    return found
+
+
+@given(questions())
+@settings(deadline=None, max_examples=examples(120))
+def test_recodings_meet_every_conjunction_as_the_measures_judge_it(question):
+    is_sound(question)
+
+
+@pytest.mark.deep
+@given(questions(records=(6, 24)))
+@settings(deadline=None, max_examples=examples(1500))
+def test_recodings_meet_every_conjunction_as_the_measures_judge_it_at_length(question):
+    is_sound(question)
+
+
+def recoded(question, steps):
+    table, problem, people = question
+    demands = Demands(table, problem, dictionary_of(table, people, with_values(table)))
+    cells = Cells(table, cell_loss_of(table, problem.loss), overlapping=demands.overlaps)
+    return Recoding(cells, demands, recoding_loss_of(cells, problem.loss), steps(cells))
+
+
+def rows_shown(recoding):
+    return [tuple(row) for row in recoding.codes[recoding.cells.table.reduced.inverse].tolist()]
+
+
+@given(questions(), st.data())
+@settings(deadline=None, max_examples=examples(300))
+def test_any_recoding_is_judged_by_pairs_of_records_and_moves_leave_a_valid_one_valid(question, data):
+    table, problem, people = question
+    draw = data.draw
+
+    def some_steps(cells):
+        return np.array([[draw(st.integers(0, most)) for most in row] for row in cells.most.tolist()])
+
+    found = recoded(question, some_steps)
+    assert found.is_valid == is_valid(table, problem, people, rows_shown(found))
+    rule = rule_showing(table, rows_shown(found))
+    missing = "matches_everything" if problem.missing == "matches_everything" else "own_category"
+    measured = computed(INFORMATION_LOSS, context_of(table, rule, None), missing=missing)
+    assert found.losses.of(found) == pytest.approx(getattr(measured, MEASURED[problem.loss.kind]), rel=1e-12)
+    everything = recoded(question, lambda cells: cells.most)
+    levels = tuple(draw(st.integers(0, table.heights[j])) for j in everything.cells.attributes)
+    for one in (found, recoded(question, lambda cells: cells.at_levels(levels)), everything):
+        if one.is_valid:
+            for _ in range(2):
+                rows = np.flatnonzero([draw(st.booleans()) for _ in range(one.cells.size)])
+                moved = one.move(rows, some_steps(one.cells)[rows].astype(np.int16))
+                assert set(moved) <= set(rows)
+                assert one.is_valid
+                assert is_valid(table, problem, people, rows_shown(one))
+
+
+def least_by_hand(table, problem, people):
+    """The least loss of all recodings that are valid, as it is measured; None if there is none."""
+    trees = [table.hierarchies[j] for j in table.quasi_identifiers]
+    own = [
+        list(itertools.product(*(above(tree, node) for tree, node in zip(trees, row, strict=True))))
+        for row in table.codes[:, list(table.quasi_identifiers)].tolist()
+    ]
+    least = math.inf
+    missing = "matches_everything" if problem.missing == "matches_everything" else "own_category"
+    for shown in itertools.product(*own):
+        if is_valid(table, problem, people, list(shown)):
+            context = context_of(table, rule_showing(table, shown), None)
+            measured = computed(INFORMATION_LOSS, context, missing=missing)
+            least = min(least, getattr(measured, MEASURED[problem.loss.kind]))
+    return None if math.isinf(least) else least
+
+
+def rule_showing(table, shown):
+    codes = table.codes.copy(order="F")
+    codes[:, list(table.quasi_identifiers)] = shown
+    return CellRule(codes)
+
+
+def is_bounded(question):
+    found, least = is_sound(question), least_by_hand(*question)
+    if least is None:
+        return
+    assert found.status != "infeasible" or question[1].local_recoding
+    if found.bounds is not None:
+        assert found.bounds.lower <= least + 1e-9
+    if found.status == "optimal":
+        assert found.loss <= least + 1e-9
+
+
+@given(questions((2, 3)))
+@settings(deadline=None, max_examples=examples(40))
+def test_no_recoding_tried_by_hand_is_below_the_bound(question):
+    is_bounded(question)
+
+
+@pytest.mark.deep
+@given(questions((3, 4)))
+@settings(deadline=None, max_examples=examples(400))
+def test_no_recoding_tried_by_hand_is_below_the_bound_at_length(question):
+    is_bounded(question)
+
+
+@given(questions(scope="record_level"), st.integers(1, 40))
+@settings(deadline=None, max_examples=examples(30))
+def test_a_search_that_is_cut_short_is_sound_and_ends_at_the_same_place(question, steps):
+    found = is_sound(question, Budget(max_nodes=steps))
+    assert found.to_document() == solved(question, Budget(max_nodes=steps)).to_document()
