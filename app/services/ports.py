@@ -55,7 +55,8 @@ class Fenced(Exception):
 class Clock(Protocol):
     """The present, timezone-aware UTC."""
 
-    def __call__(self) -> datetime: ...
+    def __call__(self) -> datetime:
+        """Now."""
 
 
 class Resources(Protocol):
@@ -66,11 +67,9 @@ class Resources(Protocol):
 
         Raises Conflict if the name is taken by other content, NotFound if a used id is gone.
         """
-        ...
 
     async def get(self, kind: Kind, ref: str) -> Stored:
         """The resource with its document, by id or name; NotFound otherwise."""
-        ...
 
     async def list(
         self,
@@ -83,11 +82,9 @@ class Resources(Protocol):
         created: Period = ALWAYS,
     ) -> Page:
         """Newest first, without documents; ``name`` filters by substring, ``built_on`` by an id used."""
-        ...
 
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with what it alone owns (pieces, key); Conflict naming its users if it is in use."""
-        ...
 
 
 class Pieces(Protocol):
@@ -95,19 +92,15 @@ class Pieces(Protocol):
 
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
         """Encrypt and write one piece in a transaction of its own; invisible until ``publish``."""
-        ...
 
     async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
         """Make the staged pieces an upload resource under this id, or discard them if it exists."""
-        ...
 
     async def discard(self, upload_id: str) -> None:
         """Remove staged pieces and their key."""
-        ...
 
     def read(self, upload_id: str) -> AsyncIterator[bytes]:
         """Decrypted pieces in order."""
-        ...
 
 
 class Runs(Protocol):
@@ -115,9 +108,9 @@ class Runs(Protocol):
 
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
         """Queue a run; it is created as succeeded if a result with this input hash is stored already."""
-        ...
 
-    async def get(self, run_id: str) -> Run: ...
+    async def get(self, run_id: str) -> Run:
+        """The run as it stands; NotFound otherwise."""
 
     async def list(
         self,
@@ -130,24 +123,21 @@ class Runs(Protocol):
         created: Period = ALWAYS,
     ) -> tuple[tuple[Run, ...], str | None]:
         """Newest first, and the next cursor; ``name`` filters by substring of the resource's name."""
-        ...
 
     async def request_cancel(self, run_id: str) -> Run:
         """Queued: cancelled at once. Running: flag it; its worker ends it. Final: Conflict."""
-        ...
 
     async def request_stop(self, run_id: str) -> tuple[Run, bool]:
         """Flag a run that is not final; whether that was news. Succeeded: nothing. Otherwise final: Conflict.
 
         A queued run stays queued: its worker then ends it with what can be said without searching.
         """
-        ...
 
-    async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]: ...
+    async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]:
+        """At most ``limit`` events in order, from the one after ``number``."""
 
     async def heartbeat(self, claim: Claim, progress: Progress | None) -> Wishes:
         """Record life and progress; answers what was asked of the run meanwhile."""
-        ...
 
     async def release(self, claim: Claim, *, spend_attempt: bool) -> None:
         """Make the run queued again, its blocks kept, because the claim's child is gone.
@@ -155,11 +145,12 @@ class Runs(Protocol):
         ``spend_attempt`` says whether the next claim counts as one attempt more (the child died)
         or as the same one again (its worker was asked to stop).
         """
-        ...
 
-    async def save_block(self, claim: Claim, block: int, payload: bytes) -> None: ...
+    async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
+        """Keep a finished block; one that is there already is replaced."""
 
-    async def blocks(self, run_id: str) -> dict[int, bytes]: ...
+    async def blocks(self, run_id: str) -> dict[int, bytes]:
+        """The finished blocks by number; none once the run is final."""
 
     async def finish(
         self,
@@ -174,17 +165,19 @@ class Runs(Protocol):
 
         A reproducible result answers every run of the same input; another one answers this run alone.
         """
-        ...
 
-    async def result(self, run_id: str) -> JsonObject: ...
+    async def result(self, run_id: str) -> JsonObject:
+        """The result document; NotFound while there is none."""
 
 
 class Results(Protocol):
     """Results by the hash of everything that went in."""
 
-    async def find(self, kind: str, input_sha256: str) -> JsonObject | None: ...
+    async def find(self, kind: str, input_sha256: str) -> JsonObject | None:
+        """The stored result, if the same was computed before."""
 
-    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None: ...
+    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
+        """Keep a result; one that is there already stays."""
 
 
 class IdempotencyKeys(Protocol):
@@ -195,11 +188,12 @@ class IdempotencyKeys(Protocol):
 
         Raises Conflict while the first request is in flight, InvalidInput for another fingerprint.
         """
-        ...
 
-    async def complete(self, route: str, key: str, reply: IdempotentReply) -> None: ...
+    async def complete(self, route: str, key: str, reply: IdempotentReply) -> None:
+        """Keep the reply for the next request with this key."""
 
-    async def abandon(self, route: str, key: str) -> None: ...
+    async def abandon(self, route: str, key: str) -> None:
+        """Free a key whose request came to nothing."""
 
 
 class ApiKeys(Protocol):
@@ -212,17 +206,21 @@ class ApiKeys(Protocol):
         secret_sha256: bytes,
         scopes: frozenset[Scope],
         expires_at: datetime | None,
-    ) -> ApiKey: ...
+    ) -> ApiKey:
+        """Keep a key, as the hash of its secret."""
 
-    async def list(self) -> Sequence[ApiKey]: ...
+    async def list(self) -> Sequence[ApiKey]:
+        """All keys, newest first, revoked ones too."""
 
-    async def revoke(self, key_id: str) -> ApiKey: ...
+    async def revoke(self, key_id: str) -> ApiKey:
+        """End a key for good; a second time changes nothing, NotFound if there is none."""
 
 
 class Audit(Protocol):
     """The tenant's hash-chained audit events; they hold ids, kinds and hashes, never data."""
 
-    async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None: ...
+    async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
+        """Append an event; writers of one tenant take turns until they commit."""
 
     async def list(
         self,
@@ -234,11 +232,9 @@ class Audit(Protocol):
         created: Period = ALWAYS,
     ) -> tuple[Sequence[AuditEvent], str | None]:
         """Newest first; ``action`` filters by its beginning, ``subject`` by the id that it is about."""
-        ...
 
     async def verify(self) -> AuditVerification:
         """Whether each event follows from the one before."""
-        ...
 
 
 class Webhooks(Protocol):
@@ -248,35 +244,35 @@ class Webhooks(Protocol):
         self, name: str, url: str, events: Sequence[WebhookEvent], secret: str
     ) -> tuple[Webhook, bool]:
         """Keep it; the existing one and False if name, address and events agree, Conflict if they do not."""
-        ...
 
-    async def list(self) -> Sequence[Webhook]: ...
+    async def list(self) -> Sequence[Webhook]:
+        """All webhooks, newest first."""
 
-    async def get(self, ref: str) -> Webhook: ...
+    async def get(self, ref: str) -> Webhook:
+        """The webhook of this id or name; NotFound otherwise."""
 
-    async def delete(self, ref: str) -> Webhook: ...
+    async def delete(self, ref: str) -> Webhook:
+        """Delete the webhook with its messages, and answer what it was."""
 
     async def rotate(self, ref: str, secret: str, old_until: datetime) -> Webhook:
         """Sign with a new secret, and until then with those of before as well."""
-        ...
 
     async def emit(self, event: WebhookEvent, data: JsonObject) -> None:
         """Write a message for each webhook that wants to hear of this, in this transaction."""
-        ...
 
-    async def send_test(self, ref: str) -> Delivery: ...
+    async def send_test(self, ref: str) -> Delivery:
+        """Write a test message for one webhook; Conflict if it is disabled."""
 
     async def deliveries(
         self, ref: str, limit: int, cursor: str | None, created: Period = ALWAYS
-    ) -> tuple[Sequence[Delivery], str | None]: ...
+    ) -> tuple[Sequence[Delivery], str | None]:
+        """Its messages, newest first, and the next cursor."""
 
     async def message(self, delivery_id: str) -> Message | None:
         """What is to be sent; None if nothing is any more."""
-        ...
 
     async def record(self, delivery_id: str, attempt: Attempt, next_attempt_at: datetime | None) -> None:
         """Note what came of sending it; None: it is not tried again."""
-        ...
 
 
 class SigningKeys(Protocol):
@@ -284,15 +280,12 @@ class SigningKeys(Protocol):
 
     async def signer(self) -> Signer:
         """The signer of the key in use, made if there is none; the key stays in use until this work ends."""
-        ...
 
     async def rotate(self) -> PublicKey:
         """End the key in use, if there is one, and begin another."""
-        ...
 
     async def list(self) -> Sequence[PublicKey]:
         """All keys, newest first."""
-        ...
 
 
 class Evidence(Protocol):
@@ -300,21 +293,17 @@ class Evidence(Protocol):
 
     async def add(self, new: NewEvidence) -> StoredEvidence:
         """Keep it; the one that there is already if the resource has some."""
-        ...
 
     async def get(self, ref: str) -> StoredEvidence:
         """The evidence of this id, or the newest about what is or was of this name; NotFound otherwise."""
-        ...
 
     async def of_resource(self, resource_id: str) -> StoredEvidence | None:
         """The evidence about a resource."""
-        ...
 
     async def list(
         self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[StoredEvidence], str | None]:
         """Newest first, without envelopes; ``name`` filters by substring of what it is about."""
-        ...
 
 
 class UnitOfWork(Protocol):
@@ -334,15 +323,16 @@ class UnitOfWork(Protocol):
 
     async def enqueue(self, run_id: str) -> None:
         """Put the run on the queue, inside this transaction."""
-        ...
 
-    async def commit(self) -> None: ...
+    async def commit(self) -> None:
+        """Make everything durable."""
 
 
 class Store(Protocol):
     """The database as services see it."""
 
-    def work(self, tenant: TenantId) -> AbstractAsyncContextManager[UnitOfWork]: ...
+    def work(self, tenant: TenantId) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A transaction of one tenant, which sees this tenant's rows alone."""
 
 
 class Registry(Protocol):
@@ -350,40 +340,36 @@ class Registry(Protocol):
 
     async def find_api_key(self, prefix: str) -> tuple[ApiKey, bytes] | None:
         """The key and the sha256 of its secret."""
-        ...
 
-    async def touch_api_key(self, key_id: str) -> None: ...
+    async def touch_api_key(self, key_id: str) -> None:
+        """Note that the key was used, to the minute."""
 
-    async def add_tenant(self, name: str) -> tuple[Tenant, bool]: ...
+    async def add_tenant(self, name: str) -> tuple[Tenant, bool]:
+        """Make a tenant with its data key; the existing one and False if the name is taken."""
 
-    async def list_tenants(self) -> Sequence[Tenant]: ...
+    async def list_tenants(self) -> Sequence[Tenant]:
+        """All tenants by name."""
 
     async def claim(self, run_id: str, worker: str, silent_seconds: float) -> Claim | None:
         """Take a queued or lost run for one attempt more; None if it is final or held by a living worker.
 
         A running run is lost once its heartbeat has been silent for ``silent_seconds``.
         """
-        ...
 
     async def lost_runs(self, silent_seconds: float) -> Sequence[LostRun]:
         """Runs that are running without a recent heartbeat, or queued without a job."""
-        ...
 
     async def fail_lost(self, lost: LostRun, error: JsonObject) -> None:
         """End a run whose attempts are used up; nothing if it is final or in a newer attempt by now."""
-        ...
 
     async def due_deliveries(self, most: int, hold_seconds: float) -> Sequence[DueDelivery]:
         """Messages of webhooks whose turn has come, held for nobody else for so long."""
-        ...
 
     async def apply_retention(self, tenant: TenantId, most: int) -> Removed:
         """Remove at most so many of each kind of what is past the tenant's retention; what there was."""
-        ...
 
     async def discard_stale_uploads(self, silent_seconds: float) -> int:
         """Remove half-written uploads to which nothing was added for so long; how many there were."""
-        ...
 
 
 class RunSignals(Protocol):
@@ -391,4 +377,3 @@ class RunSignals(Protocol):
 
     async def wait(self, run_id: str, timeout_seconds: float) -> None:
         """Return when something about the run may have changed, or after the timeout."""
-        ...
