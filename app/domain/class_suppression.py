@@ -18,7 +18,7 @@ from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.uniques import require_partitions
 from app.domain.distinct import distinct_rows
 from app.domain.hierarchies import TOP
-from app.domain.rules import CellRule, TableRule, apply, apply_to_codes
+from app.domain.rules import CellRule, Rule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
 
 
@@ -32,10 +32,13 @@ class ClassSuppression:
         Classes that fail any of these criteria; for table-wide ones the smallest classes as well.
     missing
         ``excluded`` withholds records with a missing quasi-identifier, too. With ``matches_everything``
-        classes overlap: what fails is withheld again and again until nothing does, and so are, first of all,
-        records of which nothing would be disclosed, since nobody tells them from those.
+        classes overlap: what fails is withheld again and again until nothing does.
     suppressed
-        With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld.
+        With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld, but for
+        records that are left out for a missing one: no criterion has looked at these.
+
+    A rule that withholds anybody withholds all records of which it would disclose no quasi-identifier, too:
+    nobody could tell these from those.
     """
 
     failing: tuple[Criterion, ...]
@@ -43,11 +46,12 @@ class ClassSuppression:
     suppressed: Suppressed = "excluded"
 
 
-def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppression) -> tuple[CellRule, Bools]:
+def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppression) -> tuple[Rule, Bools]:
     """The rule with the failing classes withheld, and whose these records are (n,).
 
-    Classes are of quasi-identifiers as the rule discloses them, ⊥ equal to ⊥, counted in records. Raises
-    NotSupported for criteria that have no meaning for classes that overlap.
+    Classes are of quasi-identifiers as the rule discloses them, ⊥ equal to ⊥, counted in records. A rule that
+    withholds nobody is returned as it is. Raises NotSupported for criteria that have no meaning for classes
+    that overlap.
     """
     quasi = quasi_part(table)
     reduced = quasi.reduced
@@ -59,23 +63,46 @@ def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppressio
         of_group[(reduced.codes == TOP).any(axis=1)] = -1
     disclosed = apply(rule, table)
     released = JudgedRecords(table, reduced.inverse, disclosed)
-    judged = released.judged(of_group, classes.size)
+    judged = released.judged(of_group, classes.size, shows_nothing=(classes.codes == TOP).all(axis=1))
     if suppression.missing == "matches_everything":
         require_partitions(table, suppression.failing)
         judged = OverlappingClasses(released, of_group, classes.size, classes.codes)
-    judged = judged.only((judged.records > 0) & ~judged.shows_nothing)
-    gone = np.append(withheld(judged, suppression.failing).classes, True)[judged.class_of_group]
+    judged = judged.only(judged.records > 0)
+    failing = withheld(judged, suppression.failing, begun=bool((of_group < 0).any())).classes
+    gone = np.append(failing, True)[judged.class_of_group]
     records: Bools = gone[reduced.inverse]
-    shows_sensitive = suppression.suppressed == "own_block"
-    return withholding(table, rule, records, shows_sensitive), records
+    if not records.any():
+        return rule, records
+    return withholding(table, rule, records, suppression.missing, suppression.suppressed), records
 
 
-def withholding(table: Table, rule: TableRule, records: Bools, shows_sensitive: bool = False) -> CellRule:
-    """The rule with the records (n,) withheld, in the quasi-identifiers alone if sensitive ones are shown."""
+def withholding(
+    table: Table,
+    rule: Rule,
+    records: Bools,
+    missing: Missing = "own_category",
+    suppressed: Suppressed = "excluded",
+) -> CellRule:
+    """The rule with the records (n,) withheld, the sensitive values of those that :func:`are_hidden` too."""
     disclosed = apply(rule, table).copy(order="F")
-    for j in table.quasi_identifiers if shows_sensitive else range(table.n_attributes):
-        disclosed[records, j] = TOP
+    hidden = are_hidden(table, records, missing, suppressed)
+    for j in range(table.n_attributes):
+        disclosed[records if j in table.quasi_identifiers else hidden, j] = TOP
     return CellRule(disclosed)
+
+
+def are_hidden(table: Table, records: Bools, missing: Missing, suppressed: Suppressed) -> Bools:
+    """(n,) of the withheld ``records`` (n,) those whose sensitive values are not shown either.
+
+    All, unless they are judged as one more block; then those that are left out for a missing value, at which
+    no criterion has looked.
+    """
+    if suppressed == "excluded":
+        return records
+    if missing != "excluded":
+        return np.zeros_like(records)
+    lacking: Bools = (table.codes[:, table.quasi_identifiers] == TOP).any(axis=1)
+    return records & lacking
 
 
 def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, Bools]:

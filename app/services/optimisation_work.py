@@ -10,8 +10,9 @@ from typing import Any
 from app.domain.class_suppression import ClassSuppression, withholding
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies import TOP
 from app.domain.numbers import to_json_number
-from app.domain.rules import Rule, TableRule
+from app.domain.rules import Rule, TableRule, apply
 from app.domain.search.anonymity.plans import LeastLossPlan, least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.outcome import Outcome
@@ -107,14 +108,17 @@ def _rule_of_least_loss(
     problem = outcome.problem
     if not isinstance(rule, TableRule) or not (outcome.suppression_allowed or outcome.suppressed_records):
         return rule_document(rule, outcome.attributes)
-    if problem.missing == "matches_everything" and not outcome.suppressed_records:
-        # A rule that withholds classes takes whoever lacks all values for withheld: others lean on less then.
+    shows_nothing = bool((apply(rule, table)[:, table.quasi_identifiers] == TOP).all(axis=1).any())
+    if shows_nothing and not outcome.suppressed_records:
+        # Readers of a rule that withholds classes take whoever shows nothing for withheld.
         return rule_document(rule, outcome.attributes)
     if any(own.needs_population for own in problem.privacy):
         # Who is withheld follows from the population, which a rule does not know.
-        records, shows_sensitive = search.withheld(rule.levels), problem.suppressed == "own_block"
-        return rule_document(withholding(table, rule, records, shows_sensitive), outcome.attributes)
-    below = suppression_below(table, problem)
+        records = search.withheld(rule.levels)
+        cells = withholding(table, rule, records, problem.missing, problem.suppressed)
+        return rule_document(cells, outcome.attributes)
+    # Small classes alone would say nothing of those who are withheld with them.
+    below = None if shows_nothing else suppression_below(table, problem)
     if below is None:
         failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
         return suppressing_document(table, rule, failing)

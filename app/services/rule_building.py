@@ -109,7 +109,7 @@ def apply_definition(
     table: Table,
     columns: Mapping[str, Column],
     pointer: str = "",
-) -> CellRule:
+) -> Rule:
     """A stored rule's definition stated anew for another table, such as the next delivery.
 
     ``columns`` are those of that table which conditions read. InvalidInput where the definition does not fit

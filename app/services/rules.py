@@ -11,7 +11,7 @@ from app.domain.class_suppression import ClassSuppression
 from app.domain.condition_truth import Column
 from app.domain.conditional_rules import check_statements, columns_read
 from app.domain.errors import pointing_into
-from app.domain.rules import CellRule
+from app.domain.rules import Rule
 from app.domain.tables import Table
 from app.services.access import require
 from app.services.cell_values import require_to_name_values
@@ -153,7 +153,7 @@ async def _document_below(
 
 async def rule_stated_anew(
     store: Store, tenant: TenantId, rule: JsonObject, dataset: Stored, table: Table
-) -> CellRule | None:
+) -> Rule | None:
     """A stored rule of conditions or values, by its document, for another dataset with its table.
 
     Likewise one that withholds small classes, which are others there. None for rules of levels, which say

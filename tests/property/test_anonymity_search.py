@@ -74,7 +74,10 @@ class ByHand:
 
 
 def rules_by_hand(table, problem):
-    """(levels, loss, suppressed records, sizes of the remaining classes) of every rule."""
+    """(levels, loss, suppressed records, sizes of the remaining classes) of every rule.
+
+    A rule that suppresses anybody suppresses whoever shows nothing, too.
+    """
     trees = [ByHand(tree) for tree in table.hierarchies]
     n = len(table.codes)
     for levels in itertools.product(*(range(tree.height + 1) for tree in trees)):
@@ -84,6 +87,8 @@ def rules_by_hand(table, problem):
         ]
         sizes = Counter(rows)
         k = problem.privacy[0].k
+        if min(sizes.values()) < k:
+            sizes.pop((0,) * len(trees), None)
         kept = [row for row in rows if sizes[row] >= k]
         losses = []
         for j, tree in enumerate(trees):

@@ -34,8 +34,9 @@ def released(table, problem, dictionary=None):
     if outcome.rule is None:
         return None, outcome
     gone = plan.withheld(outcome.rule.levels)
-    shows_sensitive = problem.suppressed == "own_block"
-    rule = withholding(table, outcome.rule, gone, shows_sensitive) if gone.any() else outcome.rule
+    rule = outcome.rule
+    if gone.any():
+        rule = withholding(table, rule, gone, problem.missing, problem.suppressed)
     return Release(table, rule), outcome
 
 

@@ -178,13 +178,16 @@ def people_by_hand(table, rows, dictionary, levels, known):
 
 
 def suppressed_by_hand(table, problem, rows, allowed, dictionary, levels):
-    """Which records a rule suppresses, and whether what remains is as asked; None for too many."""
-    n = len(rows)
-    gone = [
+    """Which records a rule suppresses; None for too many, or if what remains is not as asked.
+
+    As soon as there is anybody, whoever shows nothing is among them.
+    """
+    n, nothing = len(rows), tuple(0 for _ in table.quasi_identifiers)
+    lacking = [
         problem.missing == "excluded" and any(row[j] == TOP for j in table.quasi_identifiers)
         for row in table.codes.tolist()
     ]
-    kept = [None if g else row for g, row in zip(gone, rows, strict=True)]
+    kept = [None if lacks else row for lacks, row in zip(lacking, rows, strict=True)]
     numbers, found = judged(table, kept, dictionary, levels)
     one_by_one = [c for c in problem.privacy if not c.table_wide]
     together = [c for c in problem.privacy if c.table_wide]
@@ -192,6 +195,8 @@ def suppressed_by_hand(table, problem, rows, allowed, dictionary, levels):
     sizes = Counter(row for row in kept if row is not None)
     for least in range(n + 2):
         out = {row for row in sizes if row in bad or sizes[row] < least}
+        if least or out or any(lacking):
+            out.add(nothing)
         left = [None if row is None or row in out else row for row in kept]
         if sum(row is None for row in left) > allowed:
             return None
@@ -200,12 +205,39 @@ def suppressed_by_hand(table, problem, rows, allowed, dictionary, levels):
             break
     else:
         return None
-    if problem.suppressed == "own_block" and None in left:
-        nothing = tuple(0 for _ in table.quasi_identifiers)
-        block = judged(table, [nothing if row is None else row for row in left], dictionary, levels, rows)[1]
+    gone = [row is None for row in left]
+    if any(gone) and outsiders_by_hand(table, problem, gone, dictionary, levels):
+        return None
+    if problem.suppressed == "own_block" and gone != lacking:
+        own = zip(left, lacking, strict=True)
+        own = [None if lacks else nothing if row is None else row for row, lacks in own]
+        block = judged(table, own, dictionary, levels, rows)[1]
         if not all(c.satisfied(block) for c in problem.privacy):
             return None
-    return [row is None for row in left]
+    return gone
+
+
+def outsiders_by_hand(table, problem, gone, dictionary, levels):
+    """People with a tuple that no record has, by the least levels that a reader finds in what is shown.
+
+    0 unless a lower bound of δ-presence makes them matter.
+    """
+    if not any(isinstance(c, DeltaPresence) and c.lower for c in problem.privacy):
+        return 0
+    trees = [ByHand(table.hierarchies[j]) for j in table.quasi_identifiers]
+    shown = [row for row, g in zip(classes_by_hand(table, levels, trees), gone, strict=True) if not g]
+    told = []
+    for i, tree in enumerate(trees):
+        j = table.quasi_identifiers[i]
+        own = [code for code, g in zip(table.codes[:, j].tolist(), gone, strict=True) if not g]
+        fits = (
+            level
+            for level in range(tree.height + 1)
+            if all(tree.at(code, level) == row[i] for code, row in zip(own, shown, strict=True))
+        )
+        told.append(next(fits))
+    known = classes_by_hand(table, told, trees)
+    return people_by_hand(table, [], dictionary, told, known).outside
 
 
 def loss_by_rows(loss, table, levels, rows, gone):

@@ -99,10 +99,15 @@ def raised_by_hand(case, levels):
 
 
 def withheld_by_hand(case, shown, k):
-    """Records in classes of quasi-identifiers of fewer than k records."""
+    """Records in classes of quasi-identifiers of fewer than k records, and if any is, who shows nothing.
+
+    Whoever shows nothing under a rule for single records is withheld to begin with.
+    """
     known = case.table.quasi_identifiers
     keys = [tuple(row[list(known)]) for row in shown]
-    return np.array([keys.count(key) < k for key in keys])
+    small = np.array([keys.count(key) < k for key in keys])
+    shows_nothing = np.array([not any(key) for key in keys])
+    return small | shows_nothing if small.any() or not isinstance(case.rule, TableRule) else small
 
 
 def own_withheld(case):

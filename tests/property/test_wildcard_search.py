@@ -241,7 +241,11 @@ def exact(number):
 
 
 def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kind=Shown):
-    """Records that a rule withholds; None if it may not, ``by_rule`` asks for what it has to withhold."""
+    """Records that a rule withholds; None if it may not, ``by_rule`` asks for what it has to withhold.
+
+    As soon as there is anybody, whoever shows nothing is among them; who is left out for a missing value is
+    in no class, and not in the block of the withheld ones either.
+    """
     privacy, n = problem.privacy, table.n_records
 
     def shown(gone, block=frozenset()):
@@ -255,12 +259,10 @@ def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kin
             gone = gone | failing
 
     everybody = shown(frozenset())
-    out = {record for record in range(n) if problem.missing == "excluded" and any(everybody.lacks[record])}
-    if not by_rule and not out and everybody.is_met(privacy):
+    out = frozenset(i for i in range(n) if problem.missing == "excluded" and any(everybody.lacks[i]))
+    if not out and everybody.is_met(privacy):
         return frozenset()
-    if problem.missing == "matches_everything":
-        out = {record for record in range(n) if not any(everybody.rows[record])}
-    gone = peeled(frozenset(out))
+    gone = peeled(out | {record for record in range(n) if not any(everybody.rows[record])})
     while not all(map(shown(gone).meets_together, privacy)):
         left = shown(gone)
         sizes = {record: len(left.alike(record)) for record in left.judged}
@@ -269,7 +271,7 @@ def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kin
         return gone
     if len(gone) > allowed:
         return None
-    if problem.suppressed == "own_block" and gone and not shown(gone, gone).is_met(privacy):
+    if problem.suppressed == "own_block" and gone and not shown(gone, gone - out).is_met(privacy):
         return None
     return gone
 
@@ -458,7 +460,7 @@ def test_a_rule_that_is_found_meets_its_criteria_when_it_is_measured(question):
     rule, loss = found.rule, problem.loss.kind
     if found.suppressed_records:
         gone = plan.withheld(found.rule.levels)
-        rule = withholding(table, found.rule, gone)
+        rule = withholding(table, found.rule, gone, "matches_everything")
         if not any(own.needs_population for own in problem.privacy):
             by_rule = suppress_failing(
                 table, found.rule, ClassSuppression(problem.privacy, "matches_everything")

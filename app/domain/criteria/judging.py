@@ -88,10 +88,17 @@ class JudgedRecords:
         self._columns = [_column(self._codes[:, i], counts, table.sizes[j]) for i, j in enumerate(positions)]
 
     def judged(
-        self, class_of_group: Longs, n_classes: int, population: Population | None = None
+        self,
+        class_of_group: Longs,
+        n_classes: int,
+        population: Population | None = None,
+        shows_nothing: Bools | None = None,
     ) -> JudgedClasses:
-        """The classes that the groups make; −1 leaves a group out."""
-        return JudgedClasses(self, class_of_group, n_classes, population)
+        """The classes that the groups make; −1 leaves a group out.
+
+        ``shows_nothing`` (G,) are classes of which every quasi-identifier is ⊥; None: none.
+        """
+        return JudgedClasses(self, class_of_group, n_classes, population, shows_nothing)
 
     @cached_property
     def whole(self) -> JudgedClasses:
@@ -158,8 +165,10 @@ class JudgedClasses:
         class_of_group: Longs,
         n_classes: int,
         population: Population | None = None,
+        shows_nothing: Bools | None = None,
     ) -> None:
         self._population = population
+        self._shows_nothing = shows_nothing
         self._records = records
         self.class_of_group = class_of_group
         self.n_classes = n_classes
@@ -206,8 +215,10 @@ class JudgedClasses:
 
     @property
     def shows_nothing(self) -> Bools:
-        """(G,) classes of which nothing is disclosed, where that is told from what they lack."""
-        return np.zeros(self.n_classes, dtype=bool)
+        """(G,) classes of which every quasi-identifier is missing or withheld."""
+        if self._shows_nothing is None:
+            return np.zeros(self.n_classes, dtype=bool)
+        return self._shows_nothing
 
     def _with_others(
         self, found: tuple[Longs, Ints, Longs], key: tuple[int, Others], n_values: int
@@ -261,7 +272,8 @@ class JudgedClasses:
         """The classes that are kept."""
         if kept.all():
             return self
-        return JudgedClasses(self._records, *self._only(kept))
+        nothing = None if self._shows_nothing is None else self._shows_nothing[kept]
+        return JudgedClasses(self._records, *self._only(kept), nothing)
 
     def _only(self, kept: Bools) -> tuple[Longs, int, Population | None]:
         """Class of each group, number of classes and population of those that are kept."""
@@ -303,37 +315,40 @@ class Withheld:
     satisfied: bool
 
 
-def withheld(judged: JudgedClasses, criteria: Sequence[Criterion], allowed: int | None = None) -> Withheld:
+def withheld(
+    judged: JudgedClasses, criteria: Sequence[Criterion], allowed: int | None = None, *, begun: bool = False
+) -> Withheld:
     """The classes that have to be withheld so that the others meet all criteria.
 
     Classes that fail a criterion are withheld; where classes overlap, again and again until none fails. If
     the others then do not meet the table-wide criteria together, so are the smallest ones, size after size.
+    As soon as anybody is withheld, so are all of whom nothing is shown: nobody tells these from those.
 
     Parameters
     ----------
     allowed
         Records that may be withheld: no more are tried. None: all.
+    begun
+        Whether records that are in no class are withheld already.
     """
-    failing = failing_any(judged, criteria)
+    failing, nothing = failing_any(judged, criteria), judged.shows_nothing
+    if begun or failing.any():
+        failing = peeled(judged, criteria, nothing) if judged.overlaps else failing | nothing
     table_wide = [criterion for criterion in criteria if criterion.table_wide]
-    if judged.overlaps:
-        if not failing.any() and all(criterion.satisfied(judged) for criterion in table_wide):
-            return Withheld(failing, True)
-        # A rule that withholds somebody withholds everybody of whom it discloses nothing.
-        failing = peeled(judged, criteria, judged.shows_nothing)
-    elif not table_wide:
+    if not table_wide:
         return Withheld(failing, True)
     records, gone = judged.records, failing
     budget = int(records.sum()) if allowed is None else allowed
     remaining = judged.only(~gone)
     while remaining.n_classes and not all(criterion.satisfied(remaining) for criterion in table_wide):
-        gone = gone.copy()
-        gone[~gone] = remaining.sizes == remaining.sizes.min()
-        gone = peeled(judged, criteria, gone) if judged.overlaps else gone
+        next_ = nothing & ~gone
+        if not next_.any():
+            next_[~gone] = remaining.sizes == remaining.sizes.min()
+        gone = peeled(judged, criteria, gone | next_) if judged.overlaps else gone | next_
         if records[gone].sum() > budget:
             return Withheld(failing, False)
         remaining = judged.only(~gone)
-    return Withheld(gone, not table_wide or bool(records[gone].sum() <= budget))
+    return Withheld(gone, bool(records[gone].sum() <= budget))
 
 
 def peeled(

@@ -53,10 +53,11 @@ class Descent:
         self._refused: set[Levels] = set()
 
     def run(self) -> None:
-        """Descend from the rule that withholds everything, then exchange; stops early if it may not go on."""
+        """Descend from the most general rule allowed, then exchange; stops early if it may not go on."""
         top = self._checks.table.heights
-        if self.is_allowed(top):
-            self._improve(self._descend(top), top)
+        start = next(filter(self.is_allowed, self._checks.judge.most_general), None)
+        if start is not None:
+            self._improve(self._descend(start), top)
 
     def is_allowed(self, levels: Levels) -> bool:
         """Whether a rule is allowed; one that is becomes a candidate."""

@@ -169,8 +169,10 @@ class AnonymityPlan:
         search.run()
         progress = search.progress
         if progress.found() is None and progress.halted:
-            # The rule that withholds everything is the first to try: mostly it is allowed.
-            search.take(self._quasi.heights)
+            for levels in self._judge.most_general:
+                search.take(levels)
+                if progress.found() is not None:
+                    break
         found = self._conclude(progress, search.least_open)
         if self._problem.minimal_rules and found.complete:
             minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted))

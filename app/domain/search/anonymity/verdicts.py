@@ -2,7 +2,8 @@
 
 A criterion of the kind ``fewer_fail`` has the same records fail at every more specific rule, and the records
 of a class that fails another one cannot all be kept there (``Criterion.unavoidable``). Records that fail at
-every more specific rule are the rule's *lost* ones.
+every more specific rule are the rule's *lost* ones. A rule that suppresses anybody suppresses everybody of
+whom its levels disclose nothing, too; if somebody is lost, so is hence whoever lacks every quasi-identifier.
 
 Where a missing value matches everything, classes overlap, and suppressing one makes others smaller. Whoever
 is like a record stays like it at every more general rule, hence of all sets of records that meet a criterion
@@ -12,27 +13,25 @@ it is lost. Nothing follows from the other criteria, whose classes would have to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools, EquivalenceClasses
-from app.domain.classes.population import entities_of_classes, require_tuples
-from app.domain.classes.quasi_part import group_of_row, quasi_part, rule_for
-from app.domain.counting.counter import Counter
+from app.domain.classes.grouping import Bools
+from app.domain.classes.population import require_tuples
+from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import (
     JudgedClasses,
     JudgedRecords,
-    Population,
+    Withheld,
     failing_any,
     peeled,
     withheld,
 )
-from app.domain.criteria.knowledge import Knowledge
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
 from app.domain.criteria.uniques import require_partitions
@@ -40,9 +39,12 @@ from app.domain.dictionaries import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import pointing_into
 from app.domain.hierarchies import TOP
+from app.domain.numbers import lowest_accepted
+from app.domain.search.anonymity.class_entities import ClassEntities, shown_by_classes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.problem import AnonymityProblem, Attained, Refusal
+from app.domain.search.anonymity.shows_nothing import ShowsNothing
 from app.domain.tables import Table
 
 
@@ -95,19 +97,23 @@ class Judge:
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
-        if dictionary is not None and any(isinstance(own, DeltaPresence) for own in problem.privacy):
+        presence = [own for own in problem.privacy if isinstance(own, DeltaPresence)]
+        self._bars_outsiders = any(lowest_accepted(own.lower) > 0 for own in presence)
+        if dictionary is not None and presence:
             levels = (0,) * table.n_attributes
             require_tuples(table, dictionary, table.quasi_identifiers, levels, "/objective")
         reduced = self.table.reduced
+        self._counts = reduced.counts
         self.rows_left_out: Bools = np.zeros(reduced.size, dtype=bool)
         if problem.missing == "excluded":
             self.rows_left_out = (reduced.codes == TOP).any(axis=1)
         self.left_out = int(reduced.counts[self.rows_left_out].sum())
         self.classes = ClassSizes(self.table, self.rows_left_out if self.left_out else None)
+        self._shows_nothing = ShowsNothing(self.table)
         rows = table.reduced
         groups = group_of_row(table, self.table)
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
-        self._entities = None if dictionary is None else _Entities(table, self.table, dictionary)
+        self._entities = None if dictionary is None else ClassEntities(table, self.table, dictionary)
         self.overlaps = problem.missing == "matches_everything" and bool((reduced.codes == TOP).any())
         if problem.missing == "matches_everything":
             require_partitions(table, problem.privacy)
@@ -157,6 +163,19 @@ class Judge:
         rest = [own for own in dict.fromkeys((*given, *implied)) if not isinstance(own, KAnonymity)]
         return [KAnonymity(k), *rest], others
 
+    @property
+    def most_general(self) -> Iterator[Levels]:
+        """The rules to begin with: mostly the first is allowed.
+
+        Where records are left out, the one that discloses nothing suppresses all others with them.
+        """
+        heights = self.table.heights
+        yield heights
+        if self.left_out:
+            for j, height in enumerate(heights):
+                if height:
+                    yield (*heights[:j], height - 1, *heights[j + 1 :])
+
     def refusals(self) -> tuple[Refusal, ...]:
         """The criteria that no rule can meet, known without looking at any."""
         found = []
@@ -201,16 +220,16 @@ class Judge:
     def judge(self, levels: Levels) -> Verdict:
         """The verdict on a rule."""
         if self._nobody_left:
-            allowed = self.left_out <= self.allowed
-            if allowed and self._problem.suppressed == "own_block":
-                nothing = np.zeros(self.records.n_groups, dtype=np.int64)
-                allowed = self._meets_all(levels, nothing)
-            return Verdict(self.left_out, self.left_out, allowed, self.rows_left_out, self.rows_left_out)
+            # At them no criterion looks.
+            rows, allowed = self.rows_left_out, self.left_out <= self.allowed
+            return Verdict(self.left_out, self.left_out, allowed, rows, rows)
         if self.overlaps:
             return self._judge_overlapping(levels)
         small = self.left_out + self.classes.below(levels, self.k)
-        if small > self.allowed or self.is_plain:
-            return Verdict(small, small, small <= self.allowed)
+        if small > self.allowed:
+            return Verdict(small, small, False)
+        if self.is_plain:
+            return self._judge_plain(levels, small)
         judged = self._judged(levels)
         sizes = judged.sizes
         failing = failing_any(judged, self._monotone)
@@ -220,11 +239,28 @@ class Judge:
             if not criterion.table_wide:
                 np.maximum(least, criterion.unavoidable(judged), out=least)
                 others |= criterion.failing(judged)
+        never_shown = self._shows_nothing.always if least.any() and not self.left_out else None
+        if never_shown is not None:
+            own = judged.class_of_group[never_shown][0]
+            least[own] = max(least[own], int(self._counts[never_shown].sum()))
         unavoidable = self.left_out + int(least.sum())
         lost = self._rows(judged, least >= sizes)
+        if never_shown is not None:
+            lost |= never_shown
         if unavoidable > self.allowed:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
         return self._verdict(levels, judged, failing | others, unavoidable, lost)
+
+    def _judge_plain(self, levels: Levels, small: int) -> Verdict:
+        """The verdict where ``small`` records, few enough, are left out or in small classes."""
+        nothing = self._shows_nothing.at(levels) if small else None
+        if nothing is None:
+            return Verdict(small, small, True)
+        rows = self._small_rows(levels)
+        withheld_rows, never_shown = rows | nothing, self._shows_nothing.always
+        lost = rows if never_shown is None else rows | never_shown
+        unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, withheld_rows))
+        return Verdict(unavoidable, suppressed, suppressed <= self.allowed, withheld_rows, lost)
 
     def _judge_overlapping(self, levels: Levels) -> Verdict:
         judged = self._judged(levels)
@@ -232,12 +268,7 @@ class Judge:
         unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
         if unavoidable > self.allowed:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
-        found = withheld(judged, self._problem.privacy, self.allowed)
-        rows, suppressed = self._rows(judged, found.classes), int(judged.records[found.classes].sum())
-        allowed = found.satisfied and suppressed <= self.allowed
-        if allowed and suppressed and self._problem.suppressed == "own_block":
-            allowed = self._block_passes(levels, judged, found.classes, rows)
-        return Verdict(unavoidable, suppressed, allowed, rows, lost)
+        return self._concluded(levels, judged, self._withheld(judged), unavoidable, lost)
 
     def alike(self, levels: Levels, rows: Bools) -> Longs:
         """(d,) for each distinct record how many of those not in ``rows`` cannot be told from it."""
@@ -255,7 +286,7 @@ class Judge:
     def remaining(self, levels: Levels) -> JudgedClasses:
         """The classes that a rule keeps."""
         judged = self._judged(levels)
-        return judged.only(~withheld(judged, self._problem.privacy, self.allowed).classes)
+        return judged.only(~self._withheld(judged).classes)
 
     def withheld_rows(self, levels: Levels, verdict: Verdict) -> Bools:
         """(d,) distinct records that a rule suppresses."""
@@ -286,9 +317,14 @@ class Judge:
         if self.overlaps:
             shown = self._shown(levels, of_group, groups.size)
             return OverlappingClasses(self.records, of_group, groups.size, shown, population)
+        rows, nothing = self._shows_nothing.at(levels), None
+        if rows is not None:
+            nothing = np.zeros(groups.size, dtype=bool)
+            nothing[of_group[rows]] = True
         if not self.left_out:
-            return self.records.judged(of_group, groups.size, population)
-        judged = self.records.judged(np.where(self.rows_left_out, -1, of_group), groups.size, population)
+            return self.records.judged(of_group, groups.size, population, nothing)
+        of_group = np.where(self.rows_left_out, -1, of_group)
+        judged = self.records.judged(of_group, groups.size, population, nothing)
         return judged.only(judged.records > 0)
 
     @staticmethod
@@ -299,17 +335,31 @@ class Judge:
     def _verdict(
         self, levels: Levels, judged: JudgedClasses, failing: Bools, unavoidable: int, lost: Bools
     ) -> Verdict:
-        satisfied = True
         if self._table_wide:
-            found = withheld(judged, self._problem.privacy, self.allowed - self.left_out)
-            failing, satisfied = found.classes, found.satisfied
-            if not satisfied and self.allowed == self.left_out and self._stays_broken(judged):
+            found = self._withheld(judged)
+            if not found.satisfied and self.allowed == self.left_out and self._stays_broken(judged):
                 unavoidable = self.allowed + 1
-        suppressed = self.left_out + int(judged.sizes[failing].sum())
-        rows = self._rows(judged, failing)
-        allowed = satisfied and suppressed <= self.allowed
-        if allowed and suppressed and self._problem.suppressed == "own_block":
-            allowed = self._block_passes(levels, judged, failing, rows)
+        else:
+            begun = self.left_out or failing.any()
+            found = Withheld(failing | judged.shows_nothing if begun else failing, True)
+        return self._concluded(levels, judged, found, unavoidable, lost)
+
+    def _withheld(self, judged: JudgedClasses) -> Withheld:
+        """The classes that a rule suppresses, beside the records that are left out."""
+        begun, allowed = self.left_out > 0, self.allowed - self.left_out
+        return withheld(judged, self._problem.privacy, allowed, begun=begun)
+
+    def _concluded(
+        self, levels: Levels, judged: JudgedClasses, found: Withheld, unavoidable: int, lost: Bools
+    ) -> Verdict:
+        """The verdict on a rule that suppresses some classes beside the records that are left out."""
+        suppressed = self.left_out + int(judged.records[found.classes].sum())
+        rows = self._rows(judged, found.classes)
+        allowed = found.satisfied and suppressed <= self.allowed
+        if allowed and suppressed and self._entities is not None and self._bars_outsiders:
+            allowed = self._entities.outside(levels, rows, self.classes) == 0
+        if allowed and found.classes.any() and self._problem.suppressed == "own_block":
+            allowed = self._block_passes(levels, judged, found.classes, rows)
         return Verdict(unavoidable, suppressed, allowed, rows, lost)
 
     def _stays_broken(self, judged: JudgedClasses) -> bool:
@@ -317,14 +367,17 @@ class Judge:
         return any(own.merging != "none" and not own.satisfied(judged) for own in self._table_wide)
 
     def _block_passes(self, levels: Levels, judged: JudgedClasses, failing: Bools, rows: Bools) -> bool:
-        """Whether the suppressed records pass as one more class, with whoever is disclosed as they are."""
-        number = np.append(np.where(failing, 0, np.cumsum(~failing)), 0)
-        of_group = np.where(rows | self._shown_as_nothing(levels), 0, number[judged.class_of_group])
-        return self._meets_all(levels, of_group)
+        """Whether all criteria are met by the classes with that of the suppressed records as one more.
 
-    def _meets_all(self, levels: Levels, of_group: Longs) -> bool:
-        """Whether classes meet all criteria, class 0 being the block of those that are suppressed."""
-        n_classes, population = int(of_group.max()) + 1, self._population_of(levels, of_group)
+        ``rows`` (d,) are these and those that are left out, at which no criterion looks.
+        """
+        number = np.append(np.where(failing, 0, np.cumsum(~failing)), -1)
+        of_group = number[judged.class_of_group]
+        n_classes = int(of_group.max()) + 1
+        population = None
+        if self._entities is not None:
+            outside = self._entities.outside(levels, rows, self.classes)
+            population = self._entities.with_block(levels, of_group, n_classes, outside)
         found = self.records.judged(of_group, n_classes, population)
         if self.overlaps:
             shown = self._shown(levels, of_group, n_classes)
@@ -337,54 +390,3 @@ class Judge:
     def _shown(self, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
         """(G, q) what the classes that groups make at levels show."""
         return shown_by_classes(self.table, levels, of_group, n_classes)
-
-    def _population_of(self, levels: Levels, of_group: Longs) -> Population | None:
-        """The population with one block of everybody that is withheld: nothing is known of its members."""
-        if self._entities is None:
-            return None
-        found = self._entities.of(levels, of_group, int(of_group.max()) + 1)
-        found.entities[0] = self._entities.total
-        if found.shown is not None:
-            found.shown[0] = TOP
-        # Who is disclosed like a withheld record was is not outside the table.
-        groups = self.classes.classes(levels)
-        outside = self._entities.of(levels, groups.of.astype(np.int64, copy=False), groups.size).outside
-        return replace(found, outside=outside)
-
-    def _shown_as_nothing(self, levels: Levels) -> Bools:
-        """(d,) distinct records all of whose quasi-identifiers the levels disclose as ⊥."""
-        found: Bools = np.ones(self.table.reduced.size, dtype=bool)
-        for column, hierarchy, level in zip(
-            self.table.reduced.codes.T, self.table.hierarchies, levels, strict=True
-        ):
-            found &= (hierarchy.ancestors_at(level) == TOP)[column]
-        return found
-
-
-def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
-    """(G, q) what classes of a table's distinct records show at levels; any if a class has none."""
-    one = np.zeros(n_classes, dtype=np.intp)
-    one[of_group] = np.arange(len(of_group))
-    columns = zip(quasi.hierarchies, levels, quasi.reduced.codes[one].T, strict=True)
-    return np.stack([tree.ancestors_at(level)[column] for tree, level, column in columns], axis=1)
-
-
-class _Entities:
-    """Counts the entities of a dictionary that are disclosed like the classes of rules."""
-
-    def __init__(self, table: Table, quasi: Table, dictionary: Dictionary) -> None:
-        self._table = table
-        self._quasi = quasi
-        self._counter = Counter(table, dictionary)
-        self._knowledge = Knowledge(table, dictionary, quasi.reduced.codes)
-        self.total = dictionary.n_entities
-
-    def of(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
-        """The population of the classes that groups make at levels."""
-        shown = shown_by_classes(self._quasi, levels, of_group, n_classes)
-        none = np.zeros(n_classes, dtype=np.int64)
-        classes = EquivalenceClasses(
-            self._table.quasi_identifiers, shown, none, none, np.empty(0, dtype=np.int32), 0, 0
-        )
-        entities = entities_of_classes(self._counter, classes, rule_for(self._table, levels).levels)
-        return Population(entities, max(0, self.total - int(entities.sum())), shown, self._knowledge)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.domain.class_suppression import ClassSuppression, suppress_failing
+from app.domain.class_suppression import ClassSuppression, are_hidden, suppress_failing, withholding
 from app.domain.classes.grouping import Bools
 from app.domain.criteria.judging import JudgedRecords, withheld
 from app.domain.distinct import Ints, distinct_rows
@@ -108,17 +108,18 @@ class Raising:
     def withheld_loss(self, levels: Levels, records: Bools, suppression: ClassSuppression) -> float:
         """What withholding the records (n,) takes from the mean utility at the levels."""
         rows = np.flatnonzero(records)
-        shows_sensitive = suppression.suppressed == "own_block"
+        hidden = are_hidden(self.table, records, suppression.missing, suppression.suppressed)[rows]
         lost = np.zeros(len(rows))
-        for j in self.table.quasi_identifiers if shows_sensitive else range(self.table.n_attributes):
+        for j in range(self.table.n_attributes):
             values = self.utility.values[j]
             becomes = self.table.hierarchies[j].ancestors_at(levels[j])
-            lost += (values[becomes] - values[TOP])[self.shown.codes[rows, j]]
+            less = (values[becomes] - values[TOP])[self.shown.codes[rows, j]]
+            lost += less if j in self.table.quasi_identifiers else less * hidden
         if self.table.weights is not None:
             lost *= self.table.weights[rows]
         return exact_sum(lost) / self._total
 
-    def withholding(self, levels: Levels, suppression: ClassSuppression) -> tuple[CellRule, Bools]:
+    def withholding(self, levels: Levels, suppression: ClassSuppression) -> tuple[Rule, Bools]:
         """The raised rule with failing classes withheld, and whose these records are (n,)."""
         rule = self.raised(levels)
         if isinstance(rule, TableRule):
@@ -156,15 +157,16 @@ def _joined(table: Table, rule: Rule, levels: Levels, disclosed: Ints) -> Rule:
 def withhold_failing(table: Table, rule: Rule, suppression: ClassSuppression) -> tuple[CellRule, Bools]:
     """Any rule with the failing classes withheld, and whose these records are (n,).
 
-    The same as :func:`~app.domain.class_suppression.suppress_failing`, which is faster for table-level rules.
-    NotSupported where a missing value matches everything.
+    As :func:`~app.domain.class_suppression.suppress_failing` does it for table-level rules, but that records
+    of which a rule for single records discloses no quasi-identifier are withheld to begin with. NotSupported
+    where a missing value matches everything.
     """
     if suppression.missing not in ("own_category", "excluded"):
         raise NotSupported(
             "Classes in which a missing value matches everything are withheld of table-level rules alone.",
             "Choose own_category or excluded for missing values, or a table-level rule.",
         )
-    disclosed = apply(rule, table).copy(order="F")
+    disclosed = apply(rule, table)
     known = table.quasi_identifiers
     classes = distinct_rows(
         [disclosed[:, j] for j in known], [table.sizes[j] for j in known], table.n_records
@@ -172,10 +174,9 @@ def withhold_failing(table: Table, rule: Rule, suppression: ClassSuppression) ->
     of_record = classes.inverse.astype(np.int64)
     if suppression.missing == "excluded":
         of_record[(table.codes[:, known] == TOP).any(axis=1)] = -1
+    of_record[(disclosed[:, known] == TOP).all(axis=1)] = -1
     everyone = np.arange(table.n_records, dtype=np.int32)
     judged = JudgedRecords(table, everyone, disclosed).judged(of_record, classes.size)
     judged = judged.only(judged.sizes > 0)
     gone = np.append(withheld(judged, suppression.failing).classes, True)[judged.class_of_group]
-    for j in known if suppression.suppressed == "own_block" else range(table.n_attributes):
-        disclosed[gone, j] = TOP
-    return CellRule(disclosed), gone
+    return withholding(table, rule, gone, suppression.missing, suppression.suppressed), gone

@@ -1,0 +1,46 @@
+"""Of which records a table-level rule discloses no quasi-identifier at all.
+
+A rule does not disclose an attribute where the level is the highest one, or the value is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.domain.classes.grouping import Bools
+from app.domain.distinct import distinct_rows
+from app.domain.hierarchies import TOP
+from app.domain.search.anonymity.class_sizes import Levels
+from app.domain.tables import Table
+
+
+class ShowsNothing:
+    """Tells it of the distinct records of a table, all of whose attributes are quasi-identifiers.
+
+    Attributes
+    ----------
+    always
+        (d,) distinct records of which no rule discloses anything; None if there are none.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._heights = table.heights
+        codes = table.reduced.codes
+        lacking = np.asarray(codes == TOP)
+        self.always: Bools | None = None
+        self._patterns: Bools | None = None
+        if not lacking.any():
+            self._everybody: Bools = np.ones(len(codes), dtype=bool)
+            return
+        patterns = distinct_rows(list(lacking.T.astype(np.int8)), (2,) * codes.shape[1], len(codes))
+        self._patterns, self._pattern_of = np.asarray(patterns.codes > 0), patterns.inverse
+        if self._patterns.all(axis=1).any():
+            self.always = np.asarray(lacking.all(axis=1))
+
+    def at(self, levels: Levels) -> Bools | None:
+        """(d,) the distinct records of which a rule discloses nothing; None if there are none."""
+        if self._patterns is None:
+            return self._everybody if levels == self._heights else None
+        whole = np.array([level == height for level, height in zip(levels, self._heights, strict=True)])
+        found = np.asarray((self._patterns | whole).all(axis=1))
+        return found[self._pattern_of] if found.any() else None
