@@ -71,7 +71,8 @@ def _comparable(predicate: Json) -> dict[str, Any]:
         return result
     result["criteria"] = [_computed(own) for own in result["criteria"]]
     result["verdict"] = _verdict(result["criteria"])
-    result["subject"] = _without_names(result["subject"])
+    # What the rule is called, its kind included, is nothing to recompute: its hash says what it does.
+    result["subject"] = _without_names({**result["subject"], "rule": None})
     result["changes"] = [
         {key: value for key, value in change.items() if key != "rule"} for change in result["changes"]
     ]

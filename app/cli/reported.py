@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from app.cli.gate_question import Subject, checked_name
@@ -22,14 +21,14 @@ TRUE_DICTIONARY: Final = "true_dictionary"
 """What the dictionary that the attacker is believed to have goes under, beside the slots."""
 
 
-def question_of(then: Json, given: Subject) -> Subject:
+def question_of(then: Json, given: Subject, held: bool) -> Subject:
     """What is asked again: what is given, then what the report states whole.
 
     Of a stored dataset everything may be stored, too: what is not given is taken by the name that the report
-    has for it. InvalidInput for whatever neither of them says.
+    has for it. ``held`` says that a server is asked. InvalidInput for whatever neither of them says.
     """
     stated = then["parameters"]
-    _require_no_sets(then, given)
+    _require_described(then, given, held)
     by_name = isinstance(given.dataset, str)
     asked = _with_form(given, then, by_name)
     if not by_name:
@@ -121,19 +120,23 @@ def _stated_rule(then: Json, rule: Json) -> Json | None:
     return definition if rule_sha256(definition, _hash_of(then, "dataset")) == rule["sha256"] else None
 
 
-def _require_no_sets(then: Json, given: Subject) -> None:
-    """InvalidInput where files are given for a set of dictionaries: files say nothing of its weights."""
+def _require_described(then: Json, given: Subject, held: bool) -> None:
+    """InvalidInput for what the report rests on and no file describes, unless a server holds it."""
     for own in then["inputs"]:
+        if own["role"] == "released_rule" and not held:
+            raise _on_a_server("what was released before", "--server URL")
         filled = given.dictionaries.get(own.get("slot") or "")
-        if own["role"] == "dictionary_set" and (isinstance(filled, Path) or isinstance(given.dataset, Path)):
-            if isinstance(filled, str):
-                continue
-            raise InvalidInput.of(
-                "--dictionary",
-                "a-set",
-                f"The slot {own['slot']} was filled by a set of dictionaries, which no file describes.",
-                "Recompute it on a service that holds the set: --server URL --dictionary SLOT=NAME.",
-            )
+        if own["role"] == "dictionary_set" and not isinstance(filled or given.dataset, str):
+            raise _on_a_server("a set of dictionaries", f"--server URL --dictionary {own['slot']}=NAME")
+
+
+def _on_a_server(what: str, options: str) -> InvalidInput:
+    return InvalidInput.of(
+        "report",
+        "needs-server",
+        f"The report rests on {what}, which no file describes.",
+        f"Recompute it on a service that holds it: {options}.",
+    )
 
 
 def _hash_of(then: Json, role: str) -> str:

@@ -76,7 +76,7 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
         given = replace(given, dictionaries={**given.dictionaries, TRUE_DICTIONARY: true})
     utility = None if arguments.utility is None else read_structured(arguments.utility)
     policy = None if arguments.policy is None else policy_of(arguments.policy, held)
-    subject = question_of(then, given)
+    subject = question_of(then, given, held)
     with service_client(arguments.server, operations) as client:
         if then["report"] == "assessment":
             envelope = _assessed(client, then, subject, stated_options(then, utility))

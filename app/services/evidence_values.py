@@ -10,7 +10,7 @@ from app.evidence.statement import Report
 
 Role = Literal[
     "dataset", "upload", "schema", "hierarchy", "rule", "release", "dictionary", "dictionary_set",
-    "sensitivity", "failure", "true_dictionary", "policy", "waiver",
+    "sensitivity", "failure", "true_dictionary", "policy", "waiver", "released_rule",
 ]  # fmt: skip
 
 TOLERANCE: Final = {"absolute": 1e-9}

@@ -329,3 +329,20 @@ async def test_a_key_that_may_not_assess_evaluates_nothing(api, journey: httpx.A
     async with api.client(key.json()["token"]) as onlooker:
         problem_of(await onlooker.post(GATE, json=QUESTION), 403, "forbidden")
         assert (await onlooker.get(f"/v1/evaluations/{NAME}")).status_code == 200
+
+
+async def test_the_evidence_names_the_releases_that_a_value_takes_into_account(journey: httpx.AsyncClient):
+    demand = {
+        "kind": "measure", "measure": {"kind": "risk_given_releases"}, "value": "given.risk",
+        "comparison": "at_most", "threshold": 1000, "dictionary": "register",
+    }  # fmt: skip
+    gate = await stored_policy(journey, "again", criterion("given", demand))
+    rule = (await journey.get("/v1/rules/proposal")).json()
+    released = {own["rule"]["name"] for own in (await journey.get("/v1/releases")).json()["items"]}
+    early = {"name": "early", "dataset": "members", "rule": "proposal"}
+    assert (await journey.post("/v1/releases", json=early)).status_code == 201
+    await verdict(journey, gate, name="given-releases")
+    envelope = (await journey.get("/v1/evaluations/given-releases/evidence")).content
+    inputs = statement_of(opened(envelope).content).predicate["inputs"]
+    named = {own["name"]: own["sha256"] for own in inputs if own["role"] == "released_rule"}
+    assert (named.keys(), named["proposal"]) == (released | {"proposal"}, rule["sha256"])

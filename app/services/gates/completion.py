@@ -12,7 +12,7 @@ from app.services.gates.subject import Subject
 from app.services.policy_documents import demand_document
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
-from app.services.resources import JsonObject, Run, Stored
+from app.services.resources import JsonObject, Kind, Run, Stored
 from app.services.scoring_options import ScoringOptions
 from app.services.utility_building import to_document
 from app.services.webhook_values import WebhookEvent
@@ -59,7 +59,7 @@ class Completion:
                 report="verdict",
                 resource=stored,
                 result=result,
-                inputs=(*inputs, *waivers),
+                inputs=(*inputs, *_released_before(subject), *waivers),
                 parameters=_parameters(subject, document_of(stored)),
                 policy=document_of(subject.stored_policy),
                 measures=_measures(subject),
@@ -86,6 +86,12 @@ def _rule_input(subject: Subject) -> tuple[str | None, str] | None:
     if sha256 is None:
         return None
     return (None if subject.stored_rule is None else subject.stored_rule.name), sha256
+
+
+def _released_before(subject: Subject) -> list[EvidenceInput]:
+    """The rules of earlier releases that a criterion takes into account."""
+    rules = [stored for (kind, _), stored in subject.referred.items() if kind is Kind.RULE]
+    return [EvidenceInput("released_rule", stored.name, stored.sha256) for stored in rules]
 
 
 def _parameters(subject: Subject, document: JsonObject) -> JsonObject:

@@ -91,7 +91,7 @@ def test_what_is_the_same_has_no_differences():
 def test_names_are_nothing_to_recompute():
     now = predicate()
     now["inputs"][0]["name"] = "members-0123"
-    now["result"]["subject"] |= {"dataset": "members-0123", "rule": {"name": None, "kind": "identity"}}
+    now["result"]["subject"] |= {"dataset": "members-0123", "rule": {"name": None, "kind": "table_level"}}
     now["result"]["subject"]["dictionaries"]["register"]["name"] = "census-0123"
     now["result"]["changes"][0]["rule"] = {"rule": "other"}
     assert differences(predicate(), now) == []
@@ -359,11 +359,15 @@ def test_a_release_file_is_aligned_by_the_key_of_the_report(reproduce, recomputi
     assert reproduce(predicate(), "--release", "release.csv") == 2
 
 
-def test_a_set_of_dictionaries_is_not_told_from_a_file(reproduce, capsys):
+@pytest.mark.parametrize(
+    ("role", "said"),
+    [("dictionary_set", "--dictionary register=NAME"), ("released_rule", "released before")],
+)
+def test_what_no_file_describes_is_on_a_server(reproduce, capsys, role, said):
     then = predicate()
-    then["inputs"].append({"role": "dictionary_set", "name": "s", "sha256": "7" * 64, "slot": "register"})
+    then["inputs"].append({"role": role, "name": "s", "sha256": "7" * 64, "slot": "register"})
     assert reproduce(then, "--dictionary", "register=census.csv") == 2
-    assert "set of dictionaries" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("stored", [True, False])
