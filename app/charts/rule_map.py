@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.charts.axes import Axis, amount_axis, linear_axis, number_text
 from app.charts.drawing import Caption, linked, picture
+from app.charts.plane import frontier
 
 _WIDTH, _HEIGHT = 960, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 30, 30, 66
@@ -69,7 +70,7 @@ def draw_rule_map(
     ]
     parts = [
         *_frame(x, y, utility_label, risk_label + scale),
-        _frontier(marks, x, y),
+        frontier(marks, x, y),
         *(_line(line, x, y) for line in shown),
         *(linked(m.href, _said(m), shape, "mark named") for m, shape in zip(named, drawn, strict=True)),
         *(linked(m.href, _said(m), _dot(m, x, y)) for m in plain),
@@ -109,22 +110,6 @@ def _frame(x: Axis, y: Axis, utility_label: str, risk_label: str) -> Iterator[st
 
 def _tick(x: float, y: float, anchor: str, value: float) -> str:
     return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{number_text(value)}</text>'
-
-
-def _frontier(marks: Sequence[RuleMark], x: Axis, y: Axis) -> str:
-    """The least risk at a utility of at least so much, as steps."""
-    best, corners = math.inf, []
-    for mark in sorted(marks, key=lambda mark: (-mark.utility, mark.risk)):
-        if mark.risk < best:
-            best = mark.risk
-            corners.append(mark)
-    if not corners:
-        return ""
-    first, *rest = corners
-    path = [f"M{x.at(first.utility):.1f} {y.at(first.risk):.1f}"]
-    path += [f"H{x.at(mark.utility):.1f}V{y.at(mark.risk):.1f}" for mark in rest]
-    path.append(f"H{x.at(min(mark.utility for mark in marks)):.1f}")
-    return f'<path class="frontier" d="{"".join(path)}"/>'
 
 
 def _line(line: Threshold, x: Axis, y: Axis) -> str:

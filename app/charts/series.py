@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import Literal
 
 from app.charts.axes import STYLE, Axis, amount_axis, linear_axis, number_text
+from app.charts.plane import frame
 
 _WIDTH, _HEIGHT = 900, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 84, 74
@@ -53,7 +54,7 @@ def draw_series(title: str, x_label: str, y_label: str, series: Sequence[Series]
             for i, line in enumerate(notes)
         ),
         *_legend(series, legend),
-        *_frame(x, y, top, x_label, y_label),
+        *frame(x, y, top, _HEIGHT - _BOTTOM, x_label, y_label + (" (logarithmic)" if y.log else "")),
         *drawn,
         "</svg>",
     ]
@@ -84,26 +85,3 @@ def _legend(series: Sequence[Series], top: float) -> list[str]:
             f'<text x="{at_x + 18}" y="{at_y}">{escape(one.name)}</text>'
         )
     return parts
-
-
-def _frame(x: Axis, y: Axis, top: float, x_label: str, y_label: str) -> list[str]:
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    parts = []
-    for tick in x.ticks():
-        at = x.at(tick)
-        parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{bottom + 22}" text-anchor="middle">{number_text(tick)}</text>')
-    for tick in y.ticks():
-        at = y.at(tick)
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 10}" y="{at + 5:.1f}" text-anchor="end">{number_text(tick)}</text>')
-    scale = " (logarithmic)" if y.log else ""
-    middle = (top + bottom) / 2
-    return [
-        *parts,
-        f'<rect class="frame" x="{_LEFT}" y="{top}" width="{right - _LEFT}" height="{bottom - top}"/>',
-        f'<text class="axis" x="{(_LEFT + right) / 2}" y="{_HEIGHT - 22}" text-anchor="middle">'
-        f"{escape(x_label)}</text>",
-        f'<text class="axis" transform="translate(26 {middle}) rotate(-90)" text-anchor="middle">'
-        f"{escape(y_label + scale)}</text>",
-    ]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from app.charts.axes import STYLE, Axis, amount_axis, linear_axis, number_text
+from app.charts.plane import frame, frontier
 
 _WIDTH, _HEIGHT = 900, 680
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 178, 74
 _LONGEST_LABEL = 115
 _RULE, _PROPOSED, _OPTIMAL = "#5b7c99", "#b45309", "#0f766e"
+_UTILITY = "Utility (depths of the disclosed values, summed over attributes, mean of the records)"
 _STYLE = (
     STYLE
     + f".rule{{fill:{_RULE};fill-opacity:.55}}"
@@ -46,6 +47,7 @@ def draw_map(
     """
     marked = [proposed] if optimal is None else [proposed, optimal]
     x, y = _axes([*points, *marked])
+    scale = ", logarithmic" if y.log else ""
     shown = f"all {n_rules:,} rules" if all_shown else f"the frontier of {n_rules:,} rules"
     description = f"{shown.capitalize()} by utility and risk. Proposed: {_words(proposed)}. " + (
         "No rule satisfies the objective." if optimal is None else f"Optimal: {_words(optimal)}."
@@ -60,8 +62,8 @@ def draw_map(
         f'<text class="title" x="{_LEFT}" y="36">Risk and utility of disclosure rules</text>',
         f'<text class="note" x="{_LEFT}" y="60">Each mark is a rule for the whole table: {shown}. '
         "The line is the least risk at a utility of at least so much.</text>",
-        *_frame(x, y),
-        _frontier(points, x, y),
+        *frame(x, y, _TOP, _HEIGHT - _BOTTOM, _UTILITY, f"Risk (mean expected harm per record{scale})"),
+        frontier(points, x, y),
         *(_mark(point, x, y) for point in points),
         *_marked(proposed, optimal, x, y),
         *_legend(proposed, optimal),
@@ -72,46 +74,6 @@ def draw_map(
 def _axes(points: Sequence[Point]) -> tuple[Axis, Axis]:
     x = linear_axis([point.utility for point in points], _LEFT, _WIDTH - _RIGHT)
     return x, amount_axis([point.risk for point in points], _HEIGHT - _BOTTOM, _TOP)
-
-
-def _frame(x: Axis, y: Axis) -> list[str]:
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    parts = []
-    for tick in x.ticks():
-        at = x.at(tick)
-        parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{bottom + 22}" text-anchor="middle">{number_text(tick)}</text>')
-    for tick in y.ticks():
-        at = y.at(tick)
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 10}" y="{at + 5:.1f}" text-anchor="end">{number_text(tick)}</text>')
-    middle = (_TOP + bottom) / 2
-    scale = ", logarithmic" if y.log else ""
-    return [
-        *parts,
-        f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{right - _LEFT}" height="{bottom - _TOP}"/>',
-        f'<text class="axis" x="{(_LEFT + right) / 2}" y="{_HEIGHT - 22}" text-anchor="middle">'
-        "Utility (depths of the disclosed values, summed over attributes, mean of the records)</text>",
-        f'<text class="axis" transform="translate(26 {middle}) rotate(-90)" text-anchor="middle">'
-        f"Risk (mean expected harm per record{scale})</text>",
-    ]
-
-
-def _frontier(points: Sequence[Point], x: Axis, y: Axis) -> str:
-    """The least risk at each utility floor: a step at every rule that no other beats in both."""
-    best = math.inf
-    frontier = []
-    for point in sorted(points, key=lambda point: (-point.utility, point.risk)):
-        if point.risk < best:
-            best = point.risk
-            frontier.append(point)
-    if not frontier:
-        return ""
-    first, *rest = frontier
-    path = [f"M{x.at(first.utility):.1f} {y.at(first.risk):.1f}"]
-    path += [f"H{x.at(point.utility):.1f}V{y.at(point.risk):.1f}" for point in rest]
-    path.append(f"H{x.at(min(point.utility for point in points)):.1f}")
-    return f'<path class="frontier" d="{"".join(path)}"/>'
 
 
 def _mark(point: Point, x: Axis, y: Axis) -> str:

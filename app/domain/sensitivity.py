@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.disclosed_values import unknown_attribute
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies import TOP
@@ -244,14 +245,8 @@ def build_sensitivity(
 
 
 def _faults_of_attributes(table: Table, weights: Mapping[str, AttributeWeights]) -> list[Fault]:
-    known = ", ".join(table.attributes)
     faults = [
-        Fault(
-            f"/attributes/{name}",
-            "unknown-attribute",
-            f"There is no disclosed attribute {name!r}.",
-            f"The attributes are: {known}.",
-        )
+        unknown_attribute(f"/attributes/{name}", name, table)
         for name in weights
         if name not in table.attributes
     ]

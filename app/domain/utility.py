@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from app.domain.disclosed_values import unknown_attribute
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies import TOP, Hierarchy
@@ -151,14 +152,8 @@ def build_utility(
 
 def _factors(table: Table, weights: Mapping[str, float]) -> tuple[list[float], list[Fault]]:
     """What each attribute's values are multiplied by, and the faults of the weights given."""
-    known = ", ".join(table.attributes)
     faults = [
-        Fault(
-            f"/utility/weights/{name}",
-            "unknown-attribute",
-            f"There is no disclosed attribute {name!r}.",
-            f"The attributes are: {known}.",
-        )
+        unknown_attribute(f"/utility/weights/{name}", name, table)
         for name in weights
         if name not in table.attributes
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from app.domain.disclosed_values import unknown_attribute
 from app.domain.errors import Fault
 from app.domain.hierarchies import TOP, Hierarchy
 from app.domain.hierarchy_definitions import MAX_FAULTS
@@ -24,14 +25,8 @@ def custom_values(hierarchy: Hierarchy, given: Mapping[str, float]) -> Floats:
 
 def faults_of_custom_values(table: Table, given: Mapping[str, Mapping[str, float]]) -> list[Fault]:
     """Attributes without values or unknown, and in each the values that are not valid, by name."""
-    known = ", ".join(table.attributes)
     faults = [
-        Fault(
-            f"/utility/values/{name}",
-            "unknown-attribute",
-            f"There is no disclosed attribute {name!r}.",
-            f"The attributes are: {known}.",
-        )
+        unknown_attribute(f"/utility/values/{name}", name, table)
         for name in given
         if name not in table.attributes
     ]

@@ -25,6 +25,7 @@ from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, pdtrc
 
 from app.domain.distinct import Longs
+from app.domain.errors import InvalidInput
 from app.domain.weights import Floats
 
 MOST_PEOPLE: Final = 1_000_000_000_000
@@ -97,6 +98,33 @@ def sample_of(records: Longs, population: int) -> Sample:
     """The sample whose G classes have ``records`` (G,) each."""
     sizes, classes = np.unique(records, return_counts=True)
     return Sample(sizes.astype(np.int64), classes.astype(np.int64), population)
+
+
+def people_of_fraction(records: int, fraction: float, at: str) -> int:
+    """People of a population of which so many records are the fraction.
+
+    InvalidInput, at the field of the object that is ``at`` a pointer, for more than can be.
+    """
+    if records > fraction * MOST_PEOPLE:
+        raise InvalidInput.of(
+            f"{at}/sampling_fraction",
+            "out-of-range",
+            f"The dataset of {records} records would be a sample of more than {MOST_PEOPLE} people.",
+            "Give a greater sampling fraction.",
+        )
+    return max(records, round(records / fraction))
+
+
+def people_with_all(records: int, people: int, at: str) -> int:
+    """The people of a population; InvalidInput, likewise, if they are fewer than the records."""
+    if people < records:
+        raise InvalidInput.of(
+            f"{at}/population",
+            "out-of-range",
+            f"The population of {people} people is smaller than the dataset of {records} records.",
+            "Everybody in the dataset belongs to the population.",
+        )
+    return people
 
 
 def zayatz(sample: Sample) -> Estimate:

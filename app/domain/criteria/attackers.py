@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,11 +13,11 @@ from app.domain.criteria.population import (
     SMALLEST_RISK,
     AtMost,
     KMap,
+    least_class,
     mean_risk,
     people_of,
-    require_within,
 )
-from app.domain.errors import InvalidInput
+from app.domain.criteria.ranges import require_positive_share, require_within
 from app.domain.numbers import highest_accepted
 
 
@@ -62,10 +61,7 @@ class HighestJournalistRisk(Criterion):
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """k-map with the least k of a low enough risk."""
-        k = math.ceil(1 / highest_accepted(self.threshold))
-        while k > 1 and 1.0 / (k - 1) <= highest_accepted(self.threshold):
-            k -= 1
-        return (KMap(k),)
+        return (KMap(least_class(self.threshold)),)
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few people for so low a risk."""
@@ -80,8 +76,7 @@ class _AgainstPopulation(AtMost):
     needs_population: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise InvalidInput.of("/threshold", "out-of-range", "threshold must be above 0 and at most 1.")
+        require_positive_share("threshold", self.threshold)
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few people for so low a risk."""

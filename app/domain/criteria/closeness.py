@@ -26,7 +26,8 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import in_groups
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
 from app.domain.criteria.criterion import Criterion, Judged, Merging
-from app.domain.criteria.diversity import Attribute, at_least_values, require_within
+from app.domain.criteria.diversity import Attribute, at_least_values
+from app.domain.criteria.ranges import require_within
 from app.domain.distinct import Longs
 from app.domain.numbers import highest_accepted
 

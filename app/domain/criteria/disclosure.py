@@ -31,8 +31,8 @@ from app.domain.criteria.diversity import (
     OtherAttributes,
     at_least_values,
     needs_c,
-    require_within,
 )
+from app.domain.criteria.ranges import require_within
 from app.domain.distinct import Longs
 from app.domain.measures.entry import CellValue
 

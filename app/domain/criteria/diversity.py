@@ -17,8 +17,8 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
 from app.domain.criteria.criterion import Criterion, Judged, Merging, Others, failing_classes
+from app.domain.criteria.ranges import require_within
 from app.domain.distinct import Longs
-from app.domain.errors import InvalidInput
 
 GREATEST_L: Final = 1_000_000
 GREATEST_C: Final = 1e9
@@ -42,13 +42,6 @@ C = Annotated[
     Le(GREATEST_C),
     doc("The c, taken as the decimal it is written as; the comparison is strict."),
 ]
-
-
-def require_within(name: str, value: float, lowest: float, highest: float) -> None:
-    if not lowest <= value <= highest:
-        raise InvalidInput.of(
-            f"/{name}", "out-of-range", f"{name} must be between {lowest:g} and {highest:g}."
-        )
 
 
 @dataclass(frozen=True)

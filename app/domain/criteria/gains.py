@@ -33,7 +33,8 @@ from app.domain.classes.necessary import (
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.closeness import least_classes
 from app.domain.criteria.criterion import Criterion, Judged, Merging
-from app.domain.criteria.diversity import Attribute, require_within
+from app.domain.criteria.diversity import Attribute
+from app.domain.criteria.ranges import require_within
 from app.domain.distinct import Longs
 
 GREATEST_BETA = 1e6

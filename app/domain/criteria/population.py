@@ -13,18 +13,12 @@ from app.domain.classes.grouping import Bools
 from app.domain.classes.population import outside_presence, population_sizes, presence_shares
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
 from app.domain.criteria.criterion import Criterion, Judged, Merging
+from app.domain.criteria.ranges import require_positive_share, require_within
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
 from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
 
 SMALLEST_RISK: Final = 1 / GREATEST_K
-
-
-def require_within(name: str, value: float, lowest: float, highest: float) -> None:
-    if not lowest <= value <= highest:
-        raise InvalidInput.of(
-            f"/{name}", "out-of-range", f"{name} must be between {lowest:g} and {highest:g}."
-        )
 
 
 def people_of(judged: Judged) -> Longs:
@@ -124,6 +118,15 @@ def _riskier_as_one_class(whole: Judged, threshold: float) -> str | None:
     return f"There are {records} records: together as one class they still have a higher risk."
 
 
+def least_class(threshold: float) -> int:
+    """The least k with a risk 1/k that is accepted."""
+    most = highest_accepted(threshold)
+    k = math.ceil(1 / most)
+    while k > 1 and 1.0 / (k - 1) <= most:
+        k -= 1
+    return k
+
+
 @dataclass(frozen=True)
 class HighestRisk(Criterion):
     """No record that is not withheld is re-identified with a higher probability."""
@@ -151,10 +154,7 @@ class HighestRisk(Criterion):
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """k-anonymity with the least k of a low enough risk."""
-        k = math.ceil(1 / highest_accepted(self.threshold))
-        while k > 1 and 1.0 / (k - 1) <= highest_accepted(self.threshold):
-            k -= 1
-        return (KAnonymity(k),)
+        return (KAnonymity(least_class(self.threshold)),)
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few records for so low a risk."""
@@ -198,8 +198,7 @@ class AverageRisk(AtMost):
     ]
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise InvalidInput.of("/threshold", "out-of-range", "threshold must be above 0 and at most 1.")
+        require_positive_share("threshold", self.threshold)
 
     def attained(self, judged: Judged) -> float | None:
         """The mean risk."""

@@ -16,13 +16,16 @@ from app.domain.classes.uniqueness import (
     Estimate,
     Sample,
     decision_rule,
+    people_of_fraction,
+    people_with_all,
     pitman,
     sample_of,
     slide_negative_binomial,
     zayatz,
 )
 from app.domain.criteria.criterion import Criterion, Judged
-from app.domain.criteria.population import AtMost, require_within
+from app.domain.criteria.population import AtMost
+from app.domain.criteria.ranges import require_positive_share, require_within
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.tables import Table
 
@@ -65,10 +68,8 @@ class PopulationUniqueness(AtMost):
                 "The size of the population is given by exactly one of sampling_fraction and population.",
                 "Give one of them.",
             )
-        if self.sampling_fraction is not None and not 0 < self.sampling_fraction <= 1:
-            raise InvalidInput.of(
-                "/sampling_fraction", "out-of-range", "sampling_fraction must be above 0 and at most 1."
-            )
+        if self.sampling_fraction is not None:
+            require_positive_share("sampling_fraction", self.sampling_fraction)
         if self.population is not None:
             require_within("population", self.population, 1, MOST_PEOPLE)
 
@@ -103,23 +104,8 @@ class PopulationUniqueness(AtMost):
         """People of the population; InvalidInput for fewer than records, and for more than can be."""
         records = judged.table_records()
         if self.sampling_fraction is not None:
-            if records > self.sampling_fraction * MOST_PEOPLE:
-                raise InvalidInput.of(
-                    "/sampling_fraction",
-                    "out-of-range",
-                    f"The dataset of {records} records would be a sample of more than {MOST_PEOPLE} people.",
-                    "Give a greater sampling fraction.",
-                )
-            return max(records, round(records / self.sampling_fraction))
-        people = self.population or 0
-        if people < records:
-            raise InvalidInput.of(
-                "/population",
-                "out-of-range",
-                f"The population of {people} people is smaller than the dataset of {records} records.",
-                "Everybody in the dataset belongs to the population.",
-            )
-        return people
+            return people_of_fraction(records, self.sampling_fraction, "")
+        return people_with_all(records, self.population or 0, "")
 
     def impossible(self, whole: Judged) -> str | None:
         """A single record has the same estimate, whatever is disclosed of it."""

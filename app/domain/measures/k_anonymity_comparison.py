@@ -11,8 +11,9 @@ import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
 from app.domain.anonymous_rules import random_anonymous_rule
-from app.domain.assessment import Assessment, assess, estimate_cost
+from app.domain.assessment import Assessment, estimate_cost
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
+from app.domain.measures.scoring import score_of, search_context
 from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted, tie_margin
 from app.domain.rules import TableRule, identity
 from app.domain.search.context import SearchContext
@@ -88,7 +89,7 @@ class _Optima:
 
     def __init__(self, context: MeasureContext, tick: Callable[[], None]) -> None:
         self._context, self._tick = context, tick
-        self._table_level, self._counted = _search_context(context), _search_context(_counted(context))
+        self._table_level, self._counted = search_context(context), search_context(_counted(context))
         self._by_rule: dict[TableRule, Assessment] = {}
         self._by_floor: dict[float, tuple[float, float]] = {}
         self._map: tuple[MapPoint, ...] | None = None
@@ -96,18 +97,7 @@ class _Optima:
     def score(self, rule: TableRule) -> Assessment:
         """Risk and utility of a table-level rule."""
         if rule not in self._by_rule:
-            context = self._context
-            self._by_rule[rule] = assess(
-                context.table,
-                rule,
-                given(context.dictionary),
-                given(context.sensitivity),
-                context.utility,
-                context.absent_policy,
-                failure=context.failure,
-                model=context.model,
-                counter=context.counter,
-            )
+            self._by_rule[rule] = score_of(self._context, rule)
         return self._by_rule[rule]
 
     def table_level(self, floor: float) -> Assessment:
@@ -153,17 +143,6 @@ def _counted(context: MeasureContext) -> MeasureContext:
         ),
         sensitivity=of_kept(given(context.sensitivity)),
         failure=None if context.failure is None else of_kept(context.failure),
-    )
-
-
-def _search_context(context: MeasureContext) -> SearchContext:
-    return SearchContext(
-        context.table,
-        given(context.dictionary),
-        given(context.sensitivity),
-        context.utility,
-        failure=context.failure,
-        model=context.model,
     )
 
 
@@ -250,7 +229,7 @@ def _supports(context: MeasureContext, parameters: ComparisonParameters) -> str 
 
 
 def _cost(context: MeasureContext, parameters: ComparisonParameters) -> Cost:
-    search = _search_context(context)
+    search = search_context(context)
     table_level = _table_plan(context, search)
     lowest = float(sum(values.min() for values in context.utility.values))
     record_level = _record_plan(context, search, lowest)

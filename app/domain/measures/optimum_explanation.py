@@ -17,10 +17,9 @@ from app.domain.assessment import Assessment
 from app.domain.hierarchies import TOP
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.rule_frontier import least_risk, trade_offs, undominated
-from app.domain.measures.scoring import cost_of_scores, difference, score_of
+from app.domain.measures.scoring import cost_of_scores, difference, score_of, search_context
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin, tie_margins
 from app.domain.rules import TableRule, apply, identity
-from app.domain.search.context import SearchContext
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, carry_out, plan
 from app.domain.search.problem import Constraint, Problem, ThresholdObjective
@@ -157,17 +156,6 @@ def _problem(context: MeasureContext, parameters: OptimumParameters) -> Problem:
     )
 
 
-def _search_context(context: MeasureContext) -> SearchContext:
-    return SearchContext(
-        context.table,
-        given(context.dictionary),
-        given(context.sensitivity),
-        context.utility,
-        context.failure,
-        context.model,
-    )
-
-
 def _slack(problem: Problem, plain: Assessment) -> float | None:
     """What is left of the threshold, of the mean or of the worst record."""
     of_records = problem.scope == "record_level" and problem.constraint == "per_record"
@@ -222,7 +210,7 @@ def _compute(context: MeasureContext, parameters: OptimumParameters, tick: Tick)
 
 def _among_all(context: MeasureContext, problem: Problem, plain: Assessment, tick: Tick) -> _Moves:
     """Table-level rules: everything is read off those that no other dominates."""
-    found = carry_out(plan(_search_context(context), _of_all(problem), Enumeration())).risk_map
+    found = carry_out(plan(search_context(context), _of_all(problem), Enumeration())).risk_map
     tick(UNITS)
     points = undominated(given(found).points)
     risk, utility = plain.risk_average, plain.utility_average
@@ -276,10 +264,10 @@ def _neighbour(attributes: Sequence[str], point: MapPoint, risk: float, utility:
 
 def _by_searches(context: MeasureContext, problem: Problem, plain: Assessment, tick: Tick) -> _Moves:
     """Rules per record: the problem itself, without its threshold, with a unit of utility more and less."""
-    search_context = _search_context(context)
+    rules = search_context(context)
     found: list[Outcome] = []
     for search in _searches(problem, plain):
-        found.append(carry_out(plan(search_context, search)))
+        found.append(carry_out(plan(rules, search)))
         tick(len(found) + 1)
     asked, more, less, *rest = found
     tick(UNITS)
@@ -360,14 +348,12 @@ def _supports(context: MeasureContext, parameters: OptimumParameters) -> str | N
 
 
 def _cost(context: MeasureContext, parameters: OptimumParameters) -> Cost:
-    problem, search_context = _problem(context, parameters), _search_context(context)
+    problem, rules = _problem(context, parameters), search_context(context)
     one = cost_of_scores(context, 1)
     if problem.scope == "table_level":
-        whole = plan(
-            search_context, replace(problem, objective="min_risk", threshold=LEAST_FLOOR), Enumeration()
-        )
+        whole = plan(rules, replace(problem, objective="min_risk", threshold=LEAST_FLOOR), Enumeration())
         return Cost(one.seconds + whole.seconds, one.bytes + whole.n_bytes, UNITS, whole.solver)
-    search = plan(search_context, problem)
+    search = plan(rules, problem)
     seconds = one.seconds + (UNITS - 1) * (search.seconds + one.seconds)
     return Cost(seconds, one.bytes + search.n_bytes, UNITS, search.solver)
 

@@ -16,6 +16,8 @@ from app.domain.classes.uniqueness import (
     Estimator,
     Sample,
     decision_rule,
+    people_of_fraction,
+    people_with_all,
     pitman,
     sample_of,
     slide_negative_binomial,
@@ -94,14 +96,7 @@ def _people(context: MeasureContext, parameters: PopulationUniquenessParameters)
                 "The size of the population is given twice, by number and by sampling fraction.",
                 "Give one of them.",
             )
-        if n > parameters.sampling_fraction * MOST_PEOPLE:
-            raise InvalidInput.of(
-                "/measure/sampling_fraction",
-                "out-of-range",
-                f"The dataset of {n} records would be a sample of more than {MOST_PEOPLE} people.",
-                "Give a greater sampling fraction.",
-            )
-        return max(n, round(n / parameters.sampling_fraction))
+        return people_of_fraction(n, parameters.sampling_fraction, "/measure")
     if parameters.population is not None:
         people = parameters.population
     elif context.dictionary is not None:
@@ -113,14 +108,7 @@ def _people(context: MeasureContext, parameters: PopulationUniquenessParameters)
             "Nothing is known of the size of the population.",
             "Give the sampling fraction, the number of people, or a dictionary of them.",
         )
-    if people < n:
-        raise InvalidInput.of(
-            "/measure/population",
-            "out-of-range",
-            f"The population of {people} people is smaller than the dataset of {n} records.",
-            "Everybody in the dataset belongs to the population.",
-        )
-    return people
+    return people_with_all(n, people, "/measure")
 
 
 def _supports(context: MeasureContext, parameters: PopulationUniquenessParameters) -> str | None:

@@ -1,4 +1,4 @@
-"""The plain score of a rule in a measure's context, and what one costs."""
+"""The plain score of a rule in a measure's context, what one costs, and what searches there work on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from app.domain.assessment import Assessment, assess, estimate_cost
 from app.domain.measures.entry import Cost, MeasureContext, given
 from app.domain.rules import Rule, TableRule
+from app.domain.search.context import SearchContext
 
 
 def score_of(context: MeasureContext, rule: Rule) -> Assessment:
@@ -21,6 +22,18 @@ def score_of(context: MeasureContext, rule: Rule) -> Assessment:
         failure=context.failure,
         model=context.model,
         counter=context.counter,
+    )
+
+
+def search_context(context: MeasureContext) -> SearchContext:
+    """What searches among rules work on in this context."""
+    return SearchContext(
+        context.table,
+        given(context.dictionary),
+        given(context.sensitivity),
+        context.utility,
+        context.failure,
+        context.model,
     )
 
 

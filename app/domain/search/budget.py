@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, doc
@@ -67,6 +67,12 @@ class Budget:
             raise InvalidInput.of(
                 "/budget/relative_gap", "out-of-range", "relative_gap must be between 0 and 1, both excluded."
             )
+
+    def shared_by(self, searches: int) -> Budget:
+        """The budget of each of so many searches: an equal part of the nodes, at least one."""
+        if self.max_nodes is None:
+            return self
+        return replace(self, max_nodes=max(1, self.max_nodes // searches))
 
     def suffices(self, objective: float, bound: float) -> bool:
         """Whether an objective, to be minimised, is close enough to a bound from below."""

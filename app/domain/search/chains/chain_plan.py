@@ -50,9 +50,7 @@ class ChainPlan:
         self._how = None if isinstance(solver, Auto) else solver
         self.solver = "exchange_search" if self._how is None else solver.name
         self.units = instance.n_distinct
-        self._budget = budget
-        if budget.max_nodes is not None:
-            self._budget = replace(budget, max_nodes=max(1, budget.max_nodes // self.units))
+        self._budget = budget.shared_by(self.units)
         self.n_blocks = max(1, math.ceil(self.units / RECORDS_PER_BLOCK))
         k = instance.context.table.n_attributes
         row_type = np.dtype(

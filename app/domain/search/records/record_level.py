@@ -56,9 +56,7 @@ class RecordPlan:
         self._optima = optima_of(instance, self._problem)
         self.solver = solver.name
         self.units = instance.n_distinct
-        self._budget = budget
-        if budget.max_nodes is not None:
-            self._budget = replace(budget, max_nodes=max(1, budget.max_nodes // self.units))
+        self._budget = budget.shared_by(self.units)
         per_block = SEARCHES_PER_BLOCK if self._how else max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
         if instance.rows_that_fit is not None:
             # Every block counts for itself: as few of them as memory allows.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -228,12 +228,10 @@ def maximise_aggregate(
         return AggregateOptimum(least, gained, gained)
     search = dinkelbach if options.parametric_search == "dinkelbach" else bisection
     boxes = admitted_boxes(record, least, harmless)
-    if budget.max_nodes is not None:
-        budget = replace(budget, max_nodes=max(1, budget.max_nodes // len(boxes)))
     found: list[tuple[Levels, BoxOptimum]] = []
     for lo, hi in boxes:
         objective = AggregateObjective(record.box(lo, hi), trade_off, options.kappa)
-        best = search(objective, _made_when_used(maximiser, objective), budget, halted)
+        best = search(objective, _made_when_used(maximiser, objective), budget.shared_by(len(boxes)), halted)
         found.append((tuple(a + b for a, b in zip(lo, best.levels, strict=True)), best))
     value = max(best.value for _, best in found)
     tied = [(at, best) for at, best in found if best.value >= value - tie_margin(value)]

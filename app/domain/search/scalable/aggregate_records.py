@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -160,9 +159,7 @@ class LiftedRecords:
         self._trade_off, self._options, self.name = problem.threshold, options, name
         self.of_record, self.multiplicity = self._records.of_record, self._records.multiplicity
         self.mass, self.n_absent = self._records.mass, self._records.n_absent
-        self._budget = budget
-        if budget.max_nodes is not None:
-            self._budget = replace(budget, max_nodes=max(1, budget.max_nodes // self.n_distinct))
+        self._budget = budget.shared_by(self.n_distinct)
         if name == "closure":
             refuse_products(sum(context.table.heights), options.kappa)
 
