@@ -68,6 +68,7 @@ class LeafShare(CellCost):
         self.scale = self.offset * (int(self._leaves[TOP]) - 1)
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
+        """Leaves under the node shown."""
         return self._leaves[shown]
 
 
@@ -83,6 +84,7 @@ class LevelShare(CellCost):
         self.scale = int(records.sum()) * self._height
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
+        """Levels that the node shown is above the leaves, 0 for what is shown as it is."""
         return np.where(original == shown, 0, self._height - self._depth[shown])
 
 
@@ -100,6 +102,7 @@ class ConditionalBits(CellCost):
         self.scale = int(records.sum())
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
+        """Bits that are lost of each original value, ≥ 0."""
         return self._bits[shown] - self._bits[original]
 
 
@@ -112,6 +115,7 @@ class CategoryRange(CellCost):
         self.scale = int(records.sum()) * int(self._leaves[TOP])
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
+        """Leaves under the node shown, 0 for a single one."""
         return self._leaves[shown]
 
 
@@ -133,6 +137,7 @@ class NumberRange(CellCost):
         self.scale = n * int(self._range[TOP])
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
+        """Greatest less least number under the node shown, in the whole units of :func:`whole_numbers`."""
         return self._range[shown]
 
 

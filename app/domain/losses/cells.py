@@ -67,6 +67,7 @@ class CellLoss(SummedLoss):
             self._totals.append(of_level @ records[nodes])
 
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
+        """What the attribute contributes to the sum of terms on its first levels."""
         totals, cost = self._totals[attribute], self.costs[attribute]
         totals = totals[: added.size] + added if isinstance(added, np.ndarray) else totals + added
         if not cost.scale:
@@ -74,12 +75,15 @@ class CellLoss(SummedLoss):
         return self._term((totals - cost.offset) / cost.scale)
 
     def of_sums(self, totals: Floats) -> Floats:
+        """The mean over the attributes."""
         return totals / self.n_attributes
 
     def sums_of(self, losses: Floats) -> Floats:
+        """Inverse of :meth:`of_sums`."""
         return losses * self.n_attributes
 
     def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
+        """Loss of a rule, from exact totals where costs are whole numbers."""
         more = (
             [0] * len(self.nodes)
             if added is None
@@ -114,10 +118,12 @@ class DomainLoss(CellLoss):
         )
 
     def of_sums(self, totals: Floats) -> Floats:
+        """The mean over the attributes; of the geometric loss e to the power of it, less one."""
         means = totals / self.n_attributes
         return np.expm1(means) if self.kind == "geometric" else means
 
     def sums_of(self, losses: Floats) -> Floats:
+        """Inverse of :meth:`of_sums`."""
         return self.n_attributes * (np.log1p(losses) if self.kind == "geometric" else losses)
 
     def _term(self, lost: Floats) -> Floats:
@@ -141,9 +147,11 @@ class EntropyLoss(CellLoss):
 
     # Terms are bits per record, so that they are of the size for which searches round.
     def of_sums(self, totals: Floats) -> Floats:
+        """Bits of all records, from bits per record."""
         return totals * self.n_records
 
     def sums_of(self, losses: Floats) -> Floats:
+        """Bits per record, from bits of all records."""
         return losses / self.n_records
 
 
@@ -196,14 +204,18 @@ class HeightLoss(SummedLoss):
             self.uncovered.append(np.zeros((height + 1, len(nodes)), dtype=np.int64))
 
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
+        """The levels themselves."""
         levels = added.size if isinstance(added, np.ndarray) else len(self.uncovered[attribute])
         return np.arange(levels, dtype=np.float64)
 
     def of_sums(self, totals: Floats) -> Floats:
+        """The sum of the levels as it is."""
         return totals
 
     def sums_of(self, losses: Floats) -> Floats:
+        """The loss as it is."""
         return losses
 
     def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
+        """The sum of the levels; ``added`` changes nothing."""
         return float(sum(levels))

@@ -18,6 +18,7 @@ class DiscernibilityLoss(ClassLoss):
     kind: LossKind = "discernibility"
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """Pairs of records that a reader cannot tell apart, n for each record that is suppressed."""
         sizes = classes.sizes
         # Whoever is suppressed is told from nobody: n is no less than any class.
         against = sizes if suppressed is None else np.where(suppressed, int(sizes.sum()), sizes)
@@ -30,6 +31,7 @@ class AverageClassSizeLoss(ClassLoss):
     kind: LossKind = "average_class_size"
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """Records per class, the suppressed ones being one class; 0 of no records."""
         sizes = classes.sizes
         occupied = sizes > 0
         kept = int(np.count_nonzero(occupied))
@@ -61,6 +63,7 @@ class AmbiguityLoss(ClassLoss):
             )
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """Combinations of leaves that all records together may stand for."""
         return self._sum(levels, None if suppressed is None else suppressed[classes.of_row])
 
     def without_suppression(self, levels: Sequence[int]) -> float:

@@ -73,6 +73,7 @@ class KLDivergenceLoss(ClassLoss):
         self._withheld = math.fsum(float(areas[-1][TOP]) for areas in self._areas)
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """Nats from the table to what can be reconstructed from the release, ≥ 0."""
         of_row, n_classes = classes.of_row, len(classes.sizes)
         if suppressed is None or not suppressed.any():
             return self._divergence(np.log(self._counted(of_row, n_classes, self._amounts)), levels)
@@ -89,6 +90,7 @@ class KLDivergenceLoss(ClassLoss):
             return self._divergence(np.logaddexp(np.log(kept), spread), levels)
 
     def least(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
+        """Nats that no rule at or above the levels falls below, whoever of the classes is suppressed."""
         if suppressed is None or not suppressed.any():
             return self.of(levels, classes)
         counted = self._counted(*self._shown_alike(levels), self._amounts)

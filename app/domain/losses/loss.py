@@ -105,6 +105,7 @@ class SummedLoss(ABC):
 
     @property
     def n_attributes(self) -> int:
+        """Attributes that the loss looks at."""
         return len(self.nodes)
 
     def added(self, suppressed: Sequence[Longs]) -> list[Sums]:

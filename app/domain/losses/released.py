@@ -45,6 +45,7 @@ class ShownCells:
 
     @property
     def n_records(self) -> int:
+        """Cells of the attribute, one per record."""
         return int(self.cells.sum())
 
     def total(self, cost: CellCost) -> float:

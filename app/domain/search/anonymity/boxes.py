@@ -50,6 +50,7 @@ class BoxSearch:
 
     @property
     def least_open(self) -> float:
+        """The least loss that a rule in an open box may have, ∞ if none can be taken any more."""
         if not self._heap or self._heap[0][0] > self._checks.limit:
             return math.inf
         return self._checks.loss.of_sum(self._heap[0][0])

@@ -131,6 +131,7 @@ class ClassLossSearch:
 
     @property
     def least_open(self) -> float:
+        """The least loss that an open rule may have, ∞ if none is open."""
         return self._open.least
 
     def take(self, levels: Levels) -> None:

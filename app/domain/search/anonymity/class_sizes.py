@@ -89,6 +89,7 @@ class Single:
         self._kept: dict[int, Groups] = {}
 
     def groups(self, levels: Levels) -> Groups:
+        """The nodes that occur, by what they become at the attribute's level."""
         return self.at(levels[self.attributes[0]])
 
     def at(self, level: int) -> Groups:
@@ -99,6 +100,7 @@ class Single:
         return self._kept[level]
 
     def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
+        """The combinations are the values: their mass is the attribute's."""
         found[self.attributes[0]] = mass
 
 
@@ -118,6 +120,7 @@ class Halves:
         self._most_kept = max(16, KEPT_ROWS * len(self.positions) // self.size)
 
     def groups(self, levels: Levels) -> Groups:
+        """The pairs of what the two halves become, kept per level vector."""
         key = tuple(levels[j] for j in self.attributes)
         found = self._kept.get(key)
         if found is None:
@@ -131,6 +134,7 @@ class Halves:
         return found
 
     def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
+        """Add the mass up on the combinations of each half, and let these spread it."""
         self._left.spread(summed(self._in_left, mass, self._left.size), found)
         self._right.spread(summed(self._in_right, mass, self._right.size), found)
 
@@ -145,6 +149,7 @@ class Everything:
         self.positions = np.zeros(n_rows, dtype=np.intp)
 
     def groups(self, levels: Levels) -> Groups:
+        """One group at any levels."""
         return Groups(np.zeros(1, dtype=np.intp), 1)
 
     def spread(self, mass: Floats, found: dict[int, Floats]) -> None:

@@ -26,9 +26,11 @@ class Conflicts:
 
     @property
     def rows(self) -> Numbers:
+        """(conflicts, attributes) levels of the rules."""
         return self._rows[: self._size]
 
     def add(self, levels: Levels) -> None:
+        """Keep a rule, and drop those that are below it."""
         kept = self.rows[~(self.rows <= np.array(levels)).all(axis=1)]
         self._size = len(kept) + 1
         if self._size > len(self._rows):
@@ -113,4 +115,5 @@ class Descent:
 
 
 def with_level(levels: Levels, j: int, level: int) -> Levels:
+    """The levels with that of the j-th attribute replaced."""
     return (*levels[:j], level, *levels[j + 1 :])

@@ -53,6 +53,7 @@ class LatticeSearch:
 
     @property
     def least_open(self) -> float:
+        """The least loss that an open rule may have, ∞ if none is open."""
         least = self._open.least
         return least if math.isinf(least) else self.progress.loss.of_sum(least)
 

@@ -31,13 +31,16 @@ class OpenRules:
 
     @property
     def size(self) -> int:
+        """Rules that are open."""
         return len(self.bounds)
 
     @property
     def least(self) -> float:
+        """The least bound of an open rule, ∞ if none is open."""
         return float(self.bounds.min()) if self.size else math.inf
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Close all rules that the mask (rules,) leaves out."""
         self.levels, self.bounds = self.levels[:, mask], self.bounds[mask]
 
     def below(self, levels: Levels) -> npt.NDArray[np.bool_]:

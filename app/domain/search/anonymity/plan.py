@@ -73,12 +73,15 @@ class Search(Protocol):
     """A search; ``least_open`` bounds the loss of the rules that are still open, ∞ if none is."""
 
     @property
-    def progress(self) -> Progress: ...
+    def progress(self) -> Progress:
+        """What was found so far, and how far the search is."""
 
     @property
-    def least_open(self) -> float: ...
+    def least_open(self) -> float:
+        """The least loss that an open rule may have, ∞ if none is open."""
 
-    def run(self) -> None: ...
+    def run(self) -> None:
+        """Search until nothing is open that may be better, or it is halted."""
 
     def take(self, levels: Levels) -> None:
         """Check one rule and take it as a candidate if it is allowed."""

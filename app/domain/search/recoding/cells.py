@@ -83,10 +83,12 @@ class Cells:
 
     @property
     def size(self) -> int:
+        """d, the distinct records."""
         return len(self.amounts)
 
     @property
     def n_attributes(self) -> int:
+        """q, the quasi-identifiers."""
         return len(self.attributes)
 
     def nodes(self, i: int, steps: Steps | int, rows: Rows = ALL) -> Ints:

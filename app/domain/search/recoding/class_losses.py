@@ -47,6 +47,8 @@ class ClassSums(RecodingLoss):
         """(r,) what a record of each of some rows (r,) costs with its steps (r, q) in its class ``at``."""
 
     def after(self, recoded: Recoded) -> After:
+        """Numbers by grouping anew, which is exact."""
+
         def found(rows: Indices, target: Steps) -> float:
             steps = recoded.steps.copy(order="F")
             steps[rows] = target
@@ -58,6 +60,7 @@ class ClassSums(RecodingLoss):
         return found
 
     def gains_of_splits(self, recoded: Recoded) -> GainsOfSplits:
+        """Estimates from what all records of a class cost before and after its split."""
         return lambda split: self._gains_of(recoded, split)
 
     def _gains_of(self, recoded: Recoded, split: Split) -> Floats:
@@ -112,6 +115,7 @@ class Discernibility(ClassSums):
     """
 
     def of(self, recoded: Recoded) -> float:
+        """Pairs of records that a reader cannot tell apart, n for each withheld record."""
         amounts, missing = self._cells.amounts, self._cells.missing
         of, n_classes = recoded.of, recoded.n_classes
         withheld = int(amounts[self._cells.is_withheld(recoded.steps)].sum())
@@ -126,10 +130,12 @@ class Discernibility(ClassSums):
         return float(pairs - withheld**2 + int(amounts.sum()) * withheld)
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        """Records of the class; n for who is withheld."""
         sizes = np.bincount(at, self._cells.amounts[rows], n_classes)
         return np.where(self.withholds(steps, rows), float(self._cells.amounts.sum()), sizes[at])
 
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        """Records of the class, and one more for each that is there."""
         # Who is there costs one more, too.
         return sizes + (there > 0)
 
@@ -138,16 +144,19 @@ class AverageClassSize(ClassSums):
     """n / classes, the withheld records being one: a record of f gains 1/f of a class."""
 
     def of(self, recoded: Recoded) -> float:
+        """Records per class."""
         missing, n_classes = self._cells.missing, recoded.n_classes
         if missing is not None:
             n_classes = self.told_apart(recoded, missing).size
         return int(self._cells.amounts.sum()) / n_classes if n_classes else 0.0
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        """The record's share in its class, negative: the more classes the better."""
         sizes = np.bincount(at, self._cells.amounts[rows], n_classes)
         return -1.0 / sizes[at]
 
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        """Nothing in a class that is there; the share in a new one, negative."""
         # Only who founds a class adds one.
         return np.where(there > 0, 0.0, -1.0 / sizes)
 
@@ -166,15 +175,19 @@ class Ambiguity(ClassSums):
             self._leaves.append(leaves_under(hierarchy, records, domain).astype(np.float64))
 
     def of(self, recoded: Recoded) -> float:
+        """Combinations of leaves that all records together may stand for."""
         return exact_sum(self._products(recoded.codes) * self._cells.amounts)
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        """Combinations of leaves that the record may stand for, whoever is in its class."""
         return self._products(self._cells.codes(steps, rows))
 
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
+        """The same: who else is there is no matter."""
         return self._products(self._cells.codes(target, rows))
 
     def gains(self, recoded: Recoded, rows: Indices, target: Steps, changed: Sequence[int]) -> Floats:
+        """Exactly what is saved, since records cost the same in any class."""
         return self._products(recoded.codes[rows]) - self._products(self._cells.codes(target, rows))
 
     def _products(self, codes: Ints) -> Floats:
@@ -194,6 +207,7 @@ class Height(RecodingLoss):
         self._cells = cells
 
     def of(self, recoded: Recoded) -> float:
+        """The sum over attributes of the greatest level shown."""
         return float(sum(self.caps(recoded)))
 
     def caps(self, recoded: Recoded) -> tuple[int, ...]:
@@ -220,7 +234,9 @@ class Height(RecodingLoss):
         return found
 
     def gains_of_splits(self, recoded: Recoded) -> GainsOfSplits:
+        """Nothing: no split of single classes is known to lower it."""
         return lambda split: np.zeros(split.n_classes)
 
     def gains(self, recoded: Recoded, rows: Indices, target: Steps, changed: Sequence[int]) -> Floats:
+        """Nothing: no move of single records is known to lower it."""
         return np.zeros(len(rows))

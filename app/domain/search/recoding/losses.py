@@ -30,16 +30,20 @@ class Recoded(Protocol):
     """The distinct records of a table with their steps and codes (d, q), and the class (d,) of each."""
 
     @property
-    def steps(self) -> Steps: ...
+    def steps(self) -> Steps:
+        """(d, q) steps up from each cell."""
 
     @property
-    def codes(self) -> Ints: ...
+    def codes(self) -> Ints:
+        """(d, q) disclosed nodes."""
 
     @property
-    def of(self) -> Longs: ...
+    def of(self) -> Longs:
+        """(d,) class of each distinct record."""
 
     @property
-    def n_classes(self) -> int: ...
+    def n_classes(self) -> int:
+        """Classes, those of withheld records included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +133,11 @@ class CellSums(RecodingLoss):
         self._cells = cells
 
     def of(self, recoded: Recoded) -> float:
+        """The loss from the sums over all cells."""
         return self._cells.loss_of(recoded.steps)
 
     def after(self, recoded: Recoded) -> After:
+        """The sum of the terms, from what the changed records save alone."""
         cells, steps = self._cells, recoded.steps
         totals = [cells.total(i, steps) for i in range(cells.n_attributes)]
 
@@ -145,6 +151,7 @@ class CellSums(RecodingLoss):
         return found
 
     def gains_of_splits(self, recoded: Recoded) -> GainsOfSplits:
+        """Estimates by the tangent, with a little for steps that save nothing yet."""
         cells, slopes = self._cells, self._cells.slopes(recoded.steps)
 
         def found(split: Split) -> Floats:
@@ -157,6 +164,7 @@ class CellSums(RecodingLoss):
         return found
 
     def gains(self, recoded: Recoded, rows: Indices, target: Steps, changed: Sequence[int]) -> Floats:
+        """Estimates by the tangent, attribute by attribute."""
         cells, steps = self._cells, recoded.steps
         slopes = cells.slopes(steps)
         gain = np.zeros(len(rows))
@@ -167,6 +175,7 @@ class CellSums(RecodingLoss):
         return gain
 
     def gains_of_exchange(self, recoded: Recoded, rows: Indices, up: int, down: int) -> Floats:
+        """Estimates by the tangent: what the step down saves less what the step up costs."""
         cells, raised, lowered = self._cells, recoded.steps[rows, up], recoded.steps[rows, down]
         slopes = cells.slopes(recoded.steps)
         paid = cells.costs(up, raised + 1, rows) - cells.costs(up, raised, rows)

@@ -81,6 +81,7 @@ class Recoding:
 
     @property
     def withheld_records(self) -> int:
+        """Records all of whose quasi-identifiers are ⊥."""
         return int(self.cells.amounts[self.cells.is_withheld(self.steps)].sum())
 
     @property

@@ -64,12 +64,14 @@ class Divergence(ClassSums):
         self._as_they_are = np.log(cells.amounts) + of_value
 
     def of(self, recoded: Recoded) -> float:
+        """Nats, as the measure says them of the rule."""
         table = self._cells.table
         release = Release(table, self._cells.rule(recoded.steps))
         attributes = self._cells.attributes
         return ReleaseDivergence(release, attributes, self._sensitive, self._domain).divergences().spread
 
     def weighed(self, recoded: Recoded) -> float:
+        """Nats without making the rule: what the measure says is never above."""
         amounts, of, n_classes = self._cells.amounts, recoded.of, recoded.n_classes
         if self._cells.missing is not None:
             # What is reconstructed is told by what is shown, whatever it is taken to match.
@@ -96,6 +98,7 @@ class Divergence(ClassSums):
         return max(0.0, float(amounts @ terms) / int(amounts.sum()))
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
+        """Values in the record's box, as ln, less ln of its class's records with its sensitive values."""
         return self._boxes(rows, steps) - np.log(self._alike(at, n_classes, rows, self._lacking))
 
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:

@@ -37,6 +37,7 @@ class ToldApart:
 
     @property
     def size(self) -> int:
+        """G, the classes that are told apart."""
         return len(self.shown)
 
 
