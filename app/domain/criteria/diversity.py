@@ -251,6 +251,7 @@ class RecursiveLDiversity(DiversityCriterion):
 
 
 def needs_c(what: str, least: float, c: float, ell: int) -> str:
+    """The reason that (c, ℓ)-diversity fails: ``least`` is the c that would do, ∞ if none would."""
     if math.isinf(least):
         return f"{what} do not have enough different values for ℓ = {ell} with any c."
     return f"{what} need a c above {least:.6g} for ℓ = {ell}; {c:g} is {least - c:.3g} short of it."

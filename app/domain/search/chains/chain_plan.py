@@ -72,6 +72,7 @@ class ChainPlan:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the instance's own."""
         return self._instance.n_bytes
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

@@ -77,6 +77,7 @@ class RecordPlan:
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the instance, two copies of the results, and the score of the rule found."""
         scored = self._instance.context.table.n_records * BYTES_PER_SCORED_RECORD
         return self._instance.n_bytes + 2 * self.units * RESULT.itemsize + scored
 

@@ -189,6 +189,7 @@ class AggregateOptimum:
 
     @property
     def evaluations(self) -> int:
+        """Nodes at which g_α was maximised or f was looked at: all steps, and one per box."""
         return sum(map(len, self.steps)) + len(self.boxes)
 
     @property

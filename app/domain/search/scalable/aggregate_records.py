@@ -62,7 +62,8 @@ class Records(Protocol):
     n_absent: int
 
     @property
-    def n_distinct(self) -> int: ...
+    def n_distinct(self) -> int:
+        """Distinct records, each of which is solved once."""
 
     @property
     def seconds(self) -> float:
@@ -73,7 +74,8 @@ class Records(Protocol):
         """Estimated memory."""
 
     @property
-    def rows_per_block(self) -> int: ...
+    def rows_per_block(self) -> int:
+        """Distinct records to solve in one block of a run."""
 
     def solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
@@ -97,6 +99,7 @@ class EnumeratedRecords:
 
     @property
     def n_distinct(self) -> int:
+        """Distinct records, each of which is solved once."""
         return self._instance.n_distinct
 
     @property
@@ -107,16 +110,19 @@ class EnumeratedRecords:
 
     @property
     def seconds(self) -> float:
+        """Estimated time: every node of every lattice once, and the counts of each block."""
         values = SECONDS_PER_VALUE * self._instance.n_nodes * self.n_distinct
         return values + self._instance.seconds(math.ceil(self.n_distinct / self.rows_per_block))
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the instance's own."""
         return self._instance.n_bytes
 
     def solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
+        """Look at every node; raises HaltedError between the records that are evaluated together."""
         instance = self._instance
 
         def visit() -> None:
@@ -145,6 +151,7 @@ class EnumeratedRecords:
             tick(start - rows.start + len(these))
 
     def rule_of(self, steps: Steps) -> RecordRule | CellRule:
+        """The rule of all records from the levels of the distinct ones (d, m)."""
         nodes = np.ravel_multi_index(tuple(steps.T.astype(np.int64)), self._instance.shape)
         return self._instance.rule_of(nodes[self.of_record])
 
@@ -165,6 +172,7 @@ class LiftedRecords:
 
     @property
     def n_distinct(self) -> int:
+        """Distinct records, each of which is solved once."""
         return self._records.n_distinct
 
     @property
@@ -183,14 +191,17 @@ class LiftedRecords:
 
     @property
     def rows_per_block(self) -> int:
+        """Distinct records to solve in one block of a run: about as many as its seconds allow."""
         return max(1, int(SECONDS_PER_BLOCK / self._seconds_of_one))
 
     @property
     def seconds(self) -> float:
+        """Estimated time: one parametric search per distinct record."""
         return self.n_distinct * self._seconds_of_one
 
     @property
     def n_bytes(self) -> int:
+        """Estimated memory: the records, and the arcs of the network of one of them."""
         table = self._records.context.table
         rows = min(self._records.context.dictionary.reduced.size, math.prod(h + 1 for h in table.heights))
         arcs = rows * (table.n_attributes + 1)
@@ -201,6 +212,7 @@ class LiftedRecords:
     def solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
+        """Search record by record; ends early, and leaves the other rows, when halted."""
         for at, row in enumerate(rows):
             if halted():
                 return
@@ -227,6 +239,7 @@ class LiftedRecords:
         return RingFamilyMaximiser(objective, halted=halted)
 
     def rule_of(self, steps: Steps) -> RecordRule:
+        """The rule of all records from the levels of the distinct ones (d, m)."""
         return self._records.rule_of(steps)
 
 
