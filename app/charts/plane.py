@@ -14,10 +14,12 @@ class Rated(Protocol):
     """What has a risk, which may be infinite, and a utility."""
 
     @property
-    def risk(self) -> float: ...
+    def risk(self) -> float:
+        """In the unit of the weights, perhaps ∞."""
 
     @property
-    def utility(self) -> float: ...
+    def utility(self) -> float:
+        """Mean utility, finite."""
 
 
 def frame(x: Axis, y: Axis, top: float, bottom: float, x_label: str, y_label: str) -> list[str]:

@@ -127,12 +127,14 @@ class Section:
         self.pointer = pointer
 
     def section(self, key: str, required: bool = True) -> Section:
+        """The table below a key, empty if it may be missing and is; InvalidInput if it may not."""
         content = self.content.get(key, {})
         if required and key not in self.content:
             raise self._missing(key)
         return Section(content, f"{self.pointer}/{key}")
 
     def text(self, key: str) -> str:
+        """The text at a key; InvalidInput if there is none."""
         if key not in self.content:
             raise self._missing(key)
         if not isinstance(self.content[key], str):

@@ -37,6 +37,7 @@ class AtFloor:
 
     @property
     def risks(self) -> tuple[float, float]:
+        """Mean losses: of genetic search, of ARUBA."""
         return float(self.genetic.mean()), float(self.aruba.mean())
 
 

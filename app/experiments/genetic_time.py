@@ -30,6 +30,7 @@ class Compared:
 
     @property
     def seconds(self) -> tuple[float, ...]:
+        """Processor seconds of the three, in their order."""
         return tuple(one.seconds for one in self.searched)
 
     @property

@@ -20,6 +20,7 @@ class Searched:
 
     @property
     def risk(self) -> float:
+        """Mean risk of the rule found."""
         return self.found.risk
 
 

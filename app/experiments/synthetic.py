@@ -38,6 +38,7 @@ class Synthetic:
 
     @property
     def n_entities(self) -> int:
+        """N, each with one leaf per attribute."""
         return len(self.leaves)
 
     def table(self, n_records: int) -> Table:
