@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
+from app.client.answers import object_of
 from app.client.values import RunEvent
 
 
@@ -19,7 +22,7 @@ class EventParser:
         if not line:
             event = None
             if self._data:
-                event = RunEvent(self._number, self._kind, json.loads("\n".join(self._data)))
+                event = RunEvent(self._number, self._kind, _object("\n".join(self._data)))
             self._kind, self._data = "message", []
             return event
         field, _, value = line.partition(":")
@@ -31,3 +34,11 @@ class EventParser:
         elif field == "data":
             self._data.append(value)
         return None
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The JSON object that an event's data are; AnswerError for anything else."""
+    try:
+        return object_of(json.loads(text))
+    except ValueError:
+        return object_of(None)

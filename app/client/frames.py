@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from app.client.answers import AnswerError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -19,7 +21,10 @@ def parquet_of(frame: pd.DataFrame) -> bytes:
 
 
 def frame_of(parquet: bytes) -> pd.DataFrame:
-    """The table of a Parquet file; missing cells are None in columns of text."""
+    """The table of a Parquet file; missing cells are None in columns of text. AnswerError for another one."""
     import pandas as pd
 
-    return pd.read_parquet(io.BytesIO(parquet))
+    try:
+        return pd.read_parquet(io.BytesIO(parquet))
+    except (ValueError, OSError) as error:
+        raise AnswerError("The answer is not a table in Parquet.") from error

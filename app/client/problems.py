@@ -4,6 +4,7 @@
 
     ClientError
     ├─ ProblemError      the service refused, and says why
+    ├─ AnswerError       something else than the service has answered
     └─ RunFailed         a run ended without a result
 
 That the service cannot be reached is httpx.TransportError.
@@ -17,11 +18,8 @@ from typing import Any
 
 import httpx
 
+from app.client.answers import AnswerError, ClientError, object_of
 from app.client.values import Json, Run
-
-
-class ClientError(Exception):
-    """Root of the tree."""
 
 
 class ProblemError(ClientError):
@@ -90,11 +88,15 @@ def checked(response: httpx.Response) -> httpx.Response:
 
 
 def json_object(response: httpx.Response) -> Json:
-    """The JSON object of an answer; ProblemError if it is another thing."""
+    """The JSON object of an answer; AnswerError if it is another thing."""
     try:
-        document = checked(response).json()
+        return object_of(checked(response).json())
     except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        raise ProblemError({"status": response.status_code, "title": "The answer is not a JSON object"})
-    return document
+        return object_of(None)
+
+
+def checked_content(response: httpx.Response) -> httpx.Response:
+    """The response of a table, of evidence or of events; AnswerError for a web page in its place."""
+    if checked(response).headers.get("content-type", "").startswith("text/html"):
+        raise AnswerError("The answer is a web page.")
+    return response

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.client.answers import number_in, text_in
+
 Json = Mapping[str, Any]
 """A JSON object."""
 
@@ -24,7 +26,7 @@ class Resource:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Resource:
         """Read the service's JSON."""
-        return cls(document["id"], document["name"], document["sha256"], document)
+        return cls(text_in(document, "id"), text_in(document, "name"), text_in(document, "sha256"), document)
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class Progress:
     def from_document(cls, document: Mapping[str, Any]) -> Progress:
         """Read the service's JSON."""
         return cls(
-            document["stage"],
-            document["done"],
-            document["total"],
+            text_in(document, "stage"),
+            number_in(document, "done"),
+            number_in(document, "total"),
             document.get("rate"),
             document.get("remaining_seconds"),
         )
@@ -78,9 +80,9 @@ class Run:
         """Read the service's JSON."""
         progress = document.get("progress")
         return cls(
-            id=document["id"],
-            state=document["state"],
-            attempt=document["attempt"],
+            id=text_in(document, "id"),
+            state=text_in(document, "state"),
+            attempt=number_in(document, "attempt"),
             progress=None if progress is None else Progress.from_document(progress),
             error=document.get("error"),
             document=document,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.values import Json
 
@@ -17,8 +18,7 @@ class AsyncApiKeys:
 
     async def all(self) -> Sequence[Json]:
         """All keys, revoked ones included; never their secrets."""
-        items: Sequence[Json] = (await self._connection.get_json(self._path))["items"]
-        return items
+        return items_in(await self._connection.get_json(self._path))
 
     async def current(self) -> Json:
         """The key that this client uses."""
@@ -42,8 +42,7 @@ class AsyncTenants:
 
     async def all(self) -> Sequence[Json]:
         """All tenants."""
-        items: Sequence[Json] = (await self._connection.get_json(self._path))["items"]
-        return items
+        return items_in(await self._connection.get_json(self._path))
 
     async def create(self, name: str) -> Json:
         """A new tenant, and its first key, whose ``token`` is shown this once."""

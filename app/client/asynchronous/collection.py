@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection, Parameters
 from app.client.values import Json, Resource, ResourcePage, Run
 
@@ -32,7 +33,7 @@ class AsyncReadable:
 
     async def _page(self, path: str, parameters: Parameters) -> ResourcePage:
         document = await self._connection.get_json(path, parameters)
-        items = tuple(Resource.from_document(item) for item in document["items"])
+        items = tuple(Resource.from_document(item) for item in items_in(document))
         return ResourcePage(items, document.get("next_cursor"))
 
     async def _stream(self, path: str, parameters: Parameters) -> AsyncIterator[bytes]:

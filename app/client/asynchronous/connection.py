@@ -10,8 +10,9 @@ from typing import Any
 
 import httpx
 
+from app.client.answers import items_in
 from app.client.bodies import Content, async_body_of, is_repeatable
-from app.client.problems import checked, json_object
+from app.client.problems import checked, checked_content, json_object
 from app.client.retries import Retries
 from app.client.values import Json
 
@@ -53,7 +54,7 @@ class AsyncConnection:
         cursor: str | None = None
         while True:
             page = await self.get_json(path, {**parameters, "cursor": cursor})
-            for item in page["items"]:
+            for item in items_in(page):
                 yield item
             cursor = page.get("next_cursor")
             if cursor is None:
@@ -99,9 +100,11 @@ class AsyncConnection:
         )
         return json_object(response)
 
-    async def delete(self, path: str) -> httpx.Response:
-        """The answer to a DELETE."""
-        return await self._send("DELETE", path)
+    async def delete(self, path: str) -> None:
+        """Delete; AnswerError unless it is the service that says so."""
+        response = await self._send("DELETE", path)
+        if response.status_code != httpx.codes.NO_CONTENT:
+            json_object(response)
 
     @asynccontextmanager
     async def stream(
@@ -120,7 +123,7 @@ class AsyncConnection:
         ) as response:
             if response.is_error:
                 await response.aread()
-            yield checked(response)
+            yield checked_content(response)
 
     async def aclose(self) -> None:
         """Close the connections."""

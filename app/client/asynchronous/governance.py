@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 from app.client.asynchronous.collection import AsyncCollection, AsyncDeletable
 from app.client.asynchronous.connection import VERSION, AsyncConnection
+from app.client.problems import checked_content
 from app.client.values import Json, Resource, Run
 
 
@@ -69,7 +70,7 @@ class AsyncEvidence:
 
     async def get(self, ref: str) -> bytes:
         """The envelope, byte by byte as it was signed."""
-        return (await self._connection.get(f"{self._path}/{ref}")).content
+        return checked_content(await self._connection.get(f"{self._path}/{ref}")).content
 
     async def report(self, ref: str) -> str:
         """The evidence as an HTML page to read or print."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx
 
+from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.events import EventParser
 from app.client.problems import RunFailed
@@ -32,7 +33,7 @@ class AsyncRuns:
         """Part of the list, newest first; ``state`` picks the runs that are in it."""
         parameters = {"limit": limit, "cursor": cursor, "state": state}
         document = await self._connection.get_json(self._path, parameters)
-        items = tuple(Run.from_document(item) for item in document["items"])
+        items = tuple(Run.from_document(item) for item in items_in(document))
         return RunPage(items, document.get("next_cursor"))
 
     async def list(self, state: str | None = None) -> AsyncIterator[Run]:

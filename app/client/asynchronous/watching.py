@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.values import Json
 
@@ -21,8 +22,7 @@ class AsyncWebhooks:
 
     async def all(self) -> Sequence[Json]:
         """All webhooks."""
-        items: Sequence[Json] = (await self._connection.get_json(self._path))["items"]
-        return items
+        return items_in(await self._connection.get_json(self._path))
 
     async def get(self, ref: str) -> Json:
         """The webhook."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.client.answers import items_in
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json
 
@@ -18,8 +19,7 @@ class ApiKeys:
 
     def all(self) -> Sequence[Json]:
         """All keys, revoked ones included; never their secrets."""
-        items: Sequence[Json] = (self._connection.get_json(self._path))["items"]
-        return items
+        return items_in(self._connection.get_json(self._path))
 
     def current(self) -> Json:
         """The key that this client uses."""
@@ -43,8 +43,7 @@ class Tenants:
 
     def all(self) -> Sequence[Json]:
         """All tenants."""
-        items: Sequence[Json] = (self._connection.get_json(self._path))["items"]
-        return items
+        return items_in(self._connection.get_json(self._path))
 
     def create(self, name: str) -> Json:
         """A new tenant, and its first key, whose ``token`` is shown this once."""

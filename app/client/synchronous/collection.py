@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.client.answers import items_in
 from app.client.synchronous.connection import VERSION, Connection, Parameters
 from app.client.values import Json, Resource, ResourcePage, Run
 
@@ -33,7 +34,7 @@ class Readable:
 
     def _page(self, path: str, parameters: Parameters) -> ResourcePage:
         document = self._connection.get_json(path, parameters)
-        items = tuple(Resource.from_document(item) for item in document["items"])
+        items = tuple(Resource.from_document(item) for item in items_in(document))
         return ResourcePage(items, document.get("next_cursor"))
 
     def _stream(self, path: str, parameters: Parameters) -> Iterator[bytes]:

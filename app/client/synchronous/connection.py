@@ -11,8 +11,9 @@ from typing import Any
 
 import httpx
 
+from app.client.answers import items_in
 from app.client.bodies import Content, body_of, is_repeatable
-from app.client.problems import checked, json_object
+from app.client.problems import checked, checked_content, json_object
 from app.client.retries import Retries
 from app.client.values import Json
 
@@ -54,7 +55,7 @@ class Connection:
         cursor: str | None = None
         while True:
             page = self.get_json(path, {**parameters, "cursor": cursor})
-            yield from page["items"]
+            yield from items_in(page)
             cursor = page.get("next_cursor")
             if cursor is None:
                 return
@@ -99,9 +100,11 @@ class Connection:
         )
         return json_object(response)
 
-    def delete(self, path: str) -> httpx.Response:
-        """The answer to a DELETE."""
-        return self._send("DELETE", path)
+    def delete(self, path: str) -> None:
+        """Delete; AnswerError unless it is the service that says so."""
+        response = self._send("DELETE", path)
+        if response.status_code != httpx.codes.NO_CONTENT:
+            json_object(response)
 
     @contextmanager
     def stream(
@@ -120,7 +123,7 @@ class Connection:
         ) as response:
             if response.is_error:
                 response.read()
-            yield checked(response)
+            yield checked_content(response)
 
     def close(self) -> None:
         """Close the connections."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.client.problems import checked_content
 from app.client.synchronous.collection import Collection, Deletable
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json, Resource, Run
@@ -68,7 +69,7 @@ class Evidence:
 
     def get(self, ref: str) -> bytes:
         """The envelope, byte by byte as it was signed."""
-        return (self._connection.get(f"{self._path}/{ref}")).content
+        return checked_content(self._connection.get(f"{self._path}/{ref}")).content
 
     def report(self, ref: str) -> str:
         """The evidence as an HTML page to read or print."""

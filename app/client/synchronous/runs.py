@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import httpx
 
+from app.client.answers import items_in
 from app.client.events import EventParser
 from app.client.problems import RunFailed
 from app.client.synchronous.connection import VERSION, Connection
@@ -31,7 +32,7 @@ class Runs:
         """Part of the list, newest first; ``state`` picks the runs that are in it."""
         parameters = {"limit": limit, "cursor": cursor, "state": state}
         document = self._connection.get_json(self._path, parameters)
-        items = tuple(Run.from_document(item) for item in document["items"])
+        items = tuple(Run.from_document(item) for item in items_in(document))
         return RunPage(items, document.get("next_cursor"))
 
     def list(self, state: str | None = None) -> Iterator[Run]:

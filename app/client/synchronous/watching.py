@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from app.client.answers import items_in
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json
 
@@ -22,8 +23,7 @@ class Webhooks:
 
     def all(self) -> Sequence[Json]:
         """All webhooks."""
-        items: Sequence[Json] = (self._connection.get_json(self._path))["items"]
-        return items
+        return items_in(self._connection.get_json(self._path))
 
     def get(self, ref: str) -> Json:
         """The webhook."""

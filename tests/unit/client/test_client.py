@@ -3,7 +3,7 @@ import json
 import httpx
 import pytest
 
-from app.client import Client, ProblemError, Progress, Retries, RunFailed
+from app.client import AnswerError, Client, ProblemError, Progress, Retries, RunFailed
 from app.client.events import EventParser
 
 
@@ -227,3 +227,67 @@ def test_a_batch_is_appended_under_its_key():
     assert appended["step"] == 1
     body = {"records": [{"values": {"city": "Gary"}}], "rule": {"kind": "levels", "levels": {}}}
     assert seen == [("/v1/sequential-disclosures/enquiries/batches", "key-1", body)]
+
+
+PAGE = httpx.Response(200, html="<p>Log in to the network</p>")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PAGE,
+        httpx.Response(200, json={}),
+        httpx.Response(200, json={"id": "i", "name": None, "sha256": "0"}),
+        httpx.Response(200, json={"id": "i", "state": "succeeded", "attempt": True}),
+        httpx.Response(200, json={"items": {}}),
+        httpx.Response(200, json={"items": ["x"]}),
+        httpx.Response(200, json=[]),
+        httpx.Response(204),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.datasets.get("members"),
+        lambda client: client.datasets.create({}),
+        lambda client: client.datasets.page(),
+        lambda client: list(client.datasets.list()),
+        lambda client: client.runs.get("run-1"),
+        lambda client: client.runs.page(),
+        lambda client: list(client.runs.list()),
+        lambda client: client.api_keys.all(),
+        lambda client: client.webhooks.all(),
+        lambda client: client.releases.frame("members"),
+        lambda client: client.hierarchies.create_from_csv("race", b""),
+    ],
+)
+def test_what_something_else_answers_in_its_place_is_told_from_an_answer(answer, call):
+    with client_of(lambda _: answer) as client, pytest.raises(AnswerError, match="stand in between"):
+        call(client)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: list(client.releases.data("members")),
+        lambda client: client.evaluations.evidence("gate"),
+        lambda client: client.evidence.get("gate"),
+        lambda client: list(client.runs.events("run-1")),
+        lambda client: client.datasets.delete("members"),
+    ],
+)
+def test_a_web_page_is_no_table_no_evidence_and_no_deletion(call):
+    with client_of(lambda _: PAGE) as client, pytest.raises(AnswerError):
+        call(client)
+
+
+@pytest.mark.parametrize("data", ["not json", "[1]", '{"stage": "s", "done": "all", "total": 2}'])
+def test_progress_that_is_none_is_an_error_of_the_client(data):
+    def handler(request):
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, content=f"id: 1\nevent: progress\ndata: {data}\n\n".encode())
+        return httpx.Response(200, json=run("succeeded"))
+
+    with client_of(handler) as client, pytest.raises(AnswerError):
+        client.runs.wait("run-1", lambda progress: None)
