@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +15,6 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.population import AverageRisk
-from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.findings import worst_of
 from app.domain.gates.optima import gap_of_loss
@@ -48,16 +50,6 @@ def keeps_its_criteria(table, problem, dictionary=None):
     for criterion in problem.privacy:
         assert not failing_records(release, criterion, None, counter).any(), criterion
     utility = build_utility(table, "depth_sum", {}, {})
-    missing = (table.codes[:, list(table.quasi_identifiers)] == 0).any()
-    single = not isinstance(release.rule, TableRule)
-    in_block = single and problem.suppressed == "own_block"
-    if (missing and (single or problem.missing == "excluded")) or (
-        in_block and any(own.needs_population for own in problem.privacy)
-    ):
-        # A release's loss counts them otherwise than the search does: rather no gap than a wrong one.
-        with pytest.raises(NotSupported):
-            gap_of_loss(release, problem, utility, outcome.bounds.lower, counter)
-        return
     assert gap_of_loss(release, problem, utility, outcome.bounds.lower, counter) <= 1e-9
 
 
@@ -75,20 +67,26 @@ def test_a_rule_found_with_a_population_keeps_its_criteria_at_the_gate(question)
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
-def test_who_has_no_quasi_identifier_is_in_a_class_as_in_the_search(suppressed):
+def test_who_has_no_quasi_identifier_is_withheld_under_rules_for_single_records_alone(suppressed):
     tree = Hierarchy.from_parents({"x": [None], "y": [None]})
     codes = np.array([[0], [0], [0], [1], [1]], dtype=np.int32)
     table = Table(("a",), (tree,), codes)
     problem = AnonymityProblem((AverageRisk(0.4),), suppression_limit=0.2, suppressed=suppressed)
-    _, outcome = released(table, problem)
-    assert outcome.rule == TableRule((0,))
+    release, outcome = released(table, problem)
+    assert release.rule == outcome.rule == TableRule((0,))
+    assert not failing_records(release, AverageRisk(0.4)).any()
+    utility = build_utility(table, "depth_sum", {}, {})
+    assert gap_of_loss(release, problem, utility, outcome.bounds.lower) == 0
     # Whether a rule may withhold records is part of its kind, even if it withholds nobody.
     shown = Release(table, withholding(table, outcome.rule, np.zeros(5, dtype=bool)))
-    assert not failing_records(shown, AverageRisk(0.4)).any()
-    assert failing_records(shown, AverageRisk(0.3)).any()
-    utility = build_utility(table, "depth_sum", {}, {})
-    with pytest.raises(NotSupported):
-        gap_of_loss(shown, problem, utility, 0.0)
+    assert failing_records(shown, AverageRisk(0.4)).any()
+    assert not failing_records(shown, AverageRisk(0.5)).any()
+    assert gap_of_loss(shown, problem, utility, outcome.bounds.lower) == math.inf
+    # Enough may be withheld then, but the others alone are too few, unless all are judged.
+    many = replace(problem, suppression_limit=0.6)
+    assert math.isinf(gap_of_loss(shown, many, utility, outcome.bounds.lower)) == (suppressed == "excluded")
+    loose = replace(problem, privacy=(AverageRisk(0.5),), suppression_limit=0.6)
+    assert gap_of_loss(shown, loose, utility, outcome.bounds.lower) == 0
 
 
 @given(tables(), st.integers(1, 4), st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.data())
@@ -100,20 +98,16 @@ def test_the_share_that_fails_is_that_of_counting_classes_by_hand(table, k, shar
     rows = [tuple(shown.codes[i, list(table.quasi_identifiers)]) for i in range(table.n_records)]
     everybody = range(table.n_records)
     silent = {i for i in everybody if not shown.codes[i].any()}
-    nameless = {i for i in everybody if not any(table.codes[i, list(table.quasi_identifiers)])}
+    lacking = {i for i in everybody if not all(table.codes[i, list(table.quasi_identifiers)])}
 
     def failing_without(left_out):
         kept = [i for i in everybody if i not in left_out]
         return {i for i in kept if sum(rows[i] == rows[other] for other in kept) < k}
 
-    # Of whom nothing is disclosed is in no class, or in that of all who have no quasi-identifier, where there
-    # are others of them or they had none to begin with: as searches take them, the fewest count.
+    # Of whom nothing is disclosed is in no class, or in that of all whose quasi-identifiers are withheld,
+    # where there are others of them, or only if no quasi-identifier is missing: the fewest count.
     others = any(not any(rows[i]) for i in everybody if i not in silent)
-    readings = [
-        silent,
-        *([set()] if silent and others else []),
-        *([silent - nameless] if silent & nameless else []),
-    ]
+    readings = [silent, *([set(), silent & lacking] if silent and others else [])]
     failing = min((failing_without(own) for own in readings), key=len)
     found = failing_records(shown, KAnonymity(k))
     assert set(np.flatnonzero(found).tolist()) == failing

@@ -2,9 +2,10 @@
 
 Records of which nothing at all is disclosed are in no class. Records whose quasi-identifiers are withheld but
 of which something else is shown are one more class: what is shown can harm them. Where there are both, the
-former may be read as members of that class or not, and the reading that fewer fail counts: under the one a
-search leaves out what it withholds, under the other it judges that as one more class. Distributions are
-compared with that of the whole table, withheld records included, as a search does that withholds them.
+former may be read as members of that class or not, or only those of them that lack no quasi-identifier, and
+the reading that fewer fail counts: a search leaves out what it withholds, or judges that as one more class,
+with or without whoever is left out for a missing value. Distributions are compared with that of the whole
+table, withheld records included, as a search does that withholds them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from app.domain.counting.counter import Counter
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import JudgedRecords, Population, withheld
 from app.domain.criteria.knowledge import Knowledge
+from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput, NotSupported
@@ -42,7 +44,6 @@ def failing_records(
     quasi_identifiers: tuple[str, ...] | None = None,
     counter: Counter | None = None,
     *,
-    everybody: bool = False,
     absent: Bools | None = None,
 ) -> Bools:
     """(n,) records of classes that fail; of a criterion of all classes those that would be withheld for it.
@@ -53,8 +54,6 @@ def failing_records(
         What records are grouped by; None: the table's.
     counter
         Of the release's table and the population, where the criterion compares classes with one.
-    everybody
-        Whether records of which nothing is disclosed have to be in a class, too.
     absent
         (n,) records that are not in the release, not even as an empty row: they are in no class.
 
@@ -63,27 +62,27 @@ def failing_records(
     """
     showing, silent = _without_quasi_identifiers(release)
     nobody = np.zeros_like(silent) if absent is None else absent
-    readings = [nobody] if everybody else [silent]
-    if silent.any() and showing.any() and not everybody:
-        readings.append(nobody)
-    missing = ~(release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
-    if (silent & missing).any() and not everybody:
-        # A search withholds nobody who has no quasi-identifier to begin with: they are one of its classes.
-        readings.append((silent & ~missing) | nobody)
-    found = [_failing(release, criterion, quasi_identifiers, counter, left_out) for left_out in readings]
+    readings = [silent]
+    if silent.any() and showing.any():
+        readings += [nobody, (silent & lacking_records(release.table)) | nobody]
+    grouping = Grouping(quasi_identifiers=quasi_identifiers)
+    found = [failing_without(release, criterion, left_out, grouping, counter) for left_out in readings]
     return min(found, key=np.count_nonzero)
 
 
-def _failing(
+def failing_without(
     release: Release,
     criterion: Criterion,
-    quasi_identifiers: tuple[str, ...] | None,
-    counter: Counter | None,
     left_out: Bools,
+    grouping: Grouping,
+    counter: Counter | None = None,
 ) -> Bools:
-    """The same (n,) with the records ``left_out`` (n,) in no class."""
-    grouping = Grouping(quasi_identifiers=quasi_identifiers)
-    classes = equivalence_classes(release.table, release.codes, left_out, grouping)
+    """The same (n,) with the records ``left_out`` (n,) in no class.
+
+    Where a missing value matches everything, nobody is left out or everybody whose quasi-identifiers are
+    withheld.
+    """
+    classes = _classes(release, left_out, grouping)
     found = np.zeros(release.table.n_records, dtype=bool)
     apart = classes.n_classes
     if not apart:
@@ -95,10 +94,29 @@ def _failing(
     if criterion.needs_beliefs:
         population = _with_knowledge(release, classes, groups, counter, population)
     records = JudgedRecords(release.table, groups, _shown(release, criterion, left_out))
-    judged = records.judged(of_group[: records.n_groups], apart, population)
+    of_group = of_group[: records.n_groups]
+    judged = records.judged(of_group, apart, population)
+    if classes.is_wildcard is not None:
+        judged = OverlappingClasses(records, of_group, apart, classes.codes, population, classes.is_wildcard)
     failing = np.append(withheld(judged, (criterion,)).classes, False)
     found |= failing[classes.of_record]
     return found
+
+
+def _classes(release: Release, left_out: Bools, grouping: Grouping) -> EquivalenceClasses:
+    """The classes of the records that are not left out."""
+    if grouping.missing != "matches_everything":
+        return equivalence_classes(release.table, release.codes, left_out, grouping)
+    # What is withheld matches nobody, be it judged or not.
+    withheld_records = release.is_suppressed
+    if not np.array_equal(left_out, withheld_records):
+        grouping = replace(grouping, suppressed="own_block")
+    return equivalence_classes(release.table, release.codes, withheld_records, grouping)
+
+
+def lacking_records(table: Table) -> Bools:
+    """(n,) records that lack a quasi-identifier."""
+    return np.asarray((table.codes[:, table.quasi_identifiers] == TOP).any(axis=1))
 
 
 def _groups(release: Release, criterion: Criterion, classes: EquivalenceClasses) -> tuple[Ints, Longs]:

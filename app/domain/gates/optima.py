@@ -9,18 +9,20 @@ from __future__ import annotations
 import math
 from typing import Final
 
+import numpy as np
+
 from app.domain.attackers import SetAssessment
+from app.domain.classes.grouping import Grouping, Missing
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
-from app.domain.gates.class_shares import failing_records, silent_records
-from app.domain.hierarchies import TOP
+from app.domain.gates.class_shares import failing_without, lacking_records, silent_records
 from app.domain.losses.loss import LossChoice, LossKind
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import Rule, TableRule
+from app.domain.rules import Rule
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Score, score
@@ -100,42 +102,39 @@ def gap_of_loss(
 ) -> float:
     """The gap of a rule's loss of information to the least that any rule was proven to need.
 
-    Infinite unless the rule meets all criteria of the problem and withholds no more records than it allows.
-    NotSupported where the loss of a release and that of a search count missing values differently.
+    Infinite unless the rule meets all criteria of the problem and withholds no more records than it allows,
+    who lacks a quasi-identifier among them where that is reason to. Both losses are those of the measure
+    ``information_loss``, but for the height: under a rule without levels of its own the measure tells the
+    greatest level of a cell that is shown changed, which is at most what the search counts.
     """
-    _refuse_unlike_counts(release, problem)
-    known = (release.table.codes[:, release.table.quasi_identifiers] != TOP).any(axis=1)
-    # Who has no quasi-identifier to begin with is not withheld by the rule.
-    gone = int((silent_records(release) & known).sum())
-    # More than may be withheld are disclosed like nobody: they are a class as any other.
-    too_many = gone > problem.suppression_allowed(release.table.n_records)
-    everybody = too_many or problem.suppressed == "own_block"
-    for criterion in problem.privacy:
-        if failing_records(release, criterion, None, counter, everybody=everybody).any():
-            return math.inf
-    return relative_gap(loss_of_release(release, problem.loss, utility), lower)
+    if not _meets_privacy(release, problem, counter):
+        return math.inf
+    missing: Missing = "own_category"
+    if problem.missing == "matches_everything":
+        missing = problem.missing
+    return relative_gap(loss_of_release(release, problem.loss, utility, missing), lower)
 
 
-def _refuse_unlike_counts(release: Release, problem: AnonymityProblem) -> None:
-    """Raise NotSupported where a gap would compare two ways of counting rather than two rules."""
-    missing = bool((release.table.codes[:, release.table.quasi_identifiers] == TOP).any())
-    single = not isinstance(release.rule, TableRule)
-    if missing and (single or problem.missing == "excluded"):
-        raise NotSupported(
-            "Some records lack quasi-identifiers: what they count in the loss of a release is not what they "
-            "count in a search that leaves them out or may withhold them, so that no gap can be told.",
-            "Demand a loss of at most a number instead, or an optimum with missing own_category under a "
-            "rule of one level per attribute.",
-        )
-    if single and problem.suppressed == "own_block" and any(own.needs_population for own in problem.privacy):
-        raise NotSupported(
-            "Withheld records that are a block of their own are like nobody of the population: no gap can be "
-            "told.",
-            "Demand the optimum with suppressed excluded.",
-        )
+def _meets_privacy(release: Release, problem: AnonymityProblem, counter: Counter | None) -> bool:
+    """Whether the release is one that the problem allows."""
+    withheld, lacking = release.is_suppressed, lacking_records(release.table)
+    if problem.missing == "excluded" and (lacking & ~withheld).any():
+        return False
+    if int(withheld.sum()) > problem.suppression_allowed(release.table.n_records):
+        return False
+    left_out = silent_records(release)
+    if problem.suppressed == "own_block":
+        left_out = left_out & lacking if problem.missing == "excluded" else np.zeros_like(left_out)
+    grouping = Grouping(missing="own_category" if problem.missing == "excluded" else problem.missing)
+    return not any(
+        failing_without(release, criterion, left_out, grouping, counter).any()
+        for criterion in problem.privacy
+    )
 
 
-def loss_of_release(release: Release, choice: LossChoice, utility: Utility) -> float:
+def loss_of_release(
+    release: Release, choice: LossChoice, utility: Utility, missing: Missing = "own_category"
+) -> float:
     """A release's loss of information as searches minimise it; NotSupported where it has none."""
     context = MeasureContext(
         table=release.table,
@@ -148,7 +147,9 @@ def loss_of_release(release: Release, choice: LossChoice, utility: Utility) -> f
         absent_policy="zero",
     )
     context.__dict__["release"] = release
-    parameters = InformationLossParameters(leaf_domain=choice.leaf_domain, numeric=choice.numeric)
+    parameters = InformationLossParameters(
+        missing=missing, leaf_domain=choice.leaf_domain, numeric=choice.numeric
+    )
     found = INFORMATION_LOSS.compute(context, parameters, lambda done: None)
     field = _FIELDS[choice.kind]
     if choice.leaves == "active" and choice.kind in ("geometric", "arithmetic"):
