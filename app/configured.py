@@ -7,6 +7,7 @@ from typing import Final
 from app.database import Database
 from app.domain.errors import Unavailable
 from app.persistence.encryption import MasterKey
+from app.services.tenant_settings import SETTINGS, TenantSettings
 from app.settings import Settings
 
 MIB: Final = 1024**2
@@ -25,6 +26,11 @@ def configured_database(settings: Settings) -> Database:
             "Make one with `openssl rand -base64 32` and keep a copy: losing it loses the data.",
         )
     return Database(settings.database_url.get_secret_value(), key, settings.table_cache_mib * MIB)
+
+
+def tenant_defaults(settings: Settings) -> TenantSettings:
+    """What holds for tenants without settings of their own."""
+    return TenantSettings(**{name: getattr(settings, f"tenant_{name}") for name in SETTINGS})
 
 
 def configured_master_key(settings: Settings) -> MasterKey | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from app.cli.operations import Bootstrapped, Check, Operations, RunningService
+from app.cli.operations import Bootstrapped, Check, Operations, RunningService, TenantLine
 from app.cli.program import run as run_program
 from app.settings import Settings
 
@@ -44,6 +44,7 @@ def operations(settings: Settings) -> Operations:
         worker=partial(_work, settings),
         migrate=partial(_migrate, settings),
         bootstrap=partial(_bootstrap, settings),
+        tenant=partial(_tenant, settings),
         doctor=partial(_doctor, settings),
         rotate_keys=partial(_rotate_keys, settings),
         backup=partial(_backup, settings),
@@ -81,6 +82,12 @@ def _bootstrap(settings: Settings, name: str, new_key: bool) -> Bootstrapped:
     from app.upkeep import bootstrap_tenant
 
     return bootstrap_tenant(settings, name, new_key)
+
+
+def _tenant(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[TenantLine]:
+    from app.upkeep import tenant_as_set
+
+    return tenant_as_set(settings, name, texts)
 
 
 def _doctor(settings: Settings) -> Sequence[Check]:

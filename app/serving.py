@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from app.api.app import create_app, routed_app
 from app.api.metrics import serve_metrics
 from app.api.services import Services
-from app.configured import MIB, configured_database
+from app.configured import MIB, configured_database, tenant_defaults
 from app.database import Database, utc_now
 from app.example_source import example_data_service
 from app.logs import configure_logs
@@ -106,7 +106,7 @@ async def application(
     engine = create_engine(database.url)
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
-        store = PostgresStore(engine, database.master_key, utc_now)
+        store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
         loader = TableLoader(store, database.table_cache_bytes)
         async with PostgresRunSignals(database.url) as signals:

@@ -18,6 +18,15 @@ def default_home() -> Path:
     return Path(data) / "privacy-risk"
 
 
+_OrUnlimited = BeforeValidator(lambda value: None if value == "unlimited" else value)
+
+Days = Annotated[Annotated[int, Field(ge=1, le=36_500)] | None, _OrUnlimited]
+"""Days, or None for ever."""
+
+Quota = Annotated[Annotated[int, Field(ge=1, le=10**15)] | None, _OrUnlimited]
+"""A whole number, or None without a limit."""
+
+
 class Settings(BaseSettings):
     """Settings come from variables named ``PRIVACY_RISK_…``, the database's address from ``DATABASE_URL``."""
 
@@ -80,6 +89,29 @@ class Settings(BaseSettings):
     upload_max_cell: Annotated[int, Field(ge=1, description="Longest cell of an upload, in characters.")] = (
         10_000
     )
+
+    tenant_results_days: Annotated[
+        Days, Field(description="Days that results of runs are kept, or `unlimited`.")
+    ] = 365
+    tenant_runs_days: Annotated[
+        Days,
+        Field(
+            description="Days that runs without a result are kept after their end. Unset: as long as what "
+            "they worked on."
+        ),
+    ] = None
+    tenant_unused_uploads_days: Annotated[
+        Days, Field(description="Days that uploads are kept unused, or `unlimited`.")
+    ] = 30
+    tenant_uploads: Annotated[Quota, Field(description="Most uploads of a tenant, or `unlimited`.")] = 1000
+    tenant_datasets: Annotated[Quota, Field(description="Most datasets of a tenant, or `unlimited`.")] = 1000
+    tenant_stored_bytes: Annotated[
+        Quota,
+        Field(description="Most bytes of a tenant's uploads, compressed and encrypted, or `unlimited`."),
+    ] = 100 * 1024**3
+    tenant_active_runs: Annotated[
+        Quota, Field(description="Most queued and running runs of a tenant, or `unlimited`.")
+    ] = 100
 
     webhook_networks: Annotated[
         tuple[IPvAnyNetwork, ...],

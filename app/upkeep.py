@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.cli.operations import Bootstrapped, Check
-from app.configured import configured_database, configured_master_key, owner_url
+from app.cli.operations import Bootstrapped, Check, TenantLine
+from app.configured import configured_database, configured_master_key, owner_url, tenant_defaults
 from app.database import Database, utc_now
 from app.domain.errors import Conflict, Unavailable
 from app.persistence import doctor
@@ -22,6 +22,7 @@ from app.persistence.migration import migrate
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.processes import embedded_database
+from app.services.tenant_settings import SETTINGS, Changes, parsed
 from app.services.tenants import TenantService
 from app.settings import Settings
 
@@ -65,6 +66,38 @@ def _bootstrap(database: Database, name: str, new_key: bool) -> Bootstrapped:
         return Bootstrapped(made.tenant.id, made.tenant.name, made.first_key.token)
 
     return asyncio.run(make())
+
+
+def tenant_as_set(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[TenantLine]:
+    """Change settings of a tenant; all of them as they are then."""
+    changes = parsed(texts)
+    if settings.database_url is not None:
+        return asyncio.run(_changed(configured_database(settings), settings, name, changes))
+    with embedded_database(settings.home) as postgres:
+        database = Database(postgres.runtime_url, postgres.master_key, 0)
+        return asyncio.run(_changed(database, settings, name, changes))
+
+
+async def _changed(
+    database: Database, settings: Settings, name: str, changes: Changes
+) -> Sequence[TenantLine]:
+    engine = create_engine(database.url, pool_size=1)
+    try:
+        store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
+        registry = PostgresRegistry(engine, database.master_key, utc_now)
+        seen = await TenantService(store, registry, utc_now).change_settings(name, changes)
+    finally:
+        await engine.dispose()
+    return [
+        TenantLine(
+            setting,
+            getattr(seen.settings, setting),
+            setting in seen.own,
+            getattr(seen.usage, setting, None),
+            own.metadata["meaning"],
+        )
+        for setting, own in SETTINGS.items()
+    ]
 
 
 def examine(settings: Settings) -> Sequence[Check]:

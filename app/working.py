@@ -6,7 +6,7 @@ import asyncio
 import signal
 from functools import partial
 
-from app.configured import MIB, configured_database
+from app.configured import MIB, configured_database, tenant_defaults
 from app.database import Database, utc_now
 from app.logs import configure_logs
 from app.persistence import doctor
@@ -42,7 +42,7 @@ async def _serve_queue(settings: Settings, database: Database) -> None:
         )
         await run_worker(
             PostgresStore(engine, database.master_key, utc_now),
-            PostgresRegistry(engine, database.master_key, utc_now),
+            PostgresRegistry(engine, database.master_key, utc_now, tenant_defaults(settings)),
             libpq_url(database.url),
             partial(execute_claim, database),
             options,

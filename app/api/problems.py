@@ -18,6 +18,7 @@ from app.domain.errors import (
     InvalidInput,
     MemoryLimitExceeded,
     PrivacyRiskError,
+    QuotaExceeded,
     RateLimited,
     TooLarge,
     Unauthenticated,
@@ -118,6 +119,15 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "Stay below the limit that `detail` names.",
     ),
     ProblemType(
+        "quota-exceeded",
+        413,
+        "The tenant would have more than it may",
+        "The tenant has as many uploads, datasets or bytes of uploads as its quota allows. `quota` holds the "
+        "quota's `name`, its `limit` and what would be `needed`. Nothing was stored.",
+        "Delete what is not needed any more, or have the operator raise the quota: `GET /v1/tenant` shows "
+        "all of them and what is used.",
+    ),
+    ProblemType(
         "unsupported-media-type",
         415,
         "The body's media type is not accepted here",
@@ -154,7 +164,8 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "rate-limited",
         429,
         "Too many requests",
-        "The tenant has sent more requests, or has more work in progress, than its quota allows.",
+        "The tenant has more work queued or running than its quota allows, which `quota` tells, or something "
+        "before the service lets no more requests through. Nothing was stored.",
         "Wait for the time that the Retry-After header names.",
     ),
     ProblemType(
@@ -223,6 +234,8 @@ def body_of_error(error: PrivacyRiskError, request_id: str) -> dict[str, Any]:
             extensions |= {"cost": error.cost, "run_route": error.run_route}
         case MemoryLimitExceeded():
             extensions |= {"cost": error.cost, "limit": error.limit}
+        case QuotaExceeded(quota=quota) | RateLimited(quota=dict(quota)):
+            extensions["quota"] = quota
         case Forbidden():
             extensions["scope"] = error.scope
     return problem_body(BY_CODE[error.code], error.message, request_id=request_id, extensions=extensions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,17 @@ class Check:
 
 
 @dataclass(frozen=True)
+class TenantLine:
+    """One setting of a tenant: its value (None: unlimited), whether it is its own, what of it is used."""
+
+    name: str
+    value: int | None
+    is_own: bool
+    used: int | None
+    meaning: str
+
+
+@dataclass(frozen=True)
 class Operations:
     """The operator's verbs.
 
@@ -64,6 +75,8 @@ class Operations:
     bootstrap
         Make a tenant of this name and a key of every scope of a tenant, the administrator's included;
         works beside a running service.
+    tenant
+        Change settings of the tenant of this name; all of them afterwards, with what it uses.
     doctor
         Check role, row-level security, keys, disk and migrations.
     rotate_keys
@@ -81,6 +94,7 @@ class Operations:
     worker: Callable[[], None]
     migrate: Callable[[str], None]
     bootstrap: Callable[[str, bool], Bootstrapped]
+    tenant: Callable[[str, Mapping[str, str]], Sequence[TenantLine]]
     doctor: Callable[[], Sequence[Check]]
     rotate_keys: Callable[[], int]
     backup: Callable[[Path], None]

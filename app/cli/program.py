@@ -18,6 +18,7 @@ from app.cli import (
     profile,
     reproduce,
     sample,
+    tenant_settings,
     verify,
 )
 from app.cli.error_text import error_text
@@ -53,5 +54,6 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.add_parser(commands)
     experiment.add_parser(commands)
     verify.add_parser(commands)
+    tenant_settings.add_parser(commands)
     operator_commands.add_parsers(commands)
     return parser

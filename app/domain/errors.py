@@ -12,7 +12,8 @@
     ├─ MemoryLimitExceeded           work that would need more memory than a run may have
     ├─ Unauthenticated               no valid credential
     ├─ Forbidden                     the credential lacks a scope
-    ├─ RateLimited                   too many requests
+    ├─ QuotaExceeded                 the tenant would have more than it may
+    ├─ RateLimited                   too many requests, or too much work at once
     └─ Unavailable                   a part that is needed does not answer
 
 Messages say what was wrong, what is allowed and where; they never repeat a cell of uploaded data.
@@ -160,14 +161,27 @@ class Forbidden(PrivacyRiskError):
         self.scope = scope
 
 
+class QuotaExceeded(PrivacyRiskError):
+    """The tenant would have more than it may; ``quota`` has its name, its limit and what would be needed."""
+
+    code = "quota-exceeded"
+
+    def __init__(self, message: str, remedy: str, quota: Mapping[str, Any]) -> None:
+        super().__init__(message, remedy)
+        self.quota = dict(quota)
+
+
 class RateLimited(PrivacyRiskError):
-    """Too many requests; ``retry_after`` is in seconds."""
+    """Too much at once; ``retry_after`` is in seconds, ``quota`` as of QuotaExceeded if it is one."""
 
     code = "rate-limited"
 
-    def __init__(self, message: str, retry_after: int) -> None:
-        super().__init__(message, f"Try again in {retry_after} s.")
+    def __init__(
+        self, message: str, retry_after: int, remedy: str = "", quota: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, remedy or f"Try again in {retry_after} s.")
         self.retry_after = retry_after
+        self.quota = None if quota is None else dict(quota)
 
 
 class Unavailable(PrivacyRiskError):

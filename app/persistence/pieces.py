@@ -12,8 +12,10 @@ from app.domain.errors import NotFound
 from app.persistence.encryption import MasterKey, new_data_key, place, seal, unseal
 from app.persistence.resources import PostgresResources
 from app.persistence.tables import data_keys, resources, upload_pieces
+from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, off_loop, tenant_transaction
 from app.services.resources import Kind, NewResource, Stored
+from app.services.tenant_settings import TenantSettings
 
 
 class PostgresPieces:
@@ -29,11 +31,13 @@ class PostgresPieces:
         vault: Vault,
         master_key: MasterKey,
         resources_: PostgresResources,
+        defaults: TenantSettings,
     ) -> None:
         self._transaction = transaction
         self._vault = vault
         self._master_key = master_key
         self._resources = resources_
+        self._defaults = defaults
 
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
         """Write one piece in a transaction of its own."""
@@ -53,6 +57,7 @@ class PostgresPieces:
                     payload=sealed,
                 )
             )
+            await PostgresOwnTenant(own, self._defaults).admit("stored_bytes")
             await own.commit()
 
     async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:

@@ -14,12 +14,14 @@ from sqlalchemy.exc import IntegrityError
 from app.domain.errors import Conflict, NotFound
 from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault
 from app.services.ports import Clock
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
+_COUNTED = {Kind.UPLOAD: "uploads", Kind.DATASET: "datasets"}
 
 
 def new_id() -> str:
@@ -30,10 +32,18 @@ def new_id() -> str:
 class PostgresResources:
     """Implements the port ``Resources``."""
 
-    def __init__(self, transaction: TenantTransaction, vault: Vault, cursors: Cursors, clock: Clock) -> None:
+    def __init__(
+        self,
+        transaction: TenantTransaction,
+        vault: Vault,
+        cursors: Cursors,
+        owner: PostgresOwnTenant,
+        clock: Clock,
+    ) -> None:
         self._transaction = transaction
         self._vault = vault
         self._cursors = cursors
+        self._owner = owner
         self._clock = clock
 
     async def add(self, new: NewResource) -> tuple[Stored, bool]:
@@ -55,6 +65,8 @@ class PostgresResources:
             ).on_conflict_do_nothing().returning(resources.c.id)  # fmt: skip
             if (await self._transaction.execute(statement)).scalar_one_or_none() is not None:
                 await self._add_uses(resource_id, new.uses)
+                if new.kind in _COUNTED:
+                    await self._owner.admit(_COUNTED[new.kind])
                 return (
                     Stored(
                         resource_id, new.kind, new.name, new.sha256, created_at, new.summary, new.document,

@@ -14,6 +14,7 @@ from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.resources import new_id
 from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, run_blocks, run_events, runs
+from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault
 from app.persistence.webhooks import PostgresWebhooks
 from app.services.ports import Clock, Fenced
@@ -67,6 +68,7 @@ class PostgresRuns:
         cursors: Cursors,
         kept: PostgresResults,
         told: PostgresWebhooks,
+        owner: PostgresOwnTenant,
         clock: Clock,
     ) -> None:
         self._transaction = transaction
@@ -74,6 +76,7 @@ class PostgresRuns:
         self._cursors = cursors
         self._results = kept
         self._webhooks = told
+        self._owner = owner
         self._clock = clock
 
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
@@ -92,6 +95,8 @@ class PostgresRuns:
         run = await self.get(run_id)
         if run.state.is_final:
             await self._tell_webhooks(run)
+        else:
+            await self._owner.admit("active_runs")
         return run
 
     async def get(self, run_id: str) -> Run:

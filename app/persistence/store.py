@@ -58,12 +58,13 @@ class PostgresUnitOfWork:
     ) -> None:
         self._transaction = transaction
         vault, cursors = Vault(transaction, master_key, keys), Cursors(master_key)
-        named = PostgresResources(transaction, vault, cursors, clock)
+        owner = PostgresOwnTenant(transaction, defaults)
+        named = PostgresResources(transaction, vault, cursors, owner, clock)
         kept = PostgresResults(transaction, vault, clock)
         told = PostgresWebhooks(transaction, vault, cursors, clock)
-        self.claims = PostgresRuns(transaction, vault, cursors, kept, told, clock)
+        self.claims = PostgresRuns(transaction, vault, cursors, kept, told, owner, clock)
         self.resources: Resources = named
-        self.pieces: Pieces = PostgresPieces(transaction, vault, master_key, named)
+        self.pieces: Pieces = PostgresPieces(transaction, vault, master_key, named, defaults)
         self.results: Results = kept
         self.runs: Runs = self.claims
         self.signing_keys: SigningKeys = PostgresSigningKeys(transaction, master_key, clock)
@@ -74,7 +75,7 @@ class PostgresUnitOfWork:
         noted = PostgresAudit(transaction, cursors, clock)
         self.audit: Audit = noted
         self.retention = PostgresRetention(transaction, named, self.claims, noted, clock)
-        self.tenant: OwnTenant = PostgresOwnTenant(transaction, defaults)
+        self.tenant: OwnTenant = owner
         self.webhooks: Webhooks = told
 
     async def enqueue(self, run_id: str) -> None:

@@ -1,15 +1,41 @@
-"""The tenant of a transaction and what holds for it, in PostgreSQL."""
+"""The tenant of a transaction, what holds for it and what it has, in PostgreSQL."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import select, update
+from sqlalchemy import Select, func, select, text, update
 
-from app.persistence.tables import tenants
+from app.domain.errors import QuotaExceeded, RateLimited
+from app.persistence.tables import resources, runs, tenants, upload_pieces
 from app.persistence.transactions import TenantTransaction
-from app.services.resources import Tenant, TenantId
-from app.services.tenant_settings import DEFAULT, Changes, TenantSettings
+from app.services.resources import Kind, RunState, Tenant, TenantId
+from app.services.tenant_settings import DEFAULT, Changes, TenantOverview, TenantSettings, Usage
+
+RETRY_SECONDS: Final = 10
+"""When to try again where the end of a run makes room."""
+
+_ACTIVE: Final = (RunState.QUEUED.value, RunState.RUNNING.value)
+
+
+def _number_of(kind: Kind) -> Select[Any]:
+    return select(func.count()).select_from(resources).where(resources.c.kind == kind.value)
+
+
+# The length of what is stored outside its row is known without reading it.
+_USED: Final[dict[str, Select[Any]]] = {
+    "uploads": _number_of(Kind.UPLOAD),
+    "datasets": _number_of(Kind.DATASET),
+    "stored_bytes": select(func.coalesce(func.sum(func.octet_length(upload_pieces.c.payload)), 0)),
+    "active_runs": select(func.count()).select_from(runs).where(runs.c.state.in_(_ACTIVE)),
+}
+_NOUNS: Final = {"stored_bytes": "bytes of uploads", "active_runs": "runs queued or running"}
+_REMEDIES: Final = {
+    "uploads": "Delete uploads that are not needed any more",
+    "datasets": "Delete datasets that are not needed any more",
+    "stored_bytes": "Delete uploads that are not needed any more",
+    "active_runs": "Wait for a run to end, or cancel one",
+}
 
 
 class PostgresOwnTenant:
@@ -18,12 +44,18 @@ class PostgresOwnTenant:
     def __init__(self, transaction: TenantTransaction, defaults: TenantSettings) -> None:
         self._transaction = transaction
         self._defaults = defaults
-        self._own = tenants.c.id == transaction.tenant
+        self._itself = tenants.c.id == transaction.tenant
 
-    async def get(self) -> Tenant:
-        """The tenant."""
+    async def overview(self) -> TenantOverview:
+        """The tenant, its settings and what it has."""
         row = await self._row()
-        return Tenant(TenantId(str(row.id)), row.name, row.created_at)
+        used = {name: await self._used(name) for name in _USED}
+        return TenantOverview(
+            Tenant(TenantId(str(row.id)), row.name, row.created_at),
+            self._defaults.changed(row.settings),
+            frozenset(row.settings),
+            Usage(**used),
+        )
 
     async def settings(self) -> TenantSettings:
         """What holds for the tenant."""
@@ -33,8 +65,37 @@ class PostgresOwnTenant:
         """Keep these settings, and forget those that go back to the defaults."""
         kept = (await self._row(lock=True)).settings | dict(changes)
         own = {name: value for name, value in kept.items() if value != DEFAULT}
-        await self._transaction.execute(update(tenants).where(self._own).values(settings=own))
+        await self._transaction.execute(update(tenants).where(self._itself).values(settings=own))
+
+    async def admit(self, quota: str) -> None:
+        """Raise QuotaExceeded or RateLimited if what was just written takes the tenant above a quota.
+
+        Until the transaction ends nobody else of the tenant is admitted, so that two at once cannot both have
+        the last place. Whatever else a transaction waits for must come before.
+        """
+        limit: int | None = getattr(await self.settings(), quota)
+        if limit is None:
+            return
+        await self._transaction.execute(
+            text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 2))"),
+            {"tenant": self._transaction.tenant},
+        )
+        used = await self._used(quota)
+        if used <= limit:
+            return
+        message = (
+            f"With this the tenant would have {used:,} {_NOUNS.get(quota, quota)}; its quota {quota} is "
+            f"{limit:,}."
+        )
+        remedy = f"{_REMEDIES[quota]}, or have the operator raise the quota."
+        told = {"name": quota, "limit": limit, "needed": used}
+        if quota == "active_runs":
+            raise RateLimited(message, RETRY_SECONDS, remedy, told)
+        raise QuotaExceeded(message, remedy, told)
+
+    async def _used(self, quota: str) -> int:
+        return int((await self._transaction.execute(_USED[quota])).scalar_one())
 
     async def _row(self, *, lock: bool = False) -> Any:  # noqa: ANN401 - a row
-        query = select(tenants).where(self._own)
+        query = select(tenants).where(self._itself)
         return (await self._transaction.execute(query.with_for_update() if lock else query)).one()

@@ -1,4 +1,4 @@
-"""What a tenant's data are kept for: settings of each tenant, with the service's defaults."""
+"""How long a tenant's data are kept and how much it may have: settings, with the service's defaults."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ UNLIMITED: Final = "unlimited"
 DEFAULT: Final = "default"
 """What is written to go back to the service's default."""
 
+MOST_DAYS: Final = 36_500
+MOST: Final = 10**15
+
 Changes = Mapping[str, int | str | None]
 """Settings by name: a number, None for no limit, or ``DEFAULT``."""
 
 
 def _days(default: int | None, meaning: str) -> Any:  # noqa: ANN401 - a field of any type
-    return field(default=default, metadata={"meaning": meaning, "most": 36_500})
+    return field(default=default, metadata={"meaning": meaning, "most": MOST_DAYS})
+
+
+def _quota(default: int | None, meaning: str) -> Any:  # noqa: ANN401 - a field of any type
+    return field(default=default, metadata={"meaning": meaning, "most": MOST})
 
 
 @dataclass(frozen=True)
@@ -38,12 +45,38 @@ class TenantSettings:
         None, "Days after which a run that failed, was cancelled or has expired is removed itself."
     )
     unused_uploads_days: int | None = _days(30, "Days after which an upload is removed that nothing uses.")
+    uploads: int | None = _quota(1000, "Most uploads.")
+    datasets: int | None = _quota(1000, "Most datasets.")
+    stored_bytes: int | None = _quota(
+        100 * 1024**3, "Most bytes of uploads, as they are stored: compressed and encrypted."
+    )
+    active_runs: int | None = _quota(100, "Most runs that are queued or running.")
 
     def changed(self, changes: Changes) -> TenantSettings:
         """These settings with those of ``changes`` that are no defaults; others are as they were."""
         known = {own.name for own in dataclasses.fields(self)}
         given = {name: value for name, value in changes.items() if name in known and value != DEFAULT}
         return dataclasses.replace(self, **given)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a tenant has of that for which there are quotas."""
+
+    uploads: int
+    datasets: int
+    stored_bytes: int
+    active_runs: int
+
+
+@dataclass(frozen=True)
+class TenantOverview:
+    """A tenant, what holds for it, which of that is its own instead of a default, and what it has."""
+
+    tenant: Tenant
+    settings: TenantSettings
+    own: frozenset[str]
+    usage: Usage
 
 
 USUAL: Final = TenantSettings()
@@ -56,9 +89,11 @@ SETTINGS: Final = {own.name: own for own in dataclasses.fields(TenantSettings)}
 class OwnTenant(Protocol):
     """The tenant of a unit of work, with what holds for it."""
 
-    async def get(self) -> Tenant: ...
+    async def overview(self) -> TenantOverview:
+        """The tenant, its settings and what it has."""
 
-    async def settings(self) -> TenantSettings: ...
+    async def settings(self) -> TenantSettings:
+        """What holds for the tenant."""
 
     async def change(self, changes: Changes) -> None:
         """Keep these settings from now on; the others stay as they are."""

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.domain.errors import Forbidden, InvalidInput, Unauthenticated
+from app.domain.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
 from app.services.access import require
 from app.services.naming import check_name
 from app.services.ports import Clock, Registry, Store, UnitOfWork
 from app.services.resources import Actor, ApiKey, Scope, Tenant, TenantId
+from app.services.tenant_settings import Changes, TenantOverview
 
 TENANT_SCOPES: Final = frozenset(Scope) - {Scope.OPERATOR}
 
@@ -27,6 +28,9 @@ FIRST_KEY_NAME: Final = "admin"
 
 BOOTSTRAP: Final = "bootstrap"
 """Who did it in the audit chain, where no key did: the operator's command line."""
+
+COMMAND_LINE: Final = "command line"
+"""The same for settings."""
 
 TOUCH_EVERY: Final = timedelta(minutes=1)
 
@@ -107,6 +111,24 @@ class TenantService:
         Once the tenant has a key it gets another one only if ``new_key`` asks for it.
         """
         return await self._create_tenant(name, frozenset(Scope), BOOTSTRAP, new_key=new_key)
+
+    async def own_tenant(self, actor: Actor) -> TenantOverview:
+        """The actor's tenant: how long its data are kept, how much it may have and has."""
+        async with self._store.work(actor.tenant) as work:
+            return await work.tenant.overview()
+
+    async def change_settings(self, name: str, changes: Changes) -> TenantOverview:
+        """A tenant as it is after these changes; for the operator's command line, not for HTTP."""
+        known = await self._registry.list_tenants()
+        tenant = next((tenant for tenant in known if tenant.name == name), None)
+        if tenant is None:
+            raise NotFound("tenant", name)
+        async with self._store.work(tenant.id) as work:
+            if changes:
+                await work.tenant.change(changes)
+                await work.audit.record(COMMAND_LINE, "tenant.settings", tenant.id, dict(changes))
+                await work.commit()
+            return await work.tenant.overview()
 
     async def create_key(self, actor: Actor, request: CreateApiKey) -> IssuedApiKey:
         """A key of the actor's tenant with no scope that the actor lacks; needs admin."""

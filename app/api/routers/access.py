@@ -17,6 +17,7 @@ from app.api.schemas.access import (
     NewApiKey,
     NewTenant,
     NewTenantAnswer,
+    OwnTenant,
     Tenant,
     TenantListing,
 )
@@ -70,6 +71,16 @@ async def revoke_api_key(
     It is refused from now on, and stays in the list. Needs the scope `admin`.
     """
     return ApiKey.of(await services.tenants.revoke_key(actor, key_id))
+
+
+@router.get("/tenant")
+async def get_own_tenant(actor: AnyKey, services: UseCases) -> OwnTenant:
+    """Get the own tenant.
+
+    How long its data are kept, how much it may have, and how much it has. The operator of the service sets
+    both.
+    """
+    return OwnTenant.of(await services.tenants.own_tenant(actor))
 
 
 @router.post("/tenants", status_code=201, responses=MADE)

@@ -50,7 +50,7 @@ QUEUED: Final[Responses] = {
     200: {"description": "The same work was asked for before, or (dry run) what the work would cost."},
     **REFUSED,
     **COMMON,
-    **problems("invalid-input", "not-supported", "memory-limit", "not-found"),
+    **problems("invalid-input", "not-supported", "memory-limit", "not-found", "rate-limited"),
 }
 """The further answers of an operation that starts a run."""
 

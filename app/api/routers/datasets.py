@@ -30,7 +30,7 @@ COLLECTION = Collection(
 router = COLLECTION.router()
 
 
-@router.post("", status_code=201, responses=MADE | problems("not-found"))
+@router.post("", status_code=201, responses=MADE | problems("not-found", "too-large", "quota-exceeded"))
 async def create_dataset(
     actor: DataWriter,
     services: UseCases,

@@ -18,7 +18,11 @@ TAG = "example data"
 router = APIRouter(prefix=f"{PREFIX}/example-data", tags=[TAG], route_class=Route, responses=COMMON)
 
 
-@router.post("", status_code=201, responses=problems("conflict", "too-large", "unsupported-media-type"))
+@router.post(
+    "",
+    status_code=201,
+    responses=problems("conflict", "too-large", "quota-exceeded", "unsupported-media-type"),
+)
 async def create_example_data(
     actor: DataWriter,
     services: UseCases,

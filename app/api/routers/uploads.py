@@ -51,12 +51,14 @@ COLLECTION = Collection(
 
 UploadRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 
+_MADE: Final = MADE | problems("too-large", "quota-exceeded")
+
 # The routes of this router stream their bodies, which the route class of the others would read whole.
 streams = APIRouter(prefix=f"{PREFIX}{COLLECTION.path}", tags=[COLLECTION.plural], responses=COMMON)
 router = COLLECTION.router()
 
 
-@streams.post("", status_code=201, response_model=Upload, responses=MADE, openapi_extra=UPLOAD_BODY)
+@streams.post("", status_code=201, response_model=Upload, responses=_MADE, openapi_extra=UPLOAD_BODY)
 async def create_upload(
     actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
 ) -> Response:
@@ -72,7 +74,7 @@ async def create_upload(
     return await _upload(actor, services, parameters, request, request.stream())
 
 
-@streams.post("/form", status_code=201, response_model=Upload, responses=MADE, openapi_extra=FORM_BODY)
+@streams.post("/form", status_code=201, response_model=Upload, responses=_MADE, openapi_extra=FORM_BODY)
 async def create_upload_from_form(
     actor: DataWriter, services: UseCases, parameters: UploadQuery, request: Request
 ) -> Response:

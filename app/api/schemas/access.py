@@ -7,9 +7,10 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from app.api.schemas.common import Answer, Name, Request
+from app.api.schemas.common import Answer, Count, Name, Request
 from app.services import resources
 from app.services.resources import Scope
+from app.services.tenant_settings import TenantOverview
 from app.services.tenants import CreateApiKey, IssuedApiKey, TenantCreated
 
 Identifier = Annotated[str, Field(max_length=100, description="Random public id.")]
@@ -108,6 +109,68 @@ class NewTenantAnswer(Tenant):
         """The use case's answer as a body."""
         first_key = IssuedKey.of(created.first_key) if created.first_key else None
         return cls.model_validate({**vars(created.tenant), "first_key": first_key})
+
+
+Days = Annotated[int, Field(ge=1)] | None
+
+
+class Retention(Answer):
+    """How long data are kept. Datasets, rules and evidence are never removed by themselves."""
+
+    results_days: Annotated[
+        Days,
+        Field(
+            description="From its end until the result of a run is removed; null: never.",
+            examples=[365],
+        ),
+    ]
+    runs_days: Annotated[
+        Days,
+        Field(
+            description="From the end of a run that failed, was cancelled or has expired until it leaves; "
+            "null: never.",
+            examples=[None],
+        ),
+    ]
+    unused_uploads_days: Annotated[
+        Days,
+        Field(
+            description="Since anything was built on an upload last until it is removed; null: never.",
+            examples=[30],
+        ),
+    ]
+
+
+class Quota(Answer):
+    """How much there may be."""
+
+    limit: Annotated[int | None, Field(description="The most; null: any number.", examples=[1000])]
+    used: Annotated[Count, Field(description="How much there is.", examples=[3])]
+
+
+class Quotas(Answer):
+    """What is counted; a request above a limit is refused with `quota-exceeded` or `rate-limited`."""
+
+    uploads: Annotated[Quota, Field(description="Uploads.")]
+    datasets: Annotated[Quota, Field(description="Datasets.")]
+    stored_bytes: Annotated[Quota, Field(description="Bytes of uploads, compressed and encrypted.")]
+    active_runs: Annotated[Quota, Field(description="Runs that are queued or running.")]
+
+
+class OwnTenant(Tenant):
+    """The tenant of the key that asks."""
+
+    retention: Annotated[Retention, Field(description="How long its data are kept.")]
+    quotas: Annotated[Quotas, Field(description="How much it may have, and has.")]
+
+    @classmethod
+    def of(cls, seen: TenantOverview) -> OwnTenant:
+        """The use case's answer as a body."""
+        quotas = {
+            name: Quota(limit=getattr(seen.settings, name), used=used)
+            for name, used in vars(seen.usage).items()
+        }
+        return cls.model_validate({**vars(seen.tenant), "retention": vars(seen.settings), "quotas": quotas})
 
 
 class TenantListing(Answer):

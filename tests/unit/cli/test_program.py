@@ -4,7 +4,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli.operations import Bootstrapped, Check, Operations
+from app.cli.operations import Bootstrapped, Check, Operations, TenantLine
 from app.cli.program import run
 from app.domain.errors import InvalidInput, Unavailable
 
@@ -43,6 +43,30 @@ def test_bootstrap_puts_the_key_alone_on_standard_output(capsys):
     captured = capsys.readouterr()
     assert captured.out == "pre.secret\n"
     assert "acme (t-1)" in captured.err
+
+
+def test_a_tenants_settings_are_passed_on_and_shown_with_what_is_used(capsys):
+    said = []
+
+    def tenant(name, texts):
+        said.append((name, texts))
+        return [
+            TenantLine("results_days", 90, True, None, "Days."),
+            TenantLine("datasets", 1000, False, 3, "Most datasets."),
+            TenantLine("runs_days", None, False, None, "Days of runs."),
+        ]
+
+    assert run(["tenant", "acme", "results_days=90", "uploads=default"], operations(tenant=tenant)) == 0
+    assert run(["tenant", "acme"], operations(tenant=tenant)) == 0
+    assert said == [("acme", {"results_days": "90", "uploads": "default"}), ("acme", {})]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["results_days", "90", "Days."],
+        ["datasets", "3", "of", "1,000", "(default)", "Most", "datasets."],
+        ["runs_days", "unlimited", "(default)", "Days", "of", "runs."],
+    ]
+    with pytest.raises(SystemExit):
+        run(["tenant", "acme", "results_days"], operations())
 
 
 @pytest.mark.parametrize(("passed", "status"), [(True, 0), (False, 1)])
