@@ -27,8 +27,9 @@ class AnonymityProblem:
     """Least loss under privacy criteria with suppression of whole classes.
 
     Records with equal disclosed quasi-identifiers (⊥ equal to ⊥) are a class. Classes that fail a criterion
-    are suppressed whole, then, as far as table-wide criteria ask for it, the smallest classes. A rule is
-    allowed if that takes no more records than the limit. Suppressed records count in the loss as cells of ⊥.
+    are suppressed whole, then, as far as table-wide criteria ask for it, the smallest classes. As soon as
+    anybody is suppressed, so are all records of which nothing would be disclosed. A rule is allowed if that
+    takes no more records than the limit. Suppressed records count in the loss as cells of ⊥.
 
     Raises
     ------

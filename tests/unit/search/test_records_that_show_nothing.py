@@ -1,0 +1,107 @@
+"""Records of which a rule shows no quasi-identifier: withheld as soon as anybody is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.domain.class_suppression import ClassSuppression, suppress_failing
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.diversity import DistinctLDiversity
+from app.domain.criteria.population import AverageRisk, DeltaPresence
+from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.hierarchies import Hierarchy
+from app.domain.losses.loss import LossChoice
+from app.domain.rules import TableRule
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.tables import Table
+from tests.property.test_anonymity_search import ENGINES, searched_by
+
+TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
+A, B, C, D = (TREE.encode([label])[0][0] for label in "abcd")
+SICK = Hierarchy.from_parents({"flu": [None], "hiv": [None]})
+
+
+def table_of(*rows):
+    """Rows of quasi-identifiers and one sensitive value."""
+    names = tuple(f"q{j}" for j in range(len(rows[0]) - 1))
+    trees = (*(TREE for _ in names), SICK)
+    codes = np.array(rows, dtype=np.int32)
+    return Table((*names, "s"), trees, codes, sensitive=frozenset({"s"}))
+
+
+def found(table, *privacy, dictionary=None, **options):
+    plan = AnonymityPlan(table, AnonymityProblem(privacy, **options), dictionary=dictionary)
+    outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
+    gone = [] if outcome.rule is None else np.flatnonzero(plan.withheld(outcome.rule.levels)).tolist()
+    return outcome, gone
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_they_count_against_the_limit(engine):
+    """Nobody but the last record is alone; it takes the first three with it."""
+    table = table_of((0, 1), (0, 1), (0, 1), (A, 1), (A, 1), (A, 1), (A, 1), (A, 1), (A, 1), (C, 1))
+    with searched_by(engine):
+        outcome, gone = found(table, KAnonymity(2), suppression_limit=0.4)
+        assert (outcome.rule, outcome.suppressed_records, gone) == (TableRule((0, 0)), 4, [0, 1, 2, 9])
+        outcome, gone = found(table, KAnonymity(2), suppression_limit=0.39)
+        assert (outcome.rule, outcome.suppressed_records, gone) == (TableRule((2, 0)), 0, [])
+
+
+def test_they_are_a_class_where_nobody_is_withheld():
+    table = table_of((0, 1), (0, 1), (0, 1), (A, 1), (A, 1))
+    outcome, gone = found(table, AverageRisk(0.4), suppression_limit=1.0)
+    assert (outcome.rule, outcome.suppressed_records, outcome.classes, gone) == (TableRule((0, 0)), 0, 2, [])
+    rule, withheld = suppress_failing(table, outcome.rule, ClassSuppression((AverageRisk(0.4),)))
+    assert rule == outcome.rule
+    assert not withheld.any()
+
+
+def test_a_mean_is_that_of_the_classes_that_remain():
+    """With the three the mean of two classes is 2/5; they go first, and then the other class is too risky."""
+    table = table_of((0, 1), (0, 1), (0, 1), (A, 1), (A, 1))
+    _, withheld = suppress_failing(table, TableRule((0, 0)), ClassSuppression((AverageRisk(0.39),)))
+    assert withheld.all()
+
+
+def test_what_remains_is_more_general_where_the_most_general_rule_withholds_everybody():
+    table = table_of((0, 1), *([(A, 1)] * 3), *([(B, 1)] * 3), *([(C, 1)] * 6))
+    for engine in ENGINES:
+        with searched_by(engine):
+            outcome, gone = found(table, KAnonymity(6), suppression_limit=0.1, missing="excluded")
+        assert (outcome.rule, outcome.suppressed_records, gone) == (TableRule((1, 0)), 1, [0]), engine
+    outcome, _ = found(table, KAnonymity(7), suppression_limit=0.1, missing="excluded")
+    assert outcome.status == "infeasible"
+
+
+def test_who_is_left_out_for_a_missing_value_is_in_no_block_and_hides_all():
+    """The block is that of the two others who are withheld: it has two values, or else fails."""
+    table = table_of((0, 2), (A, 1), (A, 2), (B, 1), (B, 2), (C, 1), (D, 2))
+    options = {"missing": "excluded", "suppressed": "own_block", "suppression_limit": 0.43}
+    privacy = (KAnonymity(2), DistinctLDiversity(2, "s"))
+    outcome, gone = found(table, *privacy, loss=LossChoice("height"), **options)
+    assert (outcome.rule, gone) == (TableRule((0, 0)), [0, 5, 6])
+    rule, withheld = suppress_failing(table, outcome.rule, ClassSuppression(privacy, "excluded", "own_block"))
+    assert np.flatnonzero(withheld).tolist() == gone
+    assert rule.codes.tolist() == [[0, 0], [A, 1], [A, 2], [B, 1], [B, 2], [0, 1], [0, 2]]
+    # A block of one value is not diverse, whatever the record has that is left out.
+    outcome, gone = found(
+        table_of((0, 2), (A, 1), (A, 2), (B, 1), (B, 2), (C, 1), (D, 1)),
+        *privacy,
+        loss=LossChoice("height"),
+        **options,
+    )
+    assert outcome.rule != TableRule((0, 0))
+
+
+def test_people_outside_are_told_by_the_least_levels_that_are_shown():
+    """Only the records of x are changed; once they are withheld, nobody can tell that a level was applied."""
+    tree = Hierarchy.from_parents({"a": ["x"], "b": ["x"], "x": [None], "y": [None]})
+    a, b, y = (tree.encode([label])[0][0] for label in "aby")
+    table = Table(("q",), (tree,), np.array([[a], [y], [y]], dtype=np.int32))
+    dictionary = Dictionary(4, (link_nodes("q", tree, np.array([a, b, y, y], dtype=np.int32)),))
+    privacy = (DeltaPresence(0.9, 1.0),)
+    outcome, _ = found(table, *privacy, dictionary=dictionary, suppression_limit=0.4)
+    # At level 1 somebody of x is withheld, and of the people of x one would be told to have no record.
+    assert (outcome.status, outcome.rule) == ("infeasible", None)
