@@ -34,8 +34,8 @@ from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds
+from app.domain.search.recoding.bound import Work
 from app.domain.search.recoding.cells import Bools, Cells, Steps
-from app.domain.search.recoding.class_bounds import Work
 from app.domain.search.recoding.class_losses import Height
 from app.domain.search.recoding.demands import Demands
 from app.domain.search.recoding.heights import lowest
