@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import sys
 import traceback
@@ -16,7 +15,7 @@ import httpx
 
 from app.cli.error_text import error_text
 from app.cli.files import write_whole
-from app.cli.gate_evidence import check_evidence, check_policy
+from app.cli.gate_evidence import check_evidence, check_policy, check_report_page
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
 from app.cli.gate_outcome import Outcome
@@ -26,7 +25,7 @@ from app.cli.gate_service import Gate, Told, service_client
 from app.cli.gate_text import json_of, plan_text, text_of
 from app.cli.gate_verdict import FAULT, Json, Verdict, read_verdict
 from app.cli.operations import Operations
-from app.cli.plain_lines import plain_lines
+from app.cli.plain_lines import plain_json, plain_lines
 from app.cli.progress import Bar
 from app.client import Client, ClientError, Progress, Resource
 from app.domain.errors import InvalidInput, PrivacyRiskError
@@ -115,7 +114,7 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
     policy, subject = policy_of(arguments.policy, arguments.server is not None), subject_of(arguments)
     with service_client(arguments.server, operations) as client:
         plan = Gate(client, _told(arguments)).plan(subject, policy)
-    _print(plan_text(plan) if arguments.format == "text" else json.dumps(plan, ensure_ascii=False) + "\n")
+    _print(plan_text(plan) if arguments.format == "text" else plain_json(plan))
     blocking = [own for own in plan.get("criteria") or () if own.get("severity") != "warn"]
     return FAULT if plan.get("missing") or any(own.get("error") for own in blocking) else 0
 
@@ -147,7 +146,9 @@ def _written(arguments: argparse.Namespace, client: Client, evaluation: Resource
     if arguments.report is not None:
         write_whole(arguments.report, envelope)
     if arguments.html is not None:
-        write_whole(arguments.html, client.evaluations.report(evaluation.id).encode())
+        page = client.evaluations.report(evaluation.id)
+        check_report_page(page, evidence)
+        write_whole(arguments.html, page.encode())
     return evidence
 
 

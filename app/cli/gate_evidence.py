@@ -10,6 +10,7 @@ from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
 from app.evidence.faults import EvidenceError
 from app.evidence.statement import statement_of
+from app.evidence.verification import check_page
 
 
 def check_policy(verdict: Verdict, policy: Json | str) -> None:
@@ -52,6 +53,14 @@ def check_evidence(envelope: bytes, evidence: object, evaluation: str, verdict: 
     if result.get("verdict") != verdict.status or _outcomes(result) != _outcomes(verdict.document):
         raise _unlike("It states another verdict.")
     return evidence
+
+
+def check_report_page(page: str, evidence: Json) -> None:
+    """InvalidInput unless the page to read was made from the evidence."""
+    try:
+        check_page(page, evidence["sha256"])
+    except EvidenceError as error:
+        raise InvalidInput.of("--html", error.code, error.message, error.remedy) from error
 
 
 def _outcomes(result: Json) -> object:

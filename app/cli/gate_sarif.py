@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
@@ -10,6 +9,7 @@ from urllib.parse import quote
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_text import waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Standing
+from app.cli.plain_lines import plain_json, plain_line
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final[Mapping[Standing, str]] = {
@@ -29,7 +29,7 @@ def sarif_of(outcome: Outcome) -> str:
     }
     if outcome.fault is not None or outcome.verdict is None:
         message = outcome.fault or "There is no verdict."
-        invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": message}}]
+        invocation["toolExecutionNotifications"] = [{"level": "error", "message": _message(message)}]
     run = {
         "tool": {"driver": {"name": "privacy-risk", "rules": [_rule(criterion) for criterion in criteria]}},
         "invocations": [invocation],
@@ -40,18 +40,18 @@ def sarif_of(outcome: Outcome) -> str:
         ],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return plain_json(document, indent=2)
 
 
 def _rule(criterion: JudgedCriterion) -> dict[str, Any]:
     blocks = criterion.document.get("severity") != "warn"
     rule: dict[str, Any] = {
         "id": criterion.id,
-        "shortDescription": {"text": criterion.title},
+        "shortDescription": _message(criterion.title),
         "defaultConfiguration": {"level": "error" if blocks else "warning"},
     }
     if criterion.reason:
-        rule["fullDescription"] = {"text": criterion.reason}
+        rule["fullDescription"] = _message(criterion.reason)
     return rule
 
 
@@ -61,11 +61,11 @@ def _result(outcome: Outcome, number: int, criterion: JudgedCriterion) -> dict[s
         "ruleId": criterion.id,
         "ruleIndex": number,
         "level": _LEVELS[criterion.standing],
-        "message": {"text": text},
+        "message": _message(text),
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(outcome.subject.replace("\\", "/"))},
+                    "artifactLocation": {"uri": quote(outcome.subject.replace("\\", "/"), errors="replace")},
                     "region": {"startLine": 1},
                 }
             }
@@ -74,5 +74,12 @@ def _result(outcome: Outcome, number: int, criterion: JudgedCriterion) -> dict[s
     }
     if criterion.standing is Standing.WAIVED:
         why = waiver_text(criterion.document["waiver"])
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+        result["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": plain_line(why)}
+        ]
     return result
+
+
+def _message(text: str) -> dict[str, str]:
+    """A text that is shown to people: what reads the file decodes what is escaped in it."""
+    return {"text": plain_line(text)}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_verdict import Json, Standing, Verdict, shown
-from app.cli.plain_lines import plain_line
+from app.cli.plain_lines import plain_json, plain_line
 
 
 def text_of(outcome: Outcome) -> str:
@@ -26,7 +25,7 @@ def json_of(outcome: Outcome) -> str:
         "evidence": outcome.evidence,
         "result": None if outcome.verdict is None else outcome.verdict.document,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return plain_json(document, indent=2)
 
 
 def plan_text(plan: Json) -> str:

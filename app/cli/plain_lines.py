@@ -6,10 +6,19 @@ marks that turn the direction of writing, and lines that a pipeline's runner tak
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from typing import Any, Final
 
-_UNSEEN: Final = re.compile("[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_MARKS: Final = re.compile(
+    "[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]"
+)
+"""What cannot be seen and yet changes what is: marks of direction, invisible signs, controls beyond ASCII.
+
+With them halves of characters, which no file can hold.
+"""
+
+_UNSEEN: Final = re.compile(f"[\u0000-\u001f]|{_MARKS.pattern}")
 _BREAK: Final = re.compile("\\s*[\t-\r\u001c-\u001e\u0085\u2028\u2029]\\s*")
 _COMMAND: Final = re.compile(r"^(\s*)(:(?=:)|#(?=#))")
 
@@ -17,10 +26,19 @@ _COMMAND: Final = re.compile(r"^(\s*)(:(?=:)|#(?=#))")
 def plain_line(text: str) -> str:
     """The text on one line: line breaks are spaces, what cannot be seen is its number."""
     inner = text.lstrip(" ")
-    joined = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", _BREAK.sub(" ", inner))
+    joined = _UNSEEN.sub(_escaped, _BREAK.sub(" ", inner))
     return _COMMAND.sub(r"\1\2 ", text[: len(text) - len(inner)] + joined)
+
+
+def plain_json(document: Any, indent: int | None = None) -> str:  # noqa: ANN401 - any JSON value
+    """The document as JSON in which what cannot be seen is escaped, too; that loses nothing."""
+    return _MARKS.sub(_escaped, json.dumps(document, indent=indent, ensure_ascii=False)) + "\n"
 
 
 def plain_lines(text: str) -> str:
     """The text line by line."""
     return "\n".join(plain_line(line) for line in text.splitlines())
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

@@ -51,7 +51,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
         keys = read_keys(arguments.keys.read_bytes())
         verified = verify(arguments.report.read_bytes(), keys)
         if arguments.html is not None:
-            check_page(arguments.html.read_text(encoding="utf-8"), verified)
+            check_page(arguments.html.read_text(encoding="utf-8"), verified.sha256)
     except EvidenceError as error:
         print(f"privacy-risk: {error.code}: {error.message} {error.remedy}", file=sys.stderr)
         return NOT_GENUINE

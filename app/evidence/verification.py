@@ -64,12 +64,12 @@ def verify(report: bytes, keys: Mapping[str, PublicKey]) -> Verified:
     return Verified(statement, key, sha256_of_bytes(report))
 
 
-def check_page(page: str, verified: Verified) -> None:
-    """Raise OtherReport unless a readable page says that it was made from this report.
+def check_page(page: str, sha256: str) -> None:
+    """Raise OtherReport unless a readable page says that it was made from the report of this hash.
 
     The page itself is not signed: whoever wants certainty renders it anew from the report.
     """
-    if _MARKED.findall(page) != [verified.sha256]:
+    if _MARKED.findall(page) != [sha256]:
         raise OtherReport(
             "The page does not carry the hash of this report.",
             "Get the page that belongs to the report, or render it anew from the report.",

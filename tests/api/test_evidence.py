@@ -66,7 +66,7 @@ async def test_the_page_belongs_to_the_report_and_may_do_nothing(journey: httpx.
     page = await journey.get("/v1/assessments/proposal-score/report")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
-    check_page(page.text, verify(report.content, await keys_of(journey)))
+    check_page(page.text, verify(report.content, await keys_of(journey)).sha256)
     assert (await journey.get("/v1/evidence/proposal-score/report")).text == page.text
 
 

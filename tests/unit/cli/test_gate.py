@@ -19,6 +19,7 @@ from app.cli.program import run
 from app.client import Client, Retries
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
+from app.evidence.verification import PAGE_MARK
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, evidence_of, verdict
 
 POLICY = """\
@@ -48,6 +49,11 @@ lookup = { file = "zip-city.csv", key = "zip", value = "city" }
 TOO_LARGE = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
 
 
+def stub_page(sha256: str) -> str:
+    """A page that says it was made from the evidence of this hash."""
+    return f'<meta name="{PAGE_MARK}" content="{sha256}">'
+
+
 class Stub:
     """Answers of the service; ``sent`` are the bodies by method and path, ``names`` those of uploads."""
 
@@ -57,6 +63,7 @@ class Stub:
         self.answers: dict[str, httpx.Response | BaseException] = {}
         self.result: Any = PASS
         self.evidence: Any = {"id": "e-1"}
+        self.page: Callable[[str], str] = stub_page
         self.envelope: Callable[[str], bytes] = lambda name: evidence_of(self.result, name)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
@@ -76,7 +83,8 @@ class Stub:
             name = path.split("/")[-2].removeprefix("id-")
             return httpx.Response(200, content=self.envelope(name))
         if path.endswith("/report"):
-            return httpx.Response(200, text="<!doctype html>")
+            name = path.split("/")[-2].removeprefix("id-")
+            return httpx.Response(200, html=self.page(hashlib.sha256(self.envelope(name)).hexdigest()))
         if path.endswith("/events"):
             data = json.dumps({"stage": "criteria", "done": 1, "total": 2})
             return httpx.Response(200, content=f"id: 1\nevent: progress\ndata: {data}\n\n".encode())
@@ -234,7 +242,7 @@ def test_what_is_too_large_for_a_direct_answer_becomes_a_run(judge, stub):
     assert f"GET /evaluations/{name}" in stub.sent
 
 
-def test_files_are_written_in_their_formats_and_text_is_printed(judge, files, capsys):
+def test_files_are_written_in_their_formats_and_text_is_printed(judge, stub, files, capsys):
     argv = [
         "--format",
         "junit",
@@ -251,9 +259,17 @@ def test_files_are_written_in_their_formats_and_text_is_printed(judge, files, ca
     assert "<testsuites" in (files / "a.xml").read_text()
     assert json.loads((files / "b.sarif").read_text())["version"] == "2.1.0"
     assert statement_of(opened((files / "r.json").read_bytes()).content).predicate["result"] == PASS
-    assert (files / "r.html").read_text() == "<!doctype html>"
+    written = hashlib.sha256((files / "r.json").read_bytes()).hexdigest()
+    assert (files / "r.html").read_text() == stub.page(written)
     assert judge("--quiet", "--output", "a.txt") == 0
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("page", ["<p>Log in to the network</p>", stub_page("0" * 64)])
+def test_another_page_than_that_of_the_evidence_is_2(judge, stub, files, page):
+    stub.page = lambda sha256: page
+    assert judge("--html", "r.html") == 2
+    assert not (files / "r.html").exists()
 
 
 def test_a_fault_is_written_in_every_format_too(judge, files, capsys):

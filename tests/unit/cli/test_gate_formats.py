@@ -184,7 +184,7 @@ def test_no_text_of_a_policy_breaks_a_format(text, subject):
         assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 5
 
 
-HOSTILE = "Fine\n::error::gone\nPASS  all\x1b[2J\x9b2J \u202eneerg\u2028##[command]"
+HOSTILE = "Fine\n::error::gone\nPASS  all\x1b[2J\x9b2J \u202eneerg\u2028##[command]\u2066\ud800"
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "junit"])
@@ -196,7 +196,24 @@ def test_no_text_of_a_policy_writes_a_line_or_moves_a_cursor(format_):
         for own, subject in ((hostile, HOSTILE), (known, "members.csv"))
     ]
     assert texts[0].count("\n") == texts[1].count("\n")
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", texts[0])
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066\ud800]", texts[0])
     fault = FORMATS[format_](Outcome("p", "s", None, "::stop-commands::x\n##vso[task.complete]"))
     for text in (*texts, fault):
         assert not [line for line in text.splitlines() if line.lstrip().startswith(("::", "##[", "##v"))]
+
+
+@pytest.mark.parametrize("format_", ["json", "sarif"])
+def test_json_shows_no_marks_either_and_loses_nothing(format_):
+    hostile = criterion("a", "failed", title=HOSTILE, reason=HOSTILE, explanation=HOSTILE)
+    document = verdict("fail", hostile, criterion("b", title="Größe ≥ 5"))
+    text = FORMATS[format_](outcome(document, HOSTILE))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066\ud800]", text)
+    assert "Größe ≥ 5" in text
+    if format_ == "json":
+        assert json.loads(text)["result"] == document
+        return
+    (run,) = json.loads(text)["runs"]
+    shown = [*run["tool"]["driver"]["rules"], *run["results"]]
+    messages = [own[key]["text"] for own in shown for key in own.keys() & {"message", "shortDescription"}]
+    assert messages
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066\ud800]", "".join(messages))

@@ -257,7 +257,7 @@ def test_a_point_in_time_has_one_text():
 
 def test_a_page_belongs_to_one_report():
     verified = verify(signed(), KEYS)
-    check_page(render_page(signed()), verified)
+    check_page(render_page(signed()), verified.sha256)
     for page in (render_page(signed(statement("assessment"))), "", render_page(signed()) * 2):
         with pytest.raises(OtherReport):
-            check_page(page, verified)
+            check_page(page, verified.sha256)
