@@ -119,3 +119,21 @@ async def test_runs_are_listed_by_state_name_and_date(api, client: httpx.AsyncCl
 async def test_no_filter_shows_what_is_anothers(client, other_client):
     await make(client, "mine")
     assert await listed(other_client, created_after="2000-01-01T00:00:00Z") == []
+
+
+async def test_programs_filter_by_date_through_the_client(api, clock):
+    _, token = await api.tenant_with_key()
+    async with api.client(token) as client, api.python_client(token) as program:
+        await make(client, "noon")
+        clock.advance(3600)
+        await make(client, "one")
+        one = clock.now
+        assert [own.name async for own in program.hierarchies.list(created_after=one)] == ["one"]
+        page = await program.hierarchies.page(created_before=one, name="o")
+        assert [own.name for own in page.items] == ["noon"]
+        assert [own async for own in program.runs.list(created_after=one, name="x")] == []
+        assert [own async for own in program.evidence.list(created_before=one)] == []
+        assert len([own async for own in program.audit_events.list("hierarchy", created_after=one)]) == 1
+        assert (await program.tenants.own())["retention"]["results_days"] == 365
+        with pytest.raises(ValueError, match="time zone"):
+            await program.hierarchies.page(created_after=one.replace(tzinfo=None))

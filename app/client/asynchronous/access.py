@@ -34,11 +34,15 @@ class AsyncApiKeys:
 
 
 class AsyncTenants:
-    """The service's tenants, for its operator."""
+    """The own tenant; and for the service's operator all of them."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
         self._path = f"{VERSION}/tenants"
+
+    async def own(self) -> Json:
+        """How long the own tenant's data are kept, how much it may have, and has."""
+        return await self._connection.get_json(f"{VERSION}/tenant")
 
     async def all(self) -> Sequence[Json]:
         """All tenants."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 
 from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection, Parameters
+from app.client.periods import period
 from app.client.values import Json, Resource, ResourcePage, Run
 
 
@@ -21,14 +23,29 @@ class AsyncReadable:
         return Resource.from_document(await self._connection.get_json(f"{self._path}/{ref}"))
 
     async def page(
-        self, limit: int | None = None, cursor: str | None = None, name: str | None = None
+        self,
+        limit: int | None = None,
+        cursor: str | None = None,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
     ) -> ResourcePage:
-        """Part of the list, newest first; ``name`` filters by part of the name."""
-        return await self._page(self._path, {"limit": limit, "cursor": cursor, "name": name})
+        """Part of the list, newest first; ``name`` filters by part of the name.
 
-    async def list(self, name: str | None = None) -> AsyncIterator[Resource]:
-        """All resources, newest first, asked for page by page as they are needed."""
-        async for item in self._connection.items(self._path, {"name": name}):
+        Only what was created from ``created_after`` on, up to but without ``created_before``.
+        """
+        created = period(created_after, created_before)
+        return await self._page(self._path, {"limit": limit, "cursor": cursor, "name": name, **created})
+
+    async def list(
+        self,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> AsyncIterator[Resource]:
+        """All resources of that name and time, newest first, asked for page by page as they are needed."""
+        created = period(created_after, created_before)
+        async for item in self._connection.items(self._path, {"name": name, **created}):
             yield Resource.from_document(item)
 
     async def _page(self, path: str, parameters: Parameters) -> ResourcePage:

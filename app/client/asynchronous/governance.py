@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 
 from app.client.asynchronous.collection import AsyncCollection, AsyncDeletable
 from app.client.asynchronous.connection import VERSION, AsyncConnection
+from app.client.periods import period
 from app.client.problems import checked_content
 from app.client.values import Json, Resource, Run
 
@@ -76,9 +78,15 @@ class AsyncEvidence:
         """The evidence as an HTML page to read or print."""
         return (await self._connection.get(f"{self._path}/{ref}/report")).text
 
-    def list(self, name: str | None = None) -> AsyncIterator[Json]:
-        """What there is, newest first; ``name`` filters by part of the name of what it is about."""
-        return self._connection.items(self._path, {"name": name})
+    def list(
+        self,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> AsyncIterator[Json]:
+        """What there is of that time, newest first; ``name`` filters by part of that of what it is about."""
+        created = period(created_after, created_before)
+        return self._connection.items(self._path, {"name": name, **created})
 
 
 class AsyncSigningKeys:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 
 import httpx
 
 from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.events import EventParser
+from app.client.periods import period
 from app.client.problems import RunFailed
 from app.client.values import Json, Progress, Run, RunEvent, RunPage
 
@@ -28,17 +30,35 @@ class AsyncRuns:
         return Run.from_document(document)
 
     async def page(
-        self, limit: int | None = None, cursor: str | None = None, state: str | None = None
+        self,
+        limit: int | None = None,
+        cursor: str | None = None,
+        state: str | None = None,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
     ) -> RunPage:
-        """Part of the list, newest first; ``state`` picks the runs that are in it."""
-        parameters = {"limit": limit, "cursor": cursor, "state": state}
+        """Part of the list, newest first; ``state`` picks the runs that are in it.
+
+        ``name`` filters by part of the name of what they work on. Only runs asked for from ``created_after``
+        on, up to but without ``created_before``.
+        """
+        created = period(created_after, created_before)
+        parameters = {"limit": limit, "cursor": cursor, "state": state, "name": name, **created}
         document = await self._connection.get_json(self._path, parameters)
         items = tuple(Run.from_document(item) for item in items_in(document))
         return RunPage(items, document.get("next_cursor"))
 
-    async def list(self, state: str | None = None) -> AsyncIterator[Run]:
-        """All runs, newest first, asked for page by page as they are needed."""
-        async for item in self._connection.items(self._path, {"state": state}):
+    async def list(
+        self,
+        state: str | None = None,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> AsyncIterator[Run]:
+        """All runs of that state, name and time, newest first, asked for page by page as they are needed."""
+        created = period(created_after, created_before)
+        async for item in self._connection.items(self._path, {"state": state, "name": name, **created}):
             yield Run.from_document(item)
 
     async def stop(self, run_id: str) -> Run:

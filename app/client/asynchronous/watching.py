@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 
 from app.client.answers import items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection
+from app.client.periods import period
 from app.client.values import Json
 
 
@@ -32,9 +34,12 @@ class AsyncWebhooks:
         """Send a message that tells of nothing; how it is delivered."""
         return await self._connection.post(f"{self._path}/{ref}/tests")
 
-    def deliveries(self, ref: str) -> AsyncIterator[Json]:
-        """The messages of the last 30 days, newest first, and how each stands."""
-        return self._connection.items(f"{self._path}/{ref}/deliveries", {})
+    def deliveries(
+        self, ref: str, created_after: datetime | None = None, created_before: datetime | None = None
+    ) -> AsyncIterator[Json]:
+        """The messages of the last 30 days, or of that time, newest first, and how each stands."""
+        created = period(created_after, created_before)
+        return self._connection.items(f"{self._path}/{ref}/deliveries", created)
 
     async def rotate_secret(self, ref: str, overlap_hours: int = 24) -> Json:
         """A new ``secret``, shown this once; messages carry the old one's signature too for so long."""
@@ -54,12 +59,19 @@ class AsyncAuditEvents:
         self._connection = connection
         self._path = f"{VERSION}/audit-events"
 
-    def list(self, action: str | None = None, subject: str | None = None) -> AsyncIterator[Json]:
-        """The events, newest first, asked for page by page as they are needed.
+    def list(
+        self,
+        action: str | None = None,
+        subject: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> AsyncIterator[Json]:
+        """The events of that time, newest first, asked for page by page as they are needed.
 
         ``action`` picks those whose action begins so, ``subject`` those on the resource of this id.
         """
-        return self._connection.items(self._path, {"action": action, "subject": subject})
+        created = period(created_after, created_before)
+        return self._connection.items(self._path, {"action": action, "subject": subject, **created})
 
     async def verify(self) -> Json:
         """Whether the chain of hashes over the events is unbroken."""

@@ -35,11 +35,15 @@ class ApiKeys:
 
 
 class Tenants:
-    """The service's tenants, for its operator."""
+    """The own tenant; and for the service's operator all of them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._path = f"{VERSION}/tenants"
+
+    def own(self) -> Json:
+        """How long the own tenant's data are kept, how much it may have, and has."""
+        return self._connection.get_json(f"{VERSION}/tenant")
 
     def all(self) -> Sequence[Json]:
         """All tenants."""

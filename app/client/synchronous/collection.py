@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from app.client.answers import items_in
+from app.client.periods import period
 from app.client.synchronous.connection import VERSION, Connection, Parameters
 from app.client.values import Json, Resource, ResourcePage, Run
 
@@ -22,14 +24,29 @@ class Readable:
         return Resource.from_document(self._connection.get_json(f"{self._path}/{ref}"))
 
     def page(
-        self, limit: int | None = None, cursor: str | None = None, name: str | None = None
+        self,
+        limit: int | None = None,
+        cursor: str | None = None,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
     ) -> ResourcePage:
-        """Part of the list, newest first; ``name`` filters by part of the name."""
-        return self._page(self._path, {"limit": limit, "cursor": cursor, "name": name})
+        """Part of the list, newest first; ``name`` filters by part of the name.
 
-    def list(self, name: str | None = None) -> Iterator[Resource]:
-        """All resources, newest first, asked for page by page as they are needed."""
-        for item in self._connection.items(self._path, {"name": name}):
+        Only what was created from ``created_after`` on, up to but without ``created_before``.
+        """
+        created = period(created_after, created_before)
+        return self._page(self._path, {"limit": limit, "cursor": cursor, "name": name, **created})
+
+    def list(
+        self,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Iterator[Resource]:
+        """All resources of that name and time, newest first, asked for page by page as they are needed."""
+        created = period(created_after, created_before)
+        for item in self._connection.items(self._path, {"name": name, **created}):
             yield Resource.from_document(item)
 
     def _page(self, path: str, parameters: Parameters) -> ResourcePage:

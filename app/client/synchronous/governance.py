@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
+from app.client.periods import period
 from app.client.problems import checked_content
 from app.client.synchronous.collection import Collection, Deletable
 from app.client.synchronous.connection import VERSION, Connection
@@ -75,9 +77,15 @@ class Evidence:
         """The evidence as an HTML page to read or print."""
         return (self._connection.get(f"{self._path}/{ref}/report")).text
 
-    def list(self, name: str | None = None) -> Iterator[Json]:
-        """What there is, newest first; ``name`` filters by part of the name of what it is about."""
-        return self._connection.items(self._path, {"name": name})
+    def list(
+        self,
+        name: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Iterator[Json]:
+        """What there is of that time, newest first; ``name`` filters by part of that of what it is about."""
+        created = period(created_after, created_before)
+        return self._connection.items(self._path, {"name": name, **created})
 
 
 class SigningKeys:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from app.client.answers import items_in
+from app.client.periods import period
 from app.client.synchronous.connection import VERSION, Connection
 from app.client.values import Json
 
@@ -33,9 +35,12 @@ class Webhooks:
         """Send a message that tells of nothing; how it is delivered."""
         return self._connection.post(f"{self._path}/{ref}/tests")
 
-    def deliveries(self, ref: str) -> Iterator[Json]:
-        """The messages of the last 30 days, newest first, and how each stands."""
-        return self._connection.items(f"{self._path}/{ref}/deliveries", {})
+    def deliveries(
+        self, ref: str, created_after: datetime | None = None, created_before: datetime | None = None
+    ) -> Iterator[Json]:
+        """The messages of the last 30 days, or of that time, newest first, and how each stands."""
+        created = period(created_after, created_before)
+        return self._connection.items(f"{self._path}/{ref}/deliveries", created)
 
     def rotate_secret(self, ref: str, overlap_hours: int = 24) -> Json:
         """A new ``secret``, shown this once; messages carry the old one's signature too for so long."""
@@ -53,12 +58,19 @@ class AuditEvents:
         self._connection = connection
         self._path = f"{VERSION}/audit-events"
 
-    def list(self, action: str | None = None, subject: str | None = None) -> Iterator[Json]:
-        """The events, newest first, asked for page by page as they are needed.
+    def list(
+        self,
+        action: str | None = None,
+        subject: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Iterator[Json]:
+        """The events of that time, newest first, asked for page by page as they are needed.
 
         ``action`` picks those whose action begins so, ``subject`` those on the resource of this id.
         """
-        return self._connection.items(self._path, {"action": action, "subject": subject})
+        created = period(created_after, created_before)
+        return self._connection.items(self._path, {"action": action, "subject": subject, **created})
 
     def verify(self) -> Json:
         """Whether the chain of hashes over the events is unbroken."""

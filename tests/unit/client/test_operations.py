@@ -93,6 +93,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "api_keys.current": lambda c: c.api_keys.current(),
     "api_keys.create": lambda c: c.api_keys.create({}),
     "api_keys.revoke": lambda c: c.api_keys.revoke("k"),
+    "tenants.own": lambda c: c.tenants.own(),
     "tenants.all": lambda c: c.tenants.all(),
     "tenants.create": lambda c: c.tenants.create("acme"),
     "catalogue": lambda c: c.catalogue(),
