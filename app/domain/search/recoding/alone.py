@@ -18,12 +18,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from app.domain.criteria.judging import JudgedRecords, failing_any
 from app.domain.distinct import Longs
 from app.domain.losses.loss import Floats
-from app.domain.search.recoding.cells import Bools, Cells
-from app.domain.search.recoding.demands import Demands, numbered
-from app.domain.search.recoding.sides import Levels, Side
+from app.domain.search.recoding.cells import Cells
+from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.sides import Levels, Pairs, Side
 
 GoesOn = Callable[[], bool]
 
@@ -58,53 +57,29 @@ def cheapest_alone(
         paid = left.costs(levels)[:, left.of]
         cheaper = np.flatnonzero((paid < least).any(axis=0))
         if len(cheaper):
-            pairs = _Pairs(cells, demands, (left, levels), right)
-            found = pairs.cheapest(right, cheaper)[:, pairs.of[cheaper]]
+            pairs = Pairs(cells, demands, (left, levels), right)
+            found = _cheapest(pairs, right, cheaper)[:, pairs.of[cheaper]]
             least[:, cheaper] = np.minimum(least[:, cheaper], paid[:, cheaper] + found)
     return np.asarray(least)
 
 
-class _Pairs:
-    """The distinct pairs of a group of the left side, at some levels, and a combination of the right one.
+def _cheapest(pairs: Pairs, right: Side, records: Longs) -> Floats:
+    """(w, p) what the right side costs at least at levels where the records meet what is necessary.
 
-    Attributes
-    ----------
-    of
-        (d,) pair of each distinct record.
+    Only for the pairs of the given distinct records; ∞ for others.
     """
-
-    def __init__(self, cells: Cells, demands: Demands, left: tuple[Side, Levels], right: Side) -> None:
-        groups, self._n_groups = left[0].groups(left[1])
-        ours = groups[left[0].of]
-        self.of, self._size = numbered(ours * right.size + right.of, self._n_groups * right.size)
-        self._left = np.empty(self._size, dtype=np.int64)
-        self._right = np.empty(self._size, dtype=np.int64)
-        self._left[self.of], self._right[self.of] = ours, right.of
-        self._necessary = demands.necessary
-        self._records = JudgedRecords(cells.table, self.of[cells.table.reduced.inverse].astype(np.int32))
-
-    def cheapest(self, right: Side, records: Longs) -> Floats:
-        """(w, p) what the right side costs at least at levels where the records meet what is necessary.
-
-        Only for the pairs of the given distinct records; ∞ for others.
-        """
-        asked = np.zeros(self._size, dtype=bool)
-        asked[self.of[records]] = True
-        least = np.full((right.n_weights, self._size), math.inf)
-        enough: list[Levels] = []
-        for levels in right.rules():
-            if any(all(a <= b for a, b in zip(own, levels, strict=True)) for own in enough):
-                # All asked meet the criteria at more specific levels, which cost no more.
-                continue
-            groups, size = right.groups(levels)
-            fits = self._fits(self._left * size + groups[self._right], self._n_groups * size)
-            rows = np.flatnonzero(fits & asked)
-            least[:, rows] = np.minimum(least[:, rows], right.costs(levels)[:, self._right[rows]])
-            if not (asked & ~fits).any():
-                enough.append(levels)
-        return least
-
-    def _fits(self, keys: Longs, limit: int) -> Bools:
-        """(p,) whether the records of each pair's group meet what is necessary."""
-        of, n_classes = numbered(keys, limit)
-        return ~failing_any(self._records.judged(of, n_classes), self._necessary)[of]
+    asked = np.zeros(pairs.size, dtype=bool)
+    asked[pairs.of[records]] = True
+    least = np.full((right.n_weights, pairs.size), math.inf)
+    enough: list[Levels] = []
+    for levels in right.rules():
+        if any(all(a <= b for a, b in zip(own, levels, strict=True)) for own in enough):
+            # All asked meet the criteria at more specific levels, which cost no more.
+            continue
+        of, n_groups = pairs.groups(levels)
+        fits = pairs.fit(of, n_groups)[of]
+        rows = np.flatnonzero(fits & asked)
+        least[:, rows] = np.minimum(least[:, rows], right.costs(levels)[:, pairs.right[rows]])
+        if not (asked & ~fits).any():
+            enough.append(levels)
+    return least

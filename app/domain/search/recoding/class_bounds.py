@@ -3,9 +3,9 @@
 Discernibility and average class size follow from the least records of a class. Ambiguity is bounded by each
 record alone, as losses of cells are (``alone``): its product over attributes is a sum of logarithms. Then
 each group of attributes is priced for what it multiplies the least product of all others with (``prices``).
-The divergence is bounded by 0 alone. The height of a recoding is bounded by that of the best rule for the
-table under the criteria that stay met when classes are joined, for the rule of the recoding's greatest levels
-joins its classes and withholds nobody whom the recoding discloses.
+The height of a recoding is bounded by that of the best rule for the table under the criteria that stay met
+when classes are joined, for the rule of the recoding's greatest levels joins its classes and withholds nobody
+whom the recoding discloses. For the divergence see ``divergence_bound``.
 """
 
 from __future__ import annotations

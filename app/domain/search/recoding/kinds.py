@@ -19,6 +19,7 @@ from app.domain.search.recoding.class_bounds import (
 )
 from app.domain.search.recoding.class_losses import Ambiguity, AverageClassSize, Discernibility, Height
 from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.divergence_bound import DivergenceBound
 from app.domain.search.recoding.losses import CellSums, RecodingLoss
 from app.domain.search.recoding.reconstruction import Divergence
 from app.domain.tables import Table
@@ -61,7 +62,7 @@ def bound_of(cells: Cells, demands: Demands, choice: LossChoice, least_height: C
         case "ambiguity":
             return AmbiguityBound(cells, demands, choice.leaves)
         case "kl_divergence":
-            return KnownBound(0.0)
+            return DivergenceBound(cells, demands, choice.leaves)
         case "height":
             return KnownBound(least_height())
         case _:

@@ -1,4 +1,4 @@
-"""Half of some attributes at all of their levels: those of both halves are looked up in pairs."""
+"""Halves of some attributes at all of their levels, and pairs of these."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from app.domain.criteria.judging import JudgedRecords, failing_any
 from app.domain.distinct import Ints, Longs
 from app.domain.losses.loss import Floats
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.demands import numbered
+from app.domain.search.recoding.cells import Bools, Cells
+from app.domain.search.recoding.demands import Demands, numbered
 
 MOST_KEPT: Final = 8_000_000
 """Costs of a side that are kept."""
@@ -75,3 +76,44 @@ class Side:
         if found.size * (len(self._paid) + 1) <= MOST_KEPT:
             self._paid[levels] = found
         return found
+
+    def of_nodes(self, levels: Levels, worth: Sequence[Floats]) -> Floats:
+        """(c,) what the nodes of each combination are worth together, ``worth`` (nodes,) per attribute."""
+        found = np.zeros(self.size)
+        for tree, raw, level, own in zip(self._trees, self._raw, levels, worth, strict=True):
+            found += own[tree.ancestors_at(level)[raw]]
+        return found
+
+
+class Pairs:
+    """The distinct pairs of a group of the left side, at some levels, and a combination of the right one.
+
+    Attributes
+    ----------
+    of
+        (d,) pair of each distinct record.
+    size
+        How many pairs there are.
+    right
+        (p,) combination of each pair.
+    """
+
+    def __init__(self, cells: Cells, demands: Demands, left: tuple[Side, Levels], right: Side) -> None:
+        groups, self._n_groups = left[0].groups(left[1])
+        ours = groups[left[0].of]
+        self.of, self.size = numbered(ours * right.size + right.of, self._n_groups * right.size)
+        self._left = np.empty(self.size, dtype=np.int64)
+        self.right = np.empty(self.size, dtype=np.int64)
+        self._left[self.of], self.right[self.of] = ours, right.of
+        self._side = right
+        self._necessary = demands.necessary
+        self._records = JudgedRecords(cells.table, self.of[cells.table.reduced.inverse].astype(np.int32))
+
+    def groups(self, levels: Levels) -> tuple[Longs, int]:
+        """(p,) number of the nodes of each pair with the right side at the levels, and how many there are."""
+        groups, size = self._side.groups(levels)
+        return numbered(self._left * size + groups[self.right], self._n_groups * size)
+
+    def fit(self, of: Longs, n_groups: int) -> Bools:
+        """(g,) whether the records of each group of pairs meet what is necessary."""
+        return ~failing_any(self._records.judged(of, n_groups), self._necessary)
