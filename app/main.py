@@ -40,6 +40,7 @@ def operations(settings: Settings) -> Operations:
     """
     return Operations(
         start_service=_start_service,
+        end_server=_end_server,
         serve=partial(_serve, settings),
         worker=partial(_work, settings),
         migrate=partial(_migrate, settings),
@@ -58,6 +59,12 @@ def _start_service(home: Path) -> RunningService:
     from app.upkeep import bootstrap_demo
 
     return start_service(home, bootstrap_demo)
+
+
+def _end_server(home: Path) -> None:
+    from app.persistence.embedded import end_server
+
+    end_server(home)
 
 
 def _serve(settings: Settings, host: str | None, port: int | None) -> None:

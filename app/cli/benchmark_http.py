@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from app.cli.embedded import SERVICE, temporary_folder
 from app.cli.journey import load_journey
 from app.cli.measurement import Measurement
 from app.cli.operations import Operations, RunningService
@@ -33,11 +33,8 @@ _PIECE = 1 << 20
 
 def measure_http(operations: Operations) -> list[Measurement]:
     """Start a service, measure assessments and an upload, stop it."""
-    with tempfile.TemporaryDirectory(prefix="privacy-risk-") as name:
-        folder = Path(name)
-        # PostgreSQL runs under another account for root, which has to get through to its own folder.
-        folder.chmod(0o711)
-        service = operations.start_service(folder / "home")
+    with temporary_folder(operations) as folder:
+        service = operations.start_service(folder / SERVICE)
         try:
             # Without retries no reply is kept for them, so that what is measured is the request alone.
             once = Retries(attempts=1)

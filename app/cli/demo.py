@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from app.cli.embedded import client_of, temporary_folder
+from app.cli.embedded import SERVICE, client_of, temporary_folder
 from app.cli.journey import Journey, load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Listener, Silent, listener_for
@@ -51,10 +51,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Make the journey; 0 if a rule was found."""
-    with temporary_folder() as folder:
+    with temporary_folder(operations) as folder:
         journey = _journey(arguments, folder)
         start = time.perf_counter()
-        service = operations.start_service(folder / "home")
+        service = operations.start_service(folder / SERVICE)
         started = time.perf_counter() - start
         try:
             walked = _walk(arguments, journey, service, started)

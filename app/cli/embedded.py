@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import httpx
 
-from app.cli.operations import RunningService
+from app.cli.abandoned import PREFIX, claim, remove_abandoned
+from app.cli.operations import Operations, RunningService
 from app.client import Client
+
+SERVICE: Final = "home"
+"""The service's own folder in the command's."""
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """A folder for a service's files, removed at the end, also when the command is told to end."""
-    with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="privacy-risk-") as folder:
+def temporary_folder(operations: Operations) -> Iterator[Path]:
+    """A folder for a service's files, removed at the end, also when the command is told to end.
+
+    What commands left that were killed is removed first.
+    """
+    remove_abandoned(Path(tempfile.gettempdir()), lambda left: operations.end_server(left / SERVICE))
+    with _ended_by_sigterm(), contextlib.ExitStack() as stack:
+        folder = tempfile.TemporaryDirectory(prefix=PREFIX)
+        lock = claim(Path(folder.name))
+        # The lock is let go of after the folder: nobody else begins to remove what is being removed.
+        stack.callback(os.close, lock)
+        stack.enter_context(folder)
         # PostgreSQL runs under another account for root, which has to get through to its own folder.
-        Path(folder).chmod(0o711)
-        yield Path(folder)
+        Path(folder.name).chmod(0o711)
+        yield Path(folder.name)
 
 
 def client_of(service: RunningService) -> Client:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from app.cli.embedded import client_of, temporary_folder
+from app.cli.embedded import SERVICE, client_of, temporary_folder
 from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_question import Subject
 from app.cli.journey import Json
@@ -34,8 +34,8 @@ def service_client(server: str | None, operations: Operations) -> Iterator[Clien
         with Client(server, key) as client:
             yield client
         return
-    with temporary_folder() as folder:
-        running = operations.start_service(folder / "home")
+    with temporary_folder(operations) as folder:
+        running = operations.start_service(folder / SERVICE)
         try:
             with client_of(running) as client:
                 yield client

@@ -65,6 +65,8 @@ class Operations:
     start_service
         Start an embedded service whose files all lie in the folder given, with a tenant and a key of
         every scope of a tenant; returns once it is ready. Logs go to files in that folder.
+    end_server
+        End the database that outlived the service whose files are in the folder given; nothing if none did.
     serve
         Serve the API on this host and port until interrupted (None: the configured one); without a
         database address also an embedded Postgres and one worker.
@@ -90,6 +92,7 @@ class Operations:
     """
 
     start_service: Callable[[Path], RunningService]
+    end_server: Callable[[Path], None]
     serve: Callable[[str | None, int | None], None]
     worker: Callable[[], None]
     migrate: Callable[[str], None]

@@ -15,7 +15,6 @@ from app.cli.journey import Json
 from app.domain.errors import InvalidInput
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Kind
-from app.services.rule_documents import SUPPRESSION_KEYS, TABLE_LEVEL, rule_sha256
 
 TRUE_DICTIONARY: Final = "true_dictionary"
 """What the dictionary that the attacker is believed to have goes under, beside the slots."""
@@ -113,6 +112,9 @@ def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
 
 def _stated_rule(then: Json, rule: Json) -> Json | None:
     """The definition of the rule, if levels and classes to withhold that the report states are all of it."""
+    # Rules know the searches, which take seconds to load: other commands need none of it.
+    from app.services.rule_documents import SUPPRESSION_KEYS, TABLE_LEVEL, rule_sha256
+
     if not isinstance(rule.get("levels"), Mapping):
         return None
     withheld = {key: rule[key] for key in SUPPRESSION_KEYS if rule.get(key) is not None}

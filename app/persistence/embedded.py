@@ -120,6 +120,11 @@ def start_embedded(home: Path, *, is_kept: bool = True) -> EmbeddedPostgres:
         raise
 
 
+def end_server(home: Path) -> None:
+    """End the server of this folder that outlived its service; nothing if there is none."""
+    Server(Path(os.path.abspath(home)) / "postgres", None).end_orphan()
+
+
 def _start(home: Path, server: Server, lock: int, *, is_kept: bool) -> EmbeddedPostgres:
     _make_folder(server.service, 0o711 if server.account else 0o700)
     if _ensure_master_key(home / _KEY, data_exist=server.data.exists()) and is_kept:

@@ -103,7 +103,7 @@ class Server:
 
     def start(self, password: str) -> None:
         """Start, or start again after a crash, and wait until connections are answered."""
-        self._end_orphan()
+        self.end_orphan()
         self._prepare_sockets()
         deadline = time.monotonic() + _START_SECONDS
         while not self._try_start(password, deadline):
@@ -176,7 +176,7 @@ class Server:
         self.stop()
         return False
 
-    def _end_orphan(self) -> None:
+    def end_orphan(self) -> None:
         """Stop a server that outlived the process which started it, and disarm a stale pid file.
 
         The file is not removed: PostgreSQL itself must still check its shared-memory entry, which

@@ -12,7 +12,7 @@ import pytest
 
 from app import processes
 from app.cli.embedded import client_of, temporary_folder
-from app.cli.operations import RunningService
+from app.cli.operations import Operations, RunningService
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +34,12 @@ def database(monkeypatch):
 
 @pytest.mark.usefixtures("database")
 def test_a_command_that_is_told_to_end_has_not_succeeded(tmp_path: Path):
-    with pytest.raises(SystemExit) as ended, temporary_folder(), processes.embedded_database(tmp_path):
+    operations = Operations(**dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None))
+    with (
+        pytest.raises(SystemExit) as ended,
+        temporary_folder(operations),
+        processes.embedded_database(tmp_path),
+    ):
         os.kill(os.getpid(), signal.SIGTERM)
     assert ended.value.code == 143
 

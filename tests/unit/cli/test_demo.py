@@ -125,7 +125,9 @@ def operations(stub):
     service = RunningService(
         f"http://127.0.0.1:{server.server_port}", "pre.secret", 1, lambda: None, lambda: stopped.append(True)
     )
-    verbs = dict.fromkeys(Operations.__dataclass_fields__) | {"start_service": lambda home: service}
+    verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
+        "start_service": lambda home: service
+    }
     yield Operations(**verbs)
     server.shutdown()
     server.server_close()

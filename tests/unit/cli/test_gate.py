@@ -113,7 +113,9 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 @pytest.fixture
 def operations() -> Operations:
     service = RunningService("http://embedded", "pre.secret", 1, lambda: None, lambda: None)
-    verbs = dict.fromkeys(Operations.__dataclass_fields__) | {"start_service": lambda home: service}
+    verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
+        "start_service": lambda home: service
+    }
     return Operations(**verbs)
 
 

@@ -99,7 +99,9 @@ def stub(monkeypatch):
 def profiled(stub, tmp_path) -> Callable[..., int]:
     stopped = []
     service = RunningService("http://stub", "pre.secret", 1, lambda: None, lambda: stopped.append(True))
-    verbs = dict.fromkeys(Operations.__dataclass_fields__) | {"start_service": lambda home: service}
+    verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
+        "start_service": lambda home: service
+    }
 
     def run_profile(*more: str, file: str = "patients.csv") -> int:
         table = tmp_path / file
