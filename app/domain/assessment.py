@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from app.domain.anonymity import Classes, equivalence_k, matching_k
 from app.domain.counting.counter import Cost, Counter, Engine
 from app.domain.dictionaries import Dictionary
-from app.domain.distinct import Ints, Longs, distinct_rows, recoded_rows
+from app.domain.distinct import Longs, distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.risk.loss import AbsentPolicy, identification_probability, with_self
+from app.domain.risk.loss import AbsentPolicy, identification_probability
 from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.summaries import (
     Histogram,
@@ -23,7 +22,8 @@ from app.domain.risk.summaries import (
     mean,
     quantiles,
 )
-from app.domain.rules import Rule, TableRule, apply, recodings
+from app.domain.rules import Rule, TableRule
+from app.domain.scored_rows import Harm, ScoredRows, score_rows
 from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
@@ -104,7 +104,7 @@ class Assessment:
     model: RiskModel
     weighted: bool
     warnings: tuple[str, ...]
-    _scored: _Scored
+    _scored: ScoredRows
 
     @cached_property
     def records(self) -> RecordScores:
@@ -119,66 +119,6 @@ class Assessment:
             rows.utility[place],
             None if rows.psi is None else rows.psi[place],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Harm:
-    """What a disclosed record and its count amount to."""
-
-    sensitivity: Sensitivity
-    failure: Sensitivity | None
-    utility: Utility
-    model: RiskModel
-
-
-@dataclass(frozen=True, eq=False)
-class _RowOf:
-    """The disclosed row of each record: ``row`` (n,), or ``row`` of what ``of_record`` (n,) numbers."""
-
-    row: Ints
-    of_record: Ints | None
-
-    @cached_property
-    def record(self) -> Ints:
-        """Row per record (n,); made only where single records are asked for."""
-        return self.row if self.of_record is None else self.row[self.of_record]
-
-
-@dataclass(frozen=True, eq=False)
-class _Disclosed:
-    """Distinct disclosed rows in canonical order, with what else the loss of a record depends on.
-
-    ``is_split`` says that equal rows may stand apart because of that; ``own`` is one of the states below.
-    """
-
-    codes: Ints
-    is_split: bool
-    groups: Ints | None
-    failure_groups: Ints | None
-    own: Ints | None
-    records: Longs
-    row_of: _RowOf
-
-
-NO_OWN_ROW, OWN_ROW_INCONSISTENT, OWN_ROW_CONSISTENT = range(3)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """Distinct rows with their scores; ``mass`` is the number of records of each, or the sum of weights."""
-
-    codes: Ints
-    records: Longs
-    mass: Longs | Floats
-    row_of: _RowOf
-    is_split: bool
-    absent: int
-    counts: Longs
-    phi: Floats
-    psi: Floats | None
-    loss: Floats
-    utility: Floats
-    engine: Engine
 
 
 def assess(
@@ -219,17 +159,17 @@ def assess(
     counter = counter or Counter(table, dictionary)
     if absent_policy == "error":
         _refuse_absent(counter)
-    harm = _Harm(sensitivity, failure, utility, model)
-    scored = _score(counter, rule, harm, absent_policy)
+    harm = Harm(sensitivity, failure, utility, model)
+    scored = score_rows(counter, rule, harm, absent_policy)
     beside = None
     if scored.absent and absent_policy != "add_self" and dictionary.comparable_ids:
-        again = _score(counter, rule, harm, "add_self")
+        again = score_rows(counter, rule, harm, "add_self")
         beside = mean(again.loss, again.mass)
     return _summary(counter, rule, harm, absent_policy, scored, beside)
 
 
 def _summary(
-    counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy, scored: _Scored, beside: float | None
+    counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy, scored: ScoredRows, beside: float | None
 ) -> Assessment:
     table = counter.table
     levels = rule.levels if isinstance(rule, TableRule) else None
@@ -299,91 +239,7 @@ def _refuse_absent(counter: Counter) -> None:
         )
 
 
-def _disclose(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _Disclosed:
-    table, m = counter.table, counter.table.n_attributes
-    own = _own_states(counter, rule, harm.model) if policy == "add_self" else None
-    extra = {
-        "groups": _groups(harm.sensitivity),
-        "failure_groups": None if harm.failure is None else _groups(harm.failure),
-        "own": None if own is None or bool((own == own[0]).all()) else (own, OWN_ROW_CONSISTENT + 1),
-    }
-    carried = {name: column for name, column in extra.items() if column is not None}
-    if isinstance(rule, TableRule) and not carried:
-        reduced = table.reduced
-        rows = recoded_rows(
-            [reduced.codes[:, j] for j in range(m)], recodings(rule, table), table.used_nodes, reduced.size
-        )
-        records = np.bincount(rows.inverse, reduced.counts, minlength=rows.size).astype(np.int64)
-        row_of = _RowOf(rows.inverse, reduced.inverse)
-    else:
-        codes = apply(rule, table)
-        columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(m)]
-        columns += [column for column, _ in carried.values()]
-        rows = distinct_rows(columns, [*table.sizes, *(size for _, size in carried.values())], len(codes))
-        records, row_of = rows.counts, _RowOf(rows.inverse, None)
-    found = {name: rows.codes[:, m + i] for i, name in enumerate(carried)}
-    if own is not None:
-        found.setdefault("own", np.full(rows.size, own[0], dtype=np.int32))
-    return _Disclosed(
-        codes=rows.codes[:, :m],
-        is_split=bool(carried),
-        groups=found.get("groups"),
-        failure_groups=found.get("failure_groups"),
-        own=found.get("own"),
-        records=records,
-        row_of=row_of,
-    )
-
-
-def _own_states(counter: Counter, rule: Rule, model: RiskModel) -> Ints:
-    """Per record how the dictionary holds its own entity; absence is told apart only where it matters."""
-    consistent = counter.own_rows.consistent(apply(rule, counter.table))
-    held = counter.own_rows.row >= 0 if model.depends_on_entities else np.zeros(len(consistent), dtype=bool)
-    return np.where(consistent, OWN_ROW_CONSISTENT, np.where(held, OWN_ROW_INCONSISTENT, NO_OWN_ROW)).astype(
-        np.int32
-    )
-
-
-def _groups(sensitivity: Sensitivity) -> tuple[Ints, int] | None:
-    """Weight group per record and their number, or None if everybody has the same weights."""
-    if sensitivity.groups is None or not sensitivity.is_personal:
-        return None
-    return sensitivity.groups, sensitivity.n_groups
-
-
-def _score(counter: Counter, rule: Rule, harm: _Harm, policy: AbsentPolicy) -> _Scored:
-    rows = _disclose(counter, rule, harm, policy)
-    counted = counter.count_records(rows.codes, rule.levels if isinstance(rule, TableRule) else None)
-    counts, entities = counted.values, np.full(len(rows.records), float(counter.dictionary.n_entities))
-    absent = int(rows.records[counts == 0].sum())
-    if rows.own is not None:
-        counts = with_self(counts, rows.own == OWN_ROW_CONSISTENT)
-        entities += rows.own == NO_OWN_ROW
-    phi = harm.sensitivity.phi(rows.codes, rows.groups)
-    psi = None if harm.failure is None else harm.failure.phi(rows.codes, rows.failure_groups)
-    weights = counter.table.weights
-    return _Scored(
-        codes=rows.codes,
-        records=rows.records,
-        mass=rows.records if weights is None else _mass(weights, rows),
-        row_of=rows.row_of,
-        is_split=rows.is_split,
-        absent=absent,
-        counts=counts,
-        phi=phi,
-        psi=psi,
-        loss=harm.model.of(counts, phi, psi, entities),
-        utility=harm.utility.of(rows.codes),
-        engine=counted.engine,
-    )
-
-
-def _mass(weights: Floats, rows: _Disclosed) -> Floats:
-    """Sum of the record weights per distinct row."""
-    return np.bincount(rows.row_of.record, weights, minlength=len(rows.records)).astype(np.float64)
-
-
-def _classes(scored: _Scored, table: Table) -> Classes:
+def _classes(scored: ScoredRows, table: Table) -> Classes:
     """Distinct disclosed records, whoever's they are."""
     if not scored.is_split:
         return Classes(scored.codes, scored.records)

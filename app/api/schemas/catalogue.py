@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 from app.api.schemas.common import Answer, Request
 from app.api.schemas.criteria import REQUESTS as CRITERIA_REQUESTS
 from app.api.schemas.measurements import REQUESTS, RESULTS
-from app.api.schemas.optimisations import LossFields
+from app.api.schemas.objectives import LossFields
 from app.api.schemas.scoring import CustomRiskModel
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
 from app.api.schemas.solvers import REQUESTS as SOLVERS
