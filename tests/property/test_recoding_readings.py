@@ -202,7 +202,7 @@ def is_sound(question, budget=UNLIMITED):
 
 
 @given(questions())
-@settings(deadline=None, max_examples=examples(120))
+@settings(deadline=None, max_examples=examples(70))
 def test_recodings_meet_every_conjunction_as_the_measures_judge_it(question):
     is_sound(question)
 
@@ -226,7 +226,7 @@ def rows_shown(recoding):
 
 
 @given(questions(), st.data())
-@settings(deadline=None, max_examples=examples(300))
+@settings(deadline=None, max_examples=examples(160))
 def test_any_recoding_is_judged_by_pairs_of_records_and_moves_leave_a_valid_one_valid(question, data):
     table, problem, people = question
     draw = data.draw

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -11,10 +13,50 @@ from app.domain.attacks.informed import Units
 from app.domain.attacks.population import Population
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.dictionaries import Dictionary
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.distinct import KEY_LIMIT, Ints, Longs, distinct_rows, row_keys
 from app.domain.tables import Table
 
 NOBODY = np.empty(0, dtype=np.int64)
+MOST_KEPT: Final = 2_000_000
+"""Counts of people that are kept: 16 bytes each."""
+
+
+class KeptCounts(Population):
+    """A population whose counts are kept: searches ask again and again for the same people and classes."""
+
+    def __init__(
+        self, table: Table, dictionary: Dictionary, attributes: tuple[int, ...], sensitive: int
+    ) -> None:
+        super().__init__(table, dictionary, attributes, sensitive)
+        self._sizes = [table.sizes[j] for j in (*self.linked, sensitive)]
+        self._are_told_by_keys = math.prod(self._sizes) < KEY_LIMIT
+        self._keys, self._counts = NOBODY, NOBODY
+
+    def joint(self, rows: Ints, nodes: Ints) -> Longs:
+        """People whose quasi-identifiers and value are covered by each row of nodes (r, q) and node (r,)."""
+        if not self._are_told_by_keys or not len(rows):
+            return super().joint(rows, nodes)
+        keys = row_keys([*rows.T, nodes], self._sizes, len(rows))[0]
+        asked, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        places = np.searchsorted(self._keys, asked)
+        known = np.zeros(len(asked), dtype=bool)
+        inside = places < len(self._keys)
+        known[inside] = self._keys[places[inside]] == asked[inside]
+        found = np.empty(len(asked), dtype=np.int64)
+        found[known] = self._counts[places[known]]
+        if not known.all():
+            new = first[~known]
+            found[~known] = super().joint(rows[new], nodes[new])
+            self._keep(asked[~known], found[~known], places[~known])
+        return found[inverse.reshape(-1)]
+
+    def _keep(self, keys: Longs, counts: Longs, places: Longs) -> None:
+        """Insert new keys, ascending, with their counts; where that makes too many, only these are kept."""
+        if len(self._keys) + len(keys) > MOST_KEPT:
+            self._keys, self._counts = keys[:MOST_KEPT], counts[:MOST_KEPT]
+            return
+        self._keys = np.insert(self._keys, places, keys)
+        self._counts = np.insert(self._counts, places, counts)
 
 
 class Knowledge:
@@ -56,9 +98,8 @@ class Knowledge:
 
     def _population(self, sensitive: int) -> Population:
         if sensitive not in self._known:
-            self._known[sensitive] = Population(
-                self._table, self._dictionary, self._table.quasi_identifiers, sensitive
-            )
+            quasi = self._table.quasi_identifiers
+            self._known[sensitive] = KeptCounts(self._table, self._dictionary, quasi, sensitive)
         return self._known[sensitive]
 
     def _units(self, population: Population, class_of_group: Longs, shown: Ints) -> Units:

@@ -6,7 +6,9 @@ of these moved, it is as it was. So moves are undone there until no class fails.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,7 +62,7 @@ class Batch:
                 return moving
             before = np.count_nonzero(moving)
             moving &= ~failing[self._joined]
-            short = np.flatnonzero(self._leant_on(failing) & self._is_left)
+            short = np.flatnonzero(self._like_before(failing) & self._is_left)
             returned[short] = np.maximum(2 * returned[short], self._missing(short))
             moving &= ahead >= returned[self._left]
             if np.count_nonzero(moving) == before:
@@ -70,23 +72,23 @@ class Batch:
                     return np.zeros_like(moving)
             self._at[self._rows] = np.where(moving, self._joined, self._left)
 
-    def _leant_on(self, failing: Bools) -> Bools:
-        """(limit,) the failing classes and, where they overlap, those that matched them before the moves."""
-        return self._demands.like(self._placed, failing) | failing
-
     def _without_all_like(self, failing: Bools, moving: Bools) -> Bools:
         """The moves but for all of those that can have made a class fail, where classes overlap."""
         if not self._demands.overlaps:
             return moving
-        before = self._leant_on(failing)
-        now = self._demands.like(replace(self._placed, of=self._at), failing)
-        return moving & ~before[self._left] & ~now[self._joined]
+        now = self._demands.likeness(replace(self._placed, of=self._at))
+        return moving & ~self._like_before(failing)[self._left] & ~now(failing)[self._joined]
+
+    @cached_property
+    def _like_before(self) -> Callable[[Bools], Bools]:
+        """Which classes were chosen ones before the moves or, where they overlap, matched these."""
+        return self._demands.likeness(self._placed)
 
     def _missing(self, classes: Longs) -> Longs:
         """At least how many records have to return to each class."""
         placed = self._at >= 0
         sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)[classes]
-        return np.maximum(self._demands.least - sizes.astype(np.int64), 1)
+        return np.maximum(self._demands.usual - sizes.astype(np.int64), 1)
 
     def _records_ahead(self) -> Longs:
         """(r,) records that return to a class before each of those that left it: from large classes first."""

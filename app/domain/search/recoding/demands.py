@@ -86,6 +86,8 @@ class Demands:
         join a class.
     least
         Records that a class has at least by k-anonymity, 1 without.
+    usual
+        The same where classes do not overlap: who is short of company will need about as many.
     overlaps
         Whether a missing value matches everything, and there is one: nothing is known to be necessary then.
     shares_levels
@@ -130,6 +132,7 @@ class Demands:
         necessary = dict.fromkeys(() if self.overlaps else (*asked, *implied))
         self.necessary: tuple[Criterion, ...] = tuple(own for own in necessary if not own.needs_population)
         self.least = max((own.k for own in self.necessary if isinstance(own, KAnonymity)), default=1)
+        self.usual = max((own.k for own in (*asked, *implied) if isinstance(own, KAnonymity)), default=1)
 
     def failing(self, placed: Placed) -> Bools:
         """(limit,) which classes fail; none that does not occur."""
@@ -142,18 +145,22 @@ class Demands:
             found[withheld] = False
         return found
 
-    def like(self, placed: Placed, chosen: Bools) -> Bools:
-        """(limit,) classes that are a chosen one (limit,) or match one, as only classes that overlap do."""
+    def likeness(self, placed: Placed) -> Callable[[Bools], Bools]:
+        """From chosen classes (limit,) on, which are one of these or match one, as those that overlap do."""
         judged = self._judged(placed)
         if not isinstance(judged, OverlappingClasses):
-            return chosen
+            return lambda chosen: chosen
         inside = judged.class_of_group >= 0
         numbers, of = judged.class_of_group[inside], placed.of[inside]
-        is_chosen: Bools = np.zeros(judged.n_classes, dtype=bool)
-        is_chosen[numbers[chosen[of]]] = True
-        found = np.zeros(placed.limit, dtype=bool)
-        found[of] = judged.like(is_chosen)[numbers]
-        return found
+
+        def like(chosen: Bools) -> Bools:
+            is_chosen: Bools = np.zeros(judged.n_classes, dtype=bool)
+            is_chosen[numbers[chosen[of]]] = True
+            found = chosen.copy()
+            found[of] = judged.like(is_chosen)[numbers]
+            return found
+
+        return like
 
     def to_withhold(self, placed: Placed) -> Bools:
         """(d,) the records of classes that a rule for the table has to withhold, withheld ones included."""
