@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from app.domain.distinct import Longs, group, row_keys
 from app.domain.hierarchies import TOP
-from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, shows_nothing
+from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, seconds_of_boxes, shows_nothing
 from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
 from app.domain.numbers import exact_sum
 from app.domain.tables import Table
@@ -59,6 +59,9 @@ class KLDivergenceLoss(ClassLoss):
         for tree, column in originals:
             tree.require_tree("A divergence")
             self._has_inner_nodes |= bool((~tree.is_leaf[column] & (column != TOP)).any())
+        if self._has_inner_nodes:
+            trees, columns = [tree for tree, _ in originals], [column for _, column in originals]
+            self.more_seconds = seconds_of_boxes(trees, columns, reduced.size)
         # Per attribute and level, ln of how many values that stands for which each node becomes.
         self._areas: list[Floats] = []
         for hierarchy, column in zip(self._trees, self._columns, strict=True):

@@ -8,7 +8,6 @@ import numpy as np
 
 from app.domain.classes.grouping import Bools
 from app.domain.classes.released import Release
-from app.domain.distinct import distinct_rows
 from app.domain.losses.kl_boxes import BoxDivergence, BoxSides
 from app.domain.losses.loss import LeafDomain
 from app.domain.losses.released import withholds
@@ -48,10 +47,3 @@ class ReleaseDivergence(BoxDivergence):
             for j in (*attributes, *sensitive)
         ]
         super().__init__(sides, release.is_suppressed[rows], np.ones(len(rows), dtype=np.int64), domain)
-
-
-def depth_patterns(release: Release, attributes: Sequence[int]) -> int:
-    """Combinations of depths at which a release shows cells: so often each original value is looked up."""
-    hierarchies = [release.table.hierarchies[j] for j in attributes]
-    depths = [h.depth[release.codes[:, j]] for h, j in zip(hierarchies, attributes, strict=True)]
-    return distinct_rows(depths, [h.height + 1 for h in hierarchies], release.table.n_records).size

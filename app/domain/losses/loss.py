@@ -150,10 +150,17 @@ class RuleClasses(Protocol):
 
 
 class ClassLoss(ABC):
-    """A loss that depends on which records a rule makes alike."""
+    """A loss that depends on which records a rule makes alike.
+
+    Attributes
+    ----------
+    more_seconds
+        Estimated time that a rule which suppresses takes beyond what its classes do.
+    """
 
     separable: ClassVar[Literal[False]] = False
     kind: LossKind
+    more_seconds: float = 0.0
 
     @abstractmethod
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:

@@ -23,9 +23,9 @@ from app.domain.losses.cell_costs import (
     NumberRange,
     number_labels,
 )
-from app.domain.losses.kl_boxes import Divergences
+from app.domain.losses.kl_boxes import Divergences, seconds_of_boxes
 from app.domain.losses.kl_divergence import KLDivergenceLoss
-from app.domain.losses.kl_release import ReleaseDivergence, depth_patterns
+from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import Indices, LeafDomain, Longs
 from app.domain.losses.released import (
     ShownCells,
@@ -42,7 +42,6 @@ from app.domain.rules import TableRule
 from app.domain.tables import Table
 
 SECONDS_PER_CELL: Final = 3e-8
-SECONDS_PER_LOOK_UP: Final = 7e-8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,12 +290,13 @@ def _compute(context: MeasureContext, parameters: InformationLossParameters, tic
 def _cost(context: MeasureContext, parameters: InformationLossParameters) -> Cost:
     table = context.table
     attributes = positions_of(table, parameters.quasi_identifiers)
-    n, width = table.n_records, len(attributes) + len(table.sensitive)
+    looked_at = [*attributes, *map(table.position, table.sensitive)]
+    n, width = table.n_records, len(looked_at)
     seconds, size = n * (width + 4) * SECONDS_PER_CELL, 8 * n * (3 * width + 16)
-    trees = all(table.hierarchies[j].is_tree for j in (*attributes, *map(table.position, table.sensitive)))
-    if trees and not isinstance(context.release.rule, TableRule):
-        looked_up = depth_patterns(context.release, attributes) * table.reduced.size
-        seconds += looked_up * width * SECONDS_PER_LOOK_UP
+    trees = [table.hierarchies[j] for j in looked_at]
+    if all(tree.is_tree for tree in trees) and not isinstance(context.release.rule, TableRule):
+        shown = [context.release.codes[:, j] for j in looked_at]
+        seconds += seconds_of_boxes(trees, shown, table.reduced.size)
     return Cost(seconds, size, 1, "classes")
 
 

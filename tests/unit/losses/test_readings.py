@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.losses.kl_divergence import KLDivergenceLoss
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.risk.models import MODEL_I
@@ -89,3 +90,8 @@ def test_certainty_is_lost_by_ranges_of_numbers_and_where_there_is_more_than_one
     single = Hierarchy.from_parents({"x": [None]})
     table = Table(("only",), (single,), np.array([[TOP], [1]], dtype=np.int32))
     assert measured(TableRule((1,)), table).ail == 0
+
+
+def test_more_time_is_expected_where_boxes_have_to_be_looked_up():
+    leaves = Table(("place",), (TREE,), np.array([[A], [C], [TOP]], dtype=np.int32))
+    assert KLDivergenceLoss(TABLE, (0,)).more_seconds > KLDivergenceLoss(leaves, (0,)).more_seconds == 0

@@ -155,6 +155,8 @@ class AnonymityPlan:
         rows, rules = len(self._judge.records.group), self.units if self._holds_lattice else 0
         per_row = 1.5e-8 * (1 if self._judge.is_plain else 10)
         per_rule = 3e-4 + per_row * rows + 2e-9 * rules + self._judge.more_seconds
+        if isinstance(self._loss, ClassLoss) and self._judge.allowed:
+            per_rule += self._loss.more_seconds
         return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
 
     @property
