@@ -134,6 +134,8 @@ class PostgresResources:
             raise
         if gone.rowcount == 0:  # somebody else has just deleted it
             raise NotFound(kind.value, ref)
+        # Who is given a result has the turn already: it must not wait for one that waits for the turn.
+        await self._transaction.take_turn()
         await self._drop_results(inputs)
         await self._transaction.execute(delete(results).where(results.c.id.in_(alone)))
         if kind is Kind.UPLOAD:

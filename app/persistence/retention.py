@@ -6,7 +6,7 @@ share the work: rows that the other has locked are left to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -49,11 +49,9 @@ class PostgresRetention:
 
         A result stays while a younger run, or an equal question that was answered without a run, leads to it.
         """
-        rows = await self._ended((RunState.SUCCEEDED.value,), days, most)
-        found = [row.result_id for row in rows if row.result_id is not None]
-        # Who makes a run of a known answer holds its result, and looks again once this has ended.
-        held = select(results.c.id).where(results.c.id.in_(found)).order_by(results.c.id).with_for_update()
-        await self._transaction.execute(held)
+        due = await self._ended((RunState.SUCCEEDED.value,), days, most)
+        found = await self._held([row.result_id for row in due])
+        rows = [row for row in due if row.result_id is None or row.result_id in found]
         error = _error(days)
         for row in rows:
             await self._transaction.execute(
@@ -92,7 +90,11 @@ class PostgresRetention:
         return True
 
     async def _ended(self, states: Sequence[str], days: int, most: int) -> Sequence[Any]:
-        """Runs that ended in these states so long ago, held until the transaction ends."""
+        """Runs that ended in these states so long ago, held until the transaction ends.
+
+        The turn comes first, and whatever is held by others is left out: who has the turn waits for nobody.
+        """
+        await self._transaction.take_turn()
         query = (
             select(runs.c.id, runs.c.resource_id, runs.c.result_id)
             .where(runs.c.state.in_(states), runs.c.finished_at <= self._before(days))
@@ -102,7 +104,12 @@ class PostgresRetention:
         )
         return (await self._transaction.execute(query)).all()
 
-    async def _drop(self, result_ids: Sequence[str]) -> None:
+    async def _held(self, result_ids: Sequence[str]) -> set[str]:
+        """Those of the results that no run is just being given; whoever asks from now on waits for the end."""
+        query = select(results.c.id).where(results.c.id.in_(result_ids))
+        return set((await self._transaction.execute(query.with_for_update(skip_locked=True))).scalars())
+
+    async def _drop(self, result_ids: Collection[str]) -> None:
         of_a_run = select(runs.c.id).where(runs.c.result_id == results.c.id)
         ever_run = select(runs.c.id).where(runs.c.resource_id == resources.c.id)
         answered_at_once = select(resources.c.id).where(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Select, func, select, text, update
+from sqlalchemy import Select, func, select, update
 
 from app.domain.errors import QuotaExceeded, RateLimited
 from app.persistence.tables import resources, runs, tenants, upload_pieces
@@ -70,16 +70,13 @@ class PostgresOwnTenant:
     async def admit(self, quota: str) -> None:
         """Raise QuotaExceeded or RateLimited if what was just written takes the tenant above a quota.
 
-        Until the transaction ends nobody else of the tenant is admitted, so that two at once cannot both have
-        the last place. Whatever else a transaction waits for must come before.
+        It takes the turn that audit events take too: until the transaction ends nobody else of the tenant is
+        admitted, so that two at once cannot both have the last place.
         """
         limit: int | None = getattr(await self.settings(), quota)
         if limit is None:
             return
-        await self._transaction.execute(
-            text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 2))"),
-            {"tenant": self._transaction.tenant},
-        )
+        await self._transaction.take_turn()
         used = await self._used(quota)
         if used <= limit:
             return

@@ -10,6 +10,7 @@ import pytest
 
 from app.domain.errors import NotFound
 from app.persistence.registry import PostgresRegistry
+from app.persistence.store import unit_of_work
 from app.services.resources import Kind, Removed, RunState
 from app.services.tenant_settings import DEFAULT, TenantSettings
 from app.workers.retention import RetentionKeeper
@@ -266,15 +267,28 @@ async def test_keepers_at_once_remove_each_thing_once(desk, keeper, clock):
     assert desk.count("results") == desk.count("upload_pieces") == 0
 
 
-async def test_a_run_that_finds_its_answer_just_as_it_expires_has_it_or_is_queued(desk, keeper, clock):
-    for number in range(8):
-        await desk.ended(f"old-{number}", question=f"same-{number}")
+async def test_a_run_asked_for_while_its_answer_expires_is_worked_on(desk, keeper, clock, engine, master_key):
+    await desk.ended("old", question="same")
     clock.advance(10 * DAY)
-    runs = await asyncio.gather(
-        *(desk.asked(f"again-{number}", f"same-{number}") for number in range(8)),
-        keeper.apply_retention(desk.tenant, 50),
-    )
-    for run in runs[:8]:
-        assert run.state in (RunState.SUCCEEDED, RunState.QUEUED)
-        if run.state is RunState.SUCCEEDED:
-            assert await desk.do(lambda work, own=run: work.runs.result(own.id))
+    async with unit_of_work(engine, desk.tenant, master_key, clock, SETTINGS) as work:
+        assert await work.retention.expire_results(10, 50) == 1
+        asking = asyncio.create_task(desk.asked("again", "same"))
+        await asyncio.sleep(0.2)
+        assert not asking.done()
+        await work.commit()
+    assert (await asking).state is RunState.QUEUED
+    assert desk.count("results") == 0
+
+
+async def test_an_answer_that_a_run_is_just_given_stays(desk, keeper, clock):
+    old = await desk.ended("old", question="same")
+    clock.advance(10 * DAY)
+    async with desk.store.work(desk.tenant) as work:
+        new = resource(Kind.OPTIMISATION, "again", sha256=old.input_sha256)
+        stored, _ = await work.resources.add(new)
+        run = await work.runs.create(stored, old.input_sha256, {})
+        assert not await keeper.apply_retention(desk.tenant, 50)
+        await work.commit()
+    assert (await keeper.apply_retention(desk.tenant, 50)).results == 1
+    assert (await desk.run(old.id)).state is RunState.EXPIRED
+    assert await desk.do(lambda work: work.runs.result(run.id)) == {"of": "old"}
