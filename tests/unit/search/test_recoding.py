@@ -229,6 +229,21 @@ def test_losses_of_classes_are_least_where_these_are_as_small_as_may_be(kind, lo
     assert (found.loss, found.bounds.lower) == (loss, bound)
 
 
+@pytest.mark.parametrize("kind", ["geometric", "discernibility", "kl_divergence", "height"])
+def test_few_records_of_few_levels_are_answered_at_once_and_more_levels_are_expected_to_take_longer(kind):
+    def seconds(n, width, **more):
+        codes = np.array(
+            [[TREE.leaves[(i * (j + 3)) % 8] for j in range(width)] for i in range(n)], dtype=np.int32
+        )
+        table = Table(tuple(f"a{j}" for j in range(width)), (TREE,) * width, codes)
+        problem = AnonymityProblem((KAnonymity(2),), loss=LossChoice(kind), **more)
+        return RecodingPlan(table, problem).seconds
+
+    assert seconds(8, 2, scope="record_level") < 0.2
+    assert seconds(8, 7, scope="record_level") > seconds(8, 2, scope="record_level")
+    assert seconds(8, 7, scope="record_level") > seconds(8, 7, scope="table_level", local_recoding=True)
+
+
 @pytest.mark.real_data
 @pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets")
 def test_adult_loses_less_than_an_eighth_of_what_a_rule_for_the_table_does():

@@ -27,7 +27,6 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.dictionaries import Dictionary
 from app.domain.hierarchies import TOP
 from app.domain.losses.cells import CellLoss
-from app.domain.losses.loss import LossKind
 from app.domain.numbers import tie_margin
 from app.domain.rules import Rule, TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
@@ -38,12 +37,12 @@ from app.domain.search.recoding.bound import Work
 from app.domain.search.recoding.cells import Bools, Cells, Steps
 from app.domain.search.recoding.class_losses import Height
 from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.estimates import seconds_of_recoding, steps_of_moves
 from app.domain.search.recoding.heights import lowest
 from app.domain.search.recoding.improvement import improve
 from app.domain.search.recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
 from app.domain.search.recoding.moves import specialise
 from app.domain.search.recoding.one_rule import best_levels, disclose_more
-from app.domain.search.recoding.population import SECONDS_PER_ENTITY
 from app.domain.search.recoding.recoding import Recoding
 from app.domain.search.recoding.rounds import Round, recode_withheld
 from app.domain.search.recoding.sides import MOST_KEPT
@@ -53,14 +52,6 @@ FEW_RULES: Final = 50_000
 """Lattices of so many rules are searched for the best one before records get levels of their own."""
 MOST_BEFORE: Final = 100
 """Rules of a larger lattice that are visited before: enough for a good one."""
-STEPS_EXPECTED: Final = 400
-"""Batches of moves of a search, roughly: a sweep has one per pair of attributes and per rule joined."""
-
-CLASSES_PER_RECORD: Final = 20
-"""Classes that a search counts in a population per distinct record, roughly."""
-OF_CLASSES: Final[frozenset[LossKind]] = frozenset(
-    {"height", "discernibility", "average_class_size", "ambiguity", "kl_divergence"}
-)
 
 Levels = tuple[int, ...]
 
@@ -130,7 +121,7 @@ class RecodingPlan:
         self._dictionary = dictionary
         self._loss = cell_loss_of(table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
-        self.units = self._for_table.units + STEPS_EXPECTED
+        self.units = self._for_table.units + steps_of_moves(table, problem)
         for j in table.quasi_identifiers:
             table.hierarchies[j].require_tree("A level for single records")
         if problem.loss.kind == "kl_divergence":
@@ -140,17 +131,8 @@ class RecodingPlan:
     @property
     def seconds(self) -> float:
         """Estimated time."""
-        rows = self._table.reduced.size
-        cells = rows * len(self._table.quasi_identifiers)
-        most = self._budget.max_nodes or STEPS_EXPECTED
-        steps = min(most, STEPS_EXPECTED) * (2e-3 + 6e-8 * cells) + 1e-5 * cells
-        # Batches of moves are judged by losses of classes, and undone.
-        judged = steps if self._problem.loss.kind in OF_CLASSES else 0.0
-        people = 0
-        if self._dictionary is not None and any(own.needs_population for own in self._problem.privacy):
-            people = self._dictionary.reduced.size
-        counted = CLASSES_PER_RECORD * rows * SECONDS_PER_ENTITY * people
-        return self._for_table.seconds + steps + judged + counted
+        recoding = seconds_of_recoding(self._table, self._problem, self._budget, self._dictionary)
+        return self._for_table.seconds + recoding
 
     @property
     def n_bytes(self) -> int:
