@@ -10,6 +10,9 @@ import httpx
 import pytest
 
 from app.api.examples.policies import RELEASE, STRICTER
+from app.domain.measures.catalogue import MEASURES
+from app.domain.policies.meanings import range_of
+from app.domain.policies.values import value_at, values_of
 from app.services.policy_templates import NAMES, template
 from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
@@ -239,3 +242,21 @@ async def test_another_tenant_sees_and_compares_nothing(client, other_client):
         problem_of(await other_client.get(f"/v1/policies/own/diff?against={ref}"), 404, "not-found")
         problem_of(await other_client.delete(f"/v1/policies/{ref}"), 404, "not-found")
     assert [own["name"] for own in (await other_client.get("/v1/policies")).json()["items"]] == ["own@1"]
+
+
+async def test_the_results_of_all_measures_are_in_the_ranges_that_lint_knows(journey: httpx.AsyncClient):
+    """A range that is too narrow would refuse policies that make sense."""
+    seen, results = set(), {measure.name: measure.result for measure in MEASURES}
+    for listed in (await journey.get("/v1/measurements?limit=200")).json()["items"]:
+        result = (await journey.get(f"/v1/measurements/{listed['name']}")).json()["result"]
+        if result is None:
+            continue
+        name = result["kind"]
+        for value in values_of(results[name]):
+            found = value_at(result, value.path)
+            if found is None or isinstance(found, bool):
+                continue
+            possible = range_of(name, value, {})
+            seen.add((name, value.path))
+            assert possible.least - 1e-9 <= found <= possible.greatest + 1e-9, (name, value.path, found)
+    assert len({name for name, _ in seen}) > 20
