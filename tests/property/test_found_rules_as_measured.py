@@ -34,6 +34,7 @@ from app.domain.measures.t_closeness import T_CLOSENESS
 from app.domain.rules import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.anonymity.verdicts import Judge
 from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.test_anonymity_search import ENGINES, searched_by
@@ -209,6 +210,34 @@ def passes_its_gate(table, problem, rule, dictionary, lower):
 @settings(deadline=None, max_examples=examples(60))
 def test_a_found_rule_is_the_best_of_all_that_are_released_and_measured(question):
     is_as_measured(*question)
+
+
+@given(questions())
+@settings(deadline=None, max_examples=examples(30))
+def test_whoever_is_lost_is_withheld_by_every_more_specific_rule(question):
+    loses_what_more_specific_rules_withhold(*question)
+
+
+@pytest.mark.deep
+@given(questions(most_records=14))
+@settings(deadline=None, max_examples=examples(1000))
+def test_whoever_is_lost_is_withheld_by_every_more_specific_rule_of_many(question):
+    loses_what_more_specific_rules_withhold(*question)
+
+
+def loses_what_more_specific_rules_withhold(table, problem, people):
+    judge = Judge(table, replace(problem, suppression_limit=1.0), dictionary_of(table, people))
+    counts = judge.table.reduced.counts
+    lattice = itertools.product(*(range(height + 1) for height in judge.table.heights))
+    found = {levels: judge.judge(levels) for levels in lattice}
+    withheld = {levels: judge.withheld_rows(levels, verdict) for levels, verdict in found.items()}
+    for levels, verdict in found.items():
+        assert verdict.suppressed == counts[withheld[levels]].sum()
+        lost = withheld[levels] if verdict.lost is None else verdict.lost
+        for below, rows in withheld.items():
+            if all(a <= b for a, b in zip(below, levels, strict=True)):
+                assert not (lost & ~rows).any()
+                assert verdict.unavoidable <= counts[rows].sum()
 
 
 @pytest.mark.deep

@@ -7,14 +7,16 @@ import pytest
 
 from app.domain.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.population import AverageRisk, DeltaPresence
+from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
+from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk
 from app.domain.dictionaries import Dictionary, link_nodes
 from app.domain.hierarchies import Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.rules import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.anonymity.verdicts import Judge
+from app.domain.search.changes.class_demands import ClassJudge
 from app.domain.tables import Table
 from tests.property.test_anonymity_search import ENGINES, searched_by
 
@@ -75,6 +77,29 @@ def test_what_remains_is_more_general_where_the_most_general_rule_withholds_ever
     assert outcome.status == "infeasible"
 
 
+@pytest.mark.parametrize("criterion", [AverageRisk(0.9), EntropyLDiversity(1.0, "s"), HighestRisk(1.0)])
+def test_whatever_is_asked_the_most_general_rule_withholds_everybody_with_who_is_left_out(criterion):
+    judge = Judge(table_of((0, 1), (A, 1), (A, 2)), AnonymityProblem((criterion,), 1.0, missing="excluded"))
+    assert (judge.judge((1,)).suppressed, judge.judge((2,)).suppressed) == (1, 3)
+
+
+@pytest.mark.parametrize("criterion", [KAnonymity(2), HighestRisk(0.5)])
+def test_only_who_lacks_all_is_lost_with_others(criterion):
+    """More specific rules show the second of the quasi-identifiers of who lacks the first alone."""
+    table = table_of((0, 0, 1), (0, 0, 1), (0, A, 1), (0, A, 1), (B, A, 1), (B, A, 1), (D, A, 1))
+    judge = Judge(table, AnonymityProblem((criterion,), 1.0))
+    general, specific = judge.judge((0, 2)), judge.judge((0, 0))
+    assert (general.unavoidable, general.suppressed) == (3, 5)
+    assert (specific.unavoidable, specific.suppressed) == (3, 3)
+    assert judge.table.reduced.counts[general.lost].sum() == 3
+
+
+def test_who_fails_is_not_counted_twice_for_showing_nothing():
+    table = table_of(*([(0, 1)] * 3), *([(A, 1)] * 3), *([(A, 2)] * 3))
+    outcome, gone = found(table, EntropyLDiversity(2.0, "s"), suppression_limit=0.34)
+    assert (outcome.rule, gone) == (TableRule((0, 0)), [0, 1, 2])
+
+
 def test_who_is_left_out_for_a_missing_value_is_in_no_block_and_hides_all():
     """The block is that of the two others who are withheld: it has two values, or else fails."""
     table = table_of((0, 2), (A, 1), (A, 2), (B, 1), (B, 2), (C, 1), (D, 2))
@@ -93,6 +118,14 @@ def test_who_is_left_out_for_a_missing_value_is_in_no_block_and_hides_all():
         **options,
     )
     assert outcome.rule != TableRule((0, 0))
+
+
+def test_they_do_not_fail_with_others_where_failing_records_are_counted():
+    """A rule of levels withholds nobody: 1 of its 10 records is alone, which is no more than a fifth."""
+    table = table_of((0, 1), (0, 1), (0, 1), *([(A, 1)] * 6), (C, 1))
+    criteria, rule = (KAnonymity(2),), TableRule((0, 0))
+    assert ClassJudge(table, rule, criteria, 0.2).of((0, 0)).allowed
+    assert not ClassJudge(table, rule, criteria, 0.2, withholds=True).of((0, 0)).allowed
 
 
 def test_people_outside_are_told_by_the_least_levels_that_are_shown():

@@ -17,20 +17,25 @@ from app.domain.tables import Table
 class ShowsNothing:
     """Tells it of the distinct records of a table, all of whose attributes are quasi-identifiers.
 
+    Parameters
+    ----------
+    matters
+        Whether it is asked for; if not, there are never any.
+
     Attributes
     ----------
     always
         (d,) distinct records of which no rule discloses anything; None if there are none.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._heights = table.heights
+    def __init__(self, table: Table, *, matters: bool = True) -> None:
+        self._heights = table.heights if matters else None
         codes = table.reduced.codes
         lacking = np.asarray(codes == TOP)
         self.always: Bools | None = None
         self._patterns: Bools | None = None
-        if not lacking.any():
-            self._everybody: Bools = np.ones(len(codes), dtype=bool)
+        self._everybody: Bools = np.ones(len(codes), dtype=bool)
+        if not (matters and lacking.any()):
             return
         patterns = distinct_rows(list(lacking.T.astype(np.int8)), (2,) * codes.shape[1], len(codes))
         self._patterns, self._pattern_of = np.asarray(patterns.codes > 0), patterns.inverse
@@ -41,6 +46,6 @@ class ShowsNothing:
         """(d,) the distinct records of which a rule discloses nothing; None if there are none."""
         if self._patterns is None:
             return self._everybody if levels == self._heights else None
-        whole = np.array([level == height for level, height in zip(levels, self._heights, strict=True)])
+        whole = np.array(levels) == self._heights
         found = np.asarray((self._patterns | whole).all(axis=1))
         return found[self._pattern_of] if found.any() else None

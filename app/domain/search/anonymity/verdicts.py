@@ -75,6 +75,9 @@ class Verdict:
 class Judge:
     """Judges the rules of one table.
 
+    ``withholds`` says that suppressed records are withheld, so that readers cannot tell who shows nothing
+    from them; where records of failing classes are only counted, they are not.
+
     Attributes
     ----------
     table
@@ -93,12 +96,19 @@ class Judge:
         A missing value matches everything, and there is one.
     """
 
-    def __init__(self, table: Table, problem: AnonymityProblem, dictionary: Dictionary | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        problem: AnonymityProblem,
+        dictionary: Dictionary | None = None,
+        *,
+        withholds: bool = True,
+    ) -> None:
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
         presence = [own for own in problem.privacy if isinstance(own, DeltaPresence)]
-        self._bars_outsiders = any(lowest_accepted(own.lower) > 0 for own in presence)
+        self._bars_outsiders = withholds and any(lowest_accepted(own.lower) > 0 for own in presence)
         if dictionary is not None and presence:
             levels = (0,) * table.n_attributes
             require_tuples(table, dictionary, table.quasi_identifiers, levels, "/objective")
@@ -109,7 +119,7 @@ class Judge:
             self.rows_left_out = (reduced.codes == TOP).any(axis=1)
         self.left_out = int(reduced.counts[self.rows_left_out].sum())
         self.classes = ClassSizes(self.table, self.rows_left_out if self.left_out else None)
-        self._shows_nothing = ShowsNothing(self.table)
+        self._shows_nothing = ShowsNothing(self.table, matters=withholds)
         rows = table.reduced
         groups = group_of_row(table, self.table)
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
@@ -120,8 +130,8 @@ class Judge:
         self._monotone, self._others = self._sorted(problem.privacy)
         self.k = max((own.k for own in self._monotone if isinstance(own, KAnonymity)), default=1)
         self._table_wide = [own for own in self._others if own.table_wide]
-        self.is_plain = not self._others and all(isinstance(own, KAnonymity) for own in self._monotone)
-        self.is_plain &= problem.suppressed == "excluded" and not self.overlaps
+        alone = not self._others and all(isinstance(own, KAnonymity) for own in self._monotone)
+        self.is_plain = alone and problem.suppressed == "excluded" and not self.overlaps
 
     @property
     def tries_rules(self) -> bool:
@@ -220,9 +230,8 @@ class Judge:
     def judge(self, levels: Levels) -> Verdict:
         """The verdict on a rule."""
         if self._nobody_left:
-            # At them no criterion looks.
-            rows, allowed = self.rows_left_out, self.left_out <= self.allowed
-            return Verdict(self.left_out, self.left_out, allowed, rows, rows)
+            rows, gone = self.rows_left_out, self.left_out
+            return Verdict(gone, gone, gone <= self.allowed, rows, rows)
         if self.overlaps:
             return self._judge_overlapping(levels)
         small = self.left_out + self.classes.below(levels, self.k)
@@ -240,13 +249,12 @@ class Judge:
                 np.maximum(least, criterion.unavoidable(judged), out=least)
                 others |= criterion.failing(judged)
         never_shown = self._shows_nothing.always if least.any() and not self.left_out else None
+        lost = self._rows(judged, least >= sizes)
         if never_shown is not None:
             own = judged.class_of_group[never_shown][0]
             least[own] = max(least[own], int(self._counts[never_shown].sum()))
-        unavoidable = self.left_out + int(least.sum())
-        lost = self._rows(judged, least >= sizes)
-        if never_shown is not None:
             lost |= never_shown
+        unavoidable = self.left_out + int(least.sum())
         if unavoidable > self.allowed:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
         return self._verdict(levels, judged, failing | others, unavoidable, lost)

@@ -47,6 +47,8 @@ class ClassJudge:
         The rule before it is raised.
     limit
         Share of the records that may be in classes that fail.
+    withholds
+        Whether these classes are withheld, with whoever shows nothing, and count together.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class ClassJudge:
         missing: Missing = "own_category",
         suppressed: Suppressed = "excluded",
         dictionary: Dictionary | None = None,
+        withholds: bool = False,
     ) -> None:
         self._table = table
         self._rule = rule
@@ -68,7 +71,8 @@ class ClassJudge:
         problem = AnonymityProblem(
             tuple(criteria), suppression_limit=limit, missing=missing, suppressed=suppressed
         )
-        self._judge = Judge(_with_sensitive_shown(table, rule, self._sensitive), problem, dictionary)
+        shown = _with_sensitive_shown(table, rule, self._sensitive)
+        self._judge = Judge(shown, problem, dictionary, withholds=withholds)
 
     def knows(self, levels: Levels) -> bool:
         """Whether it judges a vector: sensitive values, if they matter, are as the rule shows them."""

@@ -335,6 +335,7 @@ class _Search:
             share,
             missing=own.missing,
             suppressed=own.suppressed,
+            withholds=True,
         )
 
     def _count(self) -> None:
