@@ -18,19 +18,17 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from app.domain.classes.quasi_part import quasi_part, rule_for
+from app.domain.classes.quasi_part import rule_for
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.dictionaries import Dictionary
 from app.domain.hierarchies import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.numbers import tie_margin
 from app.domain.rules import Rule, TableRule
-from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -54,20 +52,6 @@ FEW_RULES: Final = 50_000
 """Lattices of so many rules are searched for the best one before records get levels of their own."""
 MOST_BEFORE: Final = 100
 """Rules of a larger lattice that are visited before: enough for a good one."""
-<<<<<<< HEAD
-=======
-STEPS_EXPECTED: Final = 400
-"""Batches of moves of a search, roughly: a sweep has one per pair of attributes and per rule joined."""
-STEPS_OF_ROUNDS: Final = 40
-"""The same of local recoding."""
-MATCHED_PER_STEP: Final = 10
-"""How often a step matches all classes where a missing value matches everything, roughly."""
-CLASSES_PER_RECORD: Final = 20
-"""Classes that a search counts in a population per distinct record, roughly."""
-OF_CLASSES: Final[frozenset[LossKind]] = frozenset(
-    {"height", "discernibility", "average_class_size", "ambiguity", "kl_divergence"}
-)
->>>>>>> 4bff786 (wip)
 
 Levels = tuple[int, ...]
 
@@ -147,37 +131,8 @@ class RecodingPlan:
     @property
     def seconds(self) -> float:
         """Estimated time."""
-<<<<<<< HEAD
         recoding = seconds_of_recoding(self._table, self._problem, self._budget, self._dictionary)
         return self._for_table.seconds + recoding
-=======
-        rows = self._table.reduced.size
-        cells = rows * len(self._table.quasi_identifiers)
-        expected = STEPS_EXPECTED if self._problem.scope == "record_level" else STEPS_OF_ROUNDS
-        most = min(self._budget.max_nodes or expected, expected)
-        steps = most * (2e-3 + 6e-8 * cells) + 1e-5 * cells
-        # Batches of moves are judged by losses of classes, and undone.
-        judged = steps if self._problem.loss.kind in OF_CLASSES else 0.0
-        people, counts = 0, (own.needs_population and not own.needs_beliefs for own in self._problem.privacy)
-        if self._dictionary is not None and any(counts):
-            people = self._dictionary.reduced.size
-        counted = CLASSES_PER_RECORD * rows * SECONDS_PER_ENTITY * people
-        judged += most * self._seconds_of_judging
-        return self._for_table.seconds + steps + judged + counted
->>>>>>> 4bff786 (wip)
-
-    @cached_property
-    def _seconds_of_judging(self) -> float:
-        """Estimated time per step of what other criteria and partitions do not take."""
-        table, privacy = self._table, self._problem.privacy
-        values = max((len(table.used_nodes[table.position(name)]) for name in table.sensitive), default=0)
-        told = sum(own.needs_beliefs for own in privacy)
-        # A step judges the classes that it touches alone, but for those that overlap.
-        seconds = seconds_of_believing(told * table.reduced.size * values, after_k=True)
-        if self._problem.missing == "matches_everything" and _lacking(table):
-            of_values = any(own.is_of_values for own in privacy)
-            seconds += MATCHED_PER_STEP * seconds_of_overlapping(quasi_part(table), of_values=of_values)
-        return seconds
 
     @property
     def n_bytes(self) -> int:
