@@ -51,6 +51,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "said about the columns is taken from the service's own proposal, which the answer names.",
     )
     parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    _add_column_arguments(parser)
+    _add_judging_arguments(parser)
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.set_defaults(run=run)
+
+
+def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the columns are, and how the file is read."""
     roles = parser.add_argument_group("columns")
     roles.add_argument(
         "--quasi-identifiers", nargs="+", default=[], metavar="NAME", help="what others may know of a person"
@@ -78,6 +91,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     reading.add_argument(
         "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value"
     )
+
+
+def _add_judging_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is judged of the table."""
     judging = parser.add_argument_group("judging")
     judging.add_argument(
         "--level",
@@ -89,13 +106,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     judging.add_argument(
         "--missing", choices=("own_category", "matches_everything", "excluded"), default="own_category"
     )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:

@@ -346,3 +346,23 @@ async def test_the_evidence_names_the_releases_that_a_value_takes_into_account(j
     inputs = statement_of(opened(envelope).content).predicate["inputs"]
     named = {own["name"]: own["sha256"] for own in inputs if own["role"] == "released_rule"}
     assert (named.keys(), named["proposal"]) == (released | {"proposal"}, rule["sha256"])
+
+
+async def test_the_changes_of_a_file_are_those_of_the_rule_that_made_it(journey: httpx.AsyncClient):
+    released = {"name": "to-change", "dataset": "members", "rule": "proposal"}
+    assert (await journey.post("/v1/releases", json=released)).status_code == 201
+    table = (await journey.get("/v1/releases/to-change/data")).content
+    headers = {"Content-Type": "text/csv"}
+    made = await journey.post("/v1/uploads?name=to-change", content=table, headers=headers)
+    assert made.status_code == 201, made.text
+    by_rule = await verdict(journey, GATE, name="changes-of-rule")
+    question = {key: value for key, value in QUESTION.items() if key != "rule"}
+    answer = await journey.post(
+        GATE, json={**question, "name": "changes-of-file", "release": {"upload": "to-change"}}
+    )
+    by_file = answer.json()["result"]
+    told = ("for", "status", "levels", "suppressed_records", "utility_before", "utility_after")
+    changes = [[{key: own[key] for key in told} for own in one["changes"]] for one in (by_rule, by_file)]
+    assert changes[0] == changes[1] != []
+    assert "found" in {own["status"] for own in changes[1]}
+    assert {own["rule"] for own in by_file["changes"]} == {None}
