@@ -79,8 +79,18 @@ def test_what_remains_is_more_general_where_the_most_general_rule_withholds_ever
 
 @pytest.mark.parametrize("criterion", [AverageRisk(0.9), EntropyLDiversity(1.0, "s"), HighestRisk(1.0)])
 def test_whatever_is_asked_the_most_general_rule_withholds_everybody_with_who_is_left_out(criterion):
-    judge = Judge(table_of((0, 1), (A, 1), (A, 2)), AnonymityProblem((criterion,), 1.0, missing="excluded"))
+    table = table_of((0, 1), (A, 1), (A, 2))
+    judge = Judge(table, AnonymityProblem((criterion,), 1.0, missing="excluded"))
     assert (judge.judge((1,)).suppressed, judge.judge((2,)).suppressed) == (1, 3)
+    _, withheld = suppress_failing(table, TableRule((2, 0)), ClassSuppression((criterion,), "excluded"))
+    assert withheld.all()
+
+
+def test_a_search_that_is_stopped_at_once_has_a_rule_that_does_not_withhold_everybody():
+    table = table_of((0, 1), (A, 1), (B, 1))
+    plan = AnonymityPlan(table, AnonymityProblem((KAnonymity(2),), 0.4, missing="excluded"))
+    outcome = plan.combine({0: plan.run_block(0, lambda _: None, lambda: True)})
+    assert (outcome.rule, outcome.suppressed_records) == (TableRule((1, 0)), 1)
 
 
 @pytest.mark.parametrize("criterion", [KAnonymity(2), HighestRisk(0.5)])

@@ -39,13 +39,16 @@ class ClassEntities:
         entities = entities_of_classes(self._counter, classes, rule_for(self._table, levels).levels)
         return Population(entities, max(0, self.total - int(entities.sum())), shown, self._knowledge)
 
-    def with_block(self, levels: Levels, of_group: Longs, n_classes: int, outside: int) -> Population:
-        """The same where class 0 is the block of whoever is withheld: nothing is known of its members."""
+    def with_block(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
+        """The same where class 0 is the block of whoever is withheld: nothing is known of its members.
+
+        Nobody is taken for outside of it: :meth:`outside` tells that.
+        """
         found = self.of(levels, of_group, n_classes)
         found.entities[0] = self.total
         if found.shown is not None:
             found.shown[0] = TOP
-        return replace(found, outside=outside)
+        return replace(found, outside=0)
 
     def outside(self, levels: Levels, withheld: Bools, classes: ClassSizes) -> int:
         """Entities who would be disclosed like no record, were none of them withheld.

@@ -367,25 +367,24 @@ class Judge:
         if allowed and suppressed and self._entities is not None and self._bars_outsiders:
             allowed = self._entities.outside(levels, rows, self.classes) == 0
         if allowed and found.classes.any() and self._problem.suppressed == "own_block":
-            allowed = self._block_passes(levels, judged, found.classes, rows)
+            allowed = self._block_passes(levels, judged, found.classes)
         return Verdict(unavoidable, suppressed, allowed, rows, lost)
 
     def _stays_broken(self, judged: JudgedClasses) -> bool:
         """Whether a table-wide criterion fails that no more specific rule meets without suppression."""
         return any(own.merging != "none" and not own.satisfied(judged) for own in self._table_wide)
 
-    def _block_passes(self, levels: Levels, judged: JudgedClasses, failing: Bools, rows: Bools) -> bool:
+    def _block_passes(self, levels: Levels, judged: JudgedClasses, failing: Bools) -> bool:
         """Whether all criteria are met by the classes with that of the suppressed records as one more.
 
-        ``rows`` (d,) are these and those that are left out, at which no criterion looks.
+        No criterion looks at the records that are left out.
         """
         number = np.append(np.where(failing, 0, np.cumsum(~failing)), -1)
         of_group = number[judged.class_of_group]
         n_classes = int(of_group.max()) + 1
         population = None
         if self._entities is not None:
-            outside = self._entities.outside(levels, rows, self.classes)
-            population = self._entities.with_block(levels, of_group, n_classes, outside)
+            population = self._entities.with_block(levels, of_group, n_classes)
         found = self.records.judged(of_group, n_classes, population)
         if self.overlaps:
             shown = self._shown(levels, of_group, n_classes)
