@@ -11,8 +11,11 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from app.domain.classes.quasi_part import quasi_part
 from app.domain.dictionaries import Dictionary
+from app.domain.hierarchies import TOP
 from app.domain.losses.loss import LossKind
+from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import Budget
 from app.domain.search.recoding.bound import MOST_WORK, ROUNDS
@@ -26,6 +29,8 @@ STEPS_OF_HEIGHTS: Final = 200
 """Batches of moves of a search for the least height, which makes no sweeps."""
 STEPS_OF_ROUNDS: Final = 20
 """The same of local recoding."""
+MATCHED_PER_STEP: Final = 10
+"""How often a step matches all classes where a missing value matches everything, roughly."""
 CLASSES_PER_RECORD: Final = 20
 """Classes that a search counts in a population per distinct record, roughly."""
 
@@ -82,10 +87,27 @@ def _seconds_of_moves(
     if table.sensitive:
         times *= TIMES_VALUES
     people = 0
-    if dictionary is not None and any(own.needs_population for own in problem.privacy):
+    counts = any(own.needs_population and not own.needs_beliefs for own in problem.privacy)
+    if dictionary is not None and counts:
         people = dictionary.reduced.size
     counted = CLASSES_PER_RECORD * rows * SECONDS_PER_ENTITY * people
-    return steps * times * (PER_STEP + PER_STEP_AND_CELL * cells) + counted
+    per_step = times * (PER_STEP + PER_STEP_AND_CELL * cells) + _seconds_of_judging(table, problem)
+    return steps * per_step + counted
+
+
+def _seconds_of_judging(table: Table, problem: AnonymityProblem) -> float:
+    """What beliefs take per step, and matching classes where a missing value matches everything."""
+    privacy = problem.privacy
+    values = max((len(table.used_nodes[table.position(name)]) for name in table.sensitive), default=0)
+    told = sum(own.needs_beliefs for own in privacy)
+    # A step judges the classes that it touches alone, but for those that overlap.
+    seconds = seconds_of_believing(told * table.reduced.size * values, after_k=True)
+    if problem.missing == "matches_everything":
+        quasi = quasi_part(table)
+        if (quasi.reduced.codes == TOP).any():
+            of_values = any(own.is_of_values for own in privacy)
+            seconds += MATCHED_PER_STEP * seconds_of_overlapping(quasi, of_values=of_values)
+    return seconds
 
 
 def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:
