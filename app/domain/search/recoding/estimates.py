@@ -21,6 +21,7 @@ from app.domain.search.budget import Budget
 from app.domain.search.recoding.bound import MOST_WORK, ROUNDS
 from app.domain.search.recoding.improvement import MOST_JOINS
 from app.domain.search.recoding.population import SECONDS_PER_ENTITY
+from app.domain.search.recoding.sides import MOST_KEPT
 from app.domain.tables import Table
 
 SWEEPS: Final = 3
@@ -56,6 +57,17 @@ PER_LEVEL_AND_RECORD: Final[dict[LossKind, float]] = {
 """Seconds that a bound takes per level vector of a group of attributes and distinct record."""
 OF_CELLS: Final = 2.5e-8
 """The same of sums over cells."""
+LEVELS_OF_HALVES: Final = 400
+"""About twice the root of how many levels a group of attributes has at most."""
+BYTES_KEPT: Final = 16
+"""Of a record at one of these: its costs and groups, and those of its combination of values."""
+
+
+def bytes_of_recoding(table: Table) -> int:
+    """What moves keep of each cell, and bounds of each record at the levels of halves of the attributes."""
+    rows, heights = table.reduced.size, [table.heights[j] for j in table.quasi_identifiers]
+    halves = min(math.prod(height + 1 for height in heights), LEVELS_OF_HALVES)
+    return 120 * rows * len(heights) + BYTES_KEPT * min(MOST_KEPT, rows * halves)
 
 
 def steps_of_moves(table: Table, problem: AnonymityProblem) -> int:

@@ -37,7 +37,7 @@ from app.domain.search.recoding.bound import Work
 from app.domain.search.recoding.cells import Bools, Cells, Steps
 from app.domain.search.recoding.class_losses import Height
 from app.domain.search.recoding.demands import Demands
-from app.domain.search.recoding.estimates import seconds_of_recoding, steps_of_moves
+from app.domain.search.recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
 from app.domain.search.recoding.heights import lowest
 from app.domain.search.recoding.improvement import improve
 from app.domain.search.recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
@@ -45,7 +45,6 @@ from app.domain.search.recoding.moves import specialise
 from app.domain.search.recoding.one_rule import best_levels, disclose_more
 from app.domain.search.recoding.recoding import Recoding
 from app.domain.search.recoding.rounds import Round, recode_withheld
-from app.domain.search.recoding.sides import MOST_KEPT
 from app.domain.tables import Table
 
 FEW_RULES: Final = 50_000
@@ -137,8 +136,7 @@ class RecodingPlan:
     @property
     def n_bytes(self) -> int:
         """Estimated memory."""
-        cells = self._table.reduced.size * len(self._table.quasi_identifiers)
-        return self._for_table.n_bytes + 120 * cells + 8 * MOST_KEPT
+        return self._for_table.n_bytes + bytes_of_recoding(self._table)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the steps made so far."""

@@ -178,7 +178,7 @@ class _Half:
         if known is None:
             groups, size = self._side.groups(levels)
             known = self._side.costs(levels)[0, self._of], (groups[self._of], size)
-            if (len(self._kept) + 1) * len(self._of) <= MOST_KEPT:
+            if (len(self._kept) + 1) * len(self._of) <= MOST_KEPT // 2:
                 self._kept[levels] = known
         return known
 
