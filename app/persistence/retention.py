@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, select
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.records import PostgresAudit
@@ -54,12 +54,7 @@ class PostgresRetention:
         rows = [row for row in due if row.result_id is None or row.result_id in found]
         error = _error(days)
         for row in rows:
-            await self._transaction.execute(
-                update(runs)
-                .where(runs.c.id == row.id)
-                .values(state=RunState.EXPIRED.value, result_id=None, error=error)
-            )
-            await self._runs.tell_state(row.id, RunState.EXPIRED, error)
+            await self._runs.expire(row.id, error)
         await self._drop(found)
         await self._note("run.expire", rows)
         return len(rows)
@@ -105,7 +100,7 @@ class PostgresRetention:
         return (await self._transaction.execute(query)).all()
 
     async def _held(self, result_ids: Sequence[str]) -> set[str]:
-        """Those of the results that no run is just being given; whoever asks from now on waits for the end."""
+        """Those of the results that no run is just being given; whoever asks from now on waits."""
         query = select(results.c.id).where(results.c.id.in_(result_ids))
         return set((await self._transaction.execute(query.with_for_update(skip_locked=True))).scalars())
 

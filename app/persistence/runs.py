@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from psycopg.errors import ForeignKeyViolation
 from sqlalchemy import Select, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.cursors import Cursors, in_period, spelt
@@ -49,6 +51,25 @@ _ADD_EVENT = text(
     """
 ).bindparams(bindparam("data", type_=postgresql.JSONB()), channel=NEWS_CHANNEL)
 
+# All in one change of the run: a second one of the same transaction would have its resource checked, and so
+# wait for whoever is just deleting that and waits for the run.
+_EXPIRE = text(
+    """
+    WITH expired AS (
+        UPDATE runs SET state = :state, result_id = NULL, error = :error, last_event = last_event + 1
+        WHERE id = :run_id RETURNING tenant_id, id, last_event
+    ), added AS (
+        INSERT INTO run_events (tenant_id, run_id, number, type, data, at)
+        SELECT tenant_id, id, last_event, :type, :data, :at FROM expired RETURNING run_id
+    )
+    SELECT pg_notify(:channel, run_id) FROM added
+    """
+).bindparams(
+    bindparam("data", type_=postgresql.JSONB()),
+    bindparam("error", type_=postgresql.JSONB()),
+    channel=NEWS_CHANNEL,
+)
+
 _STATE = "state"
 _PROGRESS = "progress"
 _TOLD = {
@@ -80,18 +101,26 @@ class PostgresRuns:
         self._clock = clock
 
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
-        """Queue a run, or create it as succeeded if the result is known."""
+        """Queue a run, or create it as succeeded if the result is known; NotFound if the resource is gone."""
         run_id, now = new_id(), self._clock()
-        result_id = await self._results.hold(resource.kind.value, input_sha256)
-        state = RunState.QUEUED if result_id is None else RunState.SUCCEEDED
-        await self._transaction.execute(
-            insert(runs).values(
-                tenant_id=self._transaction.tenant, id=run_id, resource_id=resource.id, state=state.value,
-                input_sha256=input_sha256, estimate=estimate, result_id=result_id, created_at=now,
-                started_at=now if result_id else None, finished_at=now if result_id else None,
-            )
+        state = RunState.QUEUED
+        new = insert(runs).values(
+            tenant_id=self._transaction.tenant, id=run_id, resource_id=resource.id, state=state.value,
+            input_sha256=input_sha256, estimate=estimate, created_at=now,
         )  # fmt: skip
-        await self.tell_state(run_id, state)
+        try:
+            await self._transaction.execute(new)
+        except IntegrityError as error:
+            if isinstance(error.orig, ForeignKeyViolation):  # somebody has just deleted it
+                raise NotFound(resource.kind.value, resource.id) from None
+            raise
+        # The resource is held before its result, as it is by whoever deletes both.
+        result_id = await self._results.hold(resource.kind.value, input_sha256)
+        if result_id is not None:
+            state = RunState.SUCCEEDED
+            known = {"state": state.value, "result_id": result_id, "started_at": now, "finished_at": now}
+            await self._change(run_id, known)
+        await self._tell_state(run_id, state)
         run = await self.get(run_id)
         if run.state.is_final:
             await self._tell_webhooks(run)
@@ -235,7 +264,7 @@ class PostgresRuns:
         """
         attempt = claim.attempt if spend_attempt else claim.attempt - 1
         await self._fenced_change(claim, {"state": RunState.QUEUED.value, "attempt": attempt, "worker": None})
-        await self.tell_state(claim.run_id, RunState.QUEUED)
+        await self._tell_state(claim.run_id, RunState.QUEUED)
 
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
         """Keep a finished block, encrypted; one that is there already is replaced."""
@@ -297,7 +326,7 @@ class PostgresRuns:
             },
         )  # fmt: skip
         await self._transaction.execute(delete(run_blocks).where(run_blocks.c.run_id == run_id))
-        await self.tell_state(run_id, state, error)
+        await self._tell_state(run_id, state, error)
         await self._tell_webhooks(await self.get(run_id))
 
     async def _tell_webhooks(self, run: Run) -> None:
@@ -327,9 +356,14 @@ class PostgresRuns:
             raise Fenced(f"attempt {claim.attempt} of run {claim.run_id} is outdated")
         return Wishes(row.cancel_requested, row.stop_requested)
 
-    async def tell_state(self, run_id: str, state: RunState, error: JsonObject | None = None) -> None:
-        """Append the state to the run's events and wake those who wait."""
+    async def _tell_state(self, run_id: str, state: RunState, error: JsonObject | None = None) -> None:
         await self._tell(run_id, _STATE, {"state": state.value} | ({"error": error} if error else {}))
+
+    async def expire(self, run_id: str, error: JsonObject) -> None:
+        """Take its result from a run that has succeeded, and tell why."""
+        state = RunState.EXPIRED.value
+        event = {"type": _STATE, "data": {"state": state, "error": error}, "at": self._clock()}
+        await self._transaction.execute(_EXPIRE, {"run_id": run_id, "state": state, "error": error, **event})
 
     async def _tell(self, run_id: str, kind: str, data: JsonObject) -> None:
         """Append to the run's events and wake those who wait."""
