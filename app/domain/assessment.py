@@ -10,9 +10,11 @@ import numpy as np
 
 from app.domain.anonymity import Classes, equivalence_k, matching_k
 from app.domain.counting.counter import Cost, Counter, Engine
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Longs, distinct_rows
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
 from app.domain.risk.loss import AbsentPolicy, identification_probability
 from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.summaries import (
@@ -22,12 +24,10 @@ from app.domain.risk.summaries import (
     mean,
     quantiles,
 )
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.scored_rows import Harm, ScoredRows, score_rows
-from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
-from app.domain.weights import Floats
 
 SECONDS_PER_ASSESSMENT = 1e-3
 SECONDS_PER_ROW = 1.2e-7

@@ -15,17 +15,17 @@ import numpy as np
 
 from app.domain.assessment import Assessment, Monotone, assess
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.summaries import mean, quantiles
-from app.domain.rules import Rule
-from app.domain.sensitivity import Sensitivity
+from app.domain.rules.rule import Rule
 from app.domain.tables import Table
 from app.domain.utility import Utility
-from app.domain.weights import Floats
 
 View = Literal["known", "estimated", "bayes", "worst_case", "worst_case_per_record"]
 PRIOR_TOLERANCE = 1e-9

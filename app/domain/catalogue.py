@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.measures.entry import Guarantee, Need
+from app.domain.catalogue_types import Guarantee, Need
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import DistinctRows, Ints, Longs
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]

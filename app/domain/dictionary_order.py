@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries import Dictionary, LinkedAttribute, codes_with_texts
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.distinct import Ints
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.rules import CellRule, Rule, apply
-from app.domain.sensitivity import Sensitivity
+from app.domain.rules.rule import CellRule, Rule, apply
 from app.domain.tables import Table
 
 Breach = Literal["entity_missing", "value_not_more_general"]

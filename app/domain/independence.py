@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import Longs
-from app.domain.weights import Floats
+from app.domain.harm.weights import Floats
 
 Flags = npt.NDArray[np.bool_]
 

@@ -14,15 +14,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.consistency import least_covers
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.dictionaries.consistency import least_covers
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.distinct import Ints, Longs, concatenated_ranges, distinct_rows
 from app.domain.errors import NotSupported
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.numbers import FEASIBILITY_TOLERANCE
 from app.domain.tables import Table
-from app.domain.weights import Floats
 
 Flags = npt.NDArray[np.bool_]
 FailedLink = Literal["zero", "fallback"]

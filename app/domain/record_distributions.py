@@ -10,10 +10,10 @@ import numpy as np
 
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.numbers import FEASIBILITY_TOLERANCE
 from app.domain.tables import Table
-from app.domain.weights import Floats
 
 
 @dataclass(frozen=True, eq=False)

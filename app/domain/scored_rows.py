@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from app.domain.counting.counter import Counter, Engine
 from app.domain.distinct import Ints, Longs, distinct_rows, recoded_rows
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
 from app.domain.risk.loss import AbsentPolicy, with_self
 from app.domain.risk.models import RiskModel
-from app.domain.rules import Rule, TableRule, apply, recodings
-from app.domain.sensitivity import Sensitivity
+from app.domain.rules.rule import Rule, TableRule, apply, recodings
 from app.domain.utility import Utility
-from app.domain.weights import Floats
 
 
 @dataclass(frozen=True, eq=False)

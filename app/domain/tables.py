@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from app.domain.distinct import DistinctRows, Ints, distinct_rows
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)

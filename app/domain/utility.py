@@ -13,13 +13,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from app.domain.disclosed_values import unknown_attribute
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.rules.disclosed_values import unknown_attribute
 from app.domain.tables import Table
 from app.domain.utility_values import custom_values, faults_of_custom_values
-from app.domain.weights import Floats
 
 Model = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm", "custom"]
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from app.domain.disclosed_values import unknown_attribute
 from app.domain.errors import Fault
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.hierarchy_definitions import MAX_FAULTS
+from app.domain.harm.weights import Floats, shares_label_of_top
+from app.domain.hierarchies.definitions import MAX_FAULTS
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.rules.disclosed_values import unknown_attribute
 from app.domain.tables import Table
-from app.domain.weights import Floats, shares_label_of_top
 
 
 def custom_values(hierarchy: Hierarchy, given: Mapping[str, float]) -> Floats:

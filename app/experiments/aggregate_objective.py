@@ -9,6 +9,7 @@ import numpy as np
 
 from app.charts.series import Series
 from app.domain.assessment import Assessment
+from app.domain.harm.weights import Floats
 from app.domain.numbers import highest_accepted
 from app.domain.search.canonical import outer_sum, threshold_histogram
 from app.domain.search.problem import Problem
@@ -17,7 +18,6 @@ from app.domain.search.scalable.aggregate_options import AggregateOptions
 from app.domain.search.scalable.chain_records import ChainRecord
 from app.domain.search.scalable.closure import ClosureMaximiser
 from app.domain.search.solvers import Aruba, BranchAndBound
-from app.domain.weights import Floats
 from app.experiments.record_lattices import CountedLattice, random_lattice
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.searched import search

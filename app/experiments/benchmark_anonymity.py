@@ -21,9 +21,9 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cells import DomainLoss
-from app.domain.rules import TableRule, apply_to_codes
+from app.domain.rules.rule import TableRule, apply_to_codes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem

@@ -21,16 +21,16 @@ import pandas as pd
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import dictionary_of
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import TableRule
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.domain.search.tables.scores import TableScores
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from app.experiments.benchmark_row import PeakWatch, Report, Row, timed
 from app.experiments.solving import counters_of, solve
 

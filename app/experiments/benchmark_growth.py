@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from app.domain.assessment import assess
-from app.domain.dictionaries import Dictionary
-from app.domain.rules import TableRule
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.rules.rule import TableRule
 from app.domain.search.chains.chain_instance import ChainInstance
 from app.domain.search.chains.chain_search import solve as solve_chains
 from app.domain.search.context import SearchContext

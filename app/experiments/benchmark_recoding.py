@@ -16,8 +16,8 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.hierarchies import TOP
-from app.domain.rules import Rule, apply
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.rule import Rule, apply
 from app.domain.search.anonymity.plans import LeastLossPlan, least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Halted, never

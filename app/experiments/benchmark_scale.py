@@ -18,8 +18,10 @@ from typing import TypeVar
 import numpy as np
 
 from app.domain.assessment import assess
-from app.domain.dictionaries import Dictionary
-from app.domain.rules import TableRule
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.rules.rule import TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier_plans import RecordFrontier
 from app.domain.search.outcome import Outcome
@@ -30,9 +32,7 @@ from app.domain.search.records.record_instance import RecordInstance
 from app.domain.search.records.record_level import RecordPlan
 from app.domain.search.records.record_optima import Optima, optima_of
 from app.domain.search.tables.table_level import TableEnumeration
-from app.domain.sensitivity import build_sensitivity
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from app.experiments.benchmark_row import Report, Row, Timing, timed
 from app.experiments.case_study_baselines import Database, Frames
 from app.samples.case_study import CaseStudy, case_study

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.charts.series import Series
 from app.domain.distinct import Ints
-from app.domain.weights import Floats
+from app.domain.harm.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import random_record_rule, random_table_rule, score
 from app.experiments.synthetic import Synthetic, generate

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.charts.series import Series
-from app.domain.anonymous_rules import random_anonymous_rule
 from app.domain.assessment import assess
+from app.domain.harm.weights import Floats
 from app.domain.numbers import highest_accepted, tie_margin
+from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, Genetic, Solver
-from app.domain.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import context_of, solve
 from app.experiments.synthetic import generate

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.charts.series import Series
+from app.domain.harm.weights import Floats
 from app.domain.numbers import tie_margin
 from app.domain.search.lattice_search import LatticeSolver
 from app.domain.search.solvers import Aruba, Genetic
-from app.domain.weights import Floats
 from app.experiments.record_lattices import random_lattice
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.searched import Searched, search

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
+from app.domain.harm.weights import Floats
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.k_anonymity_comparison import (
     K_ANONYMITY_COMPARISON,
@@ -13,7 +14,6 @@ from app.domain.measures.k_anonymity_comparison import (
 )
 from app.domain.risk.models import MODEL_I
 from app.domain.utility import build_utility
-from app.domain.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.synthetic import generate
 

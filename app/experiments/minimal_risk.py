@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.sensitivity import Family
-from app.domain.weights import Floats
+from app.domain.harm.sensitivity import Family
+from app.domain.harm.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import context_of, least_risk, never_falls
 from app.experiments.synthetic import Synthetic, generate

@@ -6,9 +6,9 @@ import numpy as np
 
 from app.charts.series import Series
 from app.domain.distinct import Longs
-from app.domain.rules import RecordRule
+from app.domain.harm.weights import Floats
+from app.domain.rules.rule import RecordRule
 from app.domain.search.problem import Problem
-from app.domain.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import context_of, solve
 from app.experiments.synthetic import generate

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.rules import Rule
-from app.domain.sensitivity import build_sensitivity
-from app.domain.weights import Floats, LeafWeights
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import Floats, LeafWeights
+from app.domain.rules.rule import Rule
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import random_record_rule, random_table_rule, score
 from app.experiments.synthetic import generate

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.anonymous_rules import random_anonymous_rule
 from app.domain.assessment import assess
 from app.domain.errors import NotSupported
+from app.domain.harm.weights import Floats
 from app.domain.numbers import highest_accepted
 from app.domain.risk.models import ModelName, RiskModel
+from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Solver
-from app.domain.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.searched import agree
 from app.experiments.solving import context_of, solve

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from app.domain.assessment import Assessment, assess
-from app.domain.dictionaries import Dictionary
-from app.domain.rules import RecordRule, Rule, TableRule
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.harm.sensitivity import Family, Sensitivity
+from app.domain.harm.weights import Floats
+from app.domain.rules.rule import RecordRule, Rule, TableRule
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem, Scope
 from app.domain.search.solvers import AUTO, Solver
-from app.domain.sensitivity import Family, Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import Floats
 from app.experiments.synthetic import Synthetic
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
+from app.domain.harm.weights import Floats
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.domain.weights import Floats
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
 from app.experiments.solving import context_of, least_risk, never_falls, solve
 from app.experiments.synthetic import generate

@@ -14,9 +14,9 @@ from datetime import date, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.distinct import Ints
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from app.samples.members import BIRTH_DATES, WEIGHTS, income_rows, race_parents
 

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from app.domain.assessment import Assessment, assess, estimate_cost
 from app.domain.attackers import SetAssessment, assess_set
 from app.domain.counting.counter import MEMORY_CEILING, Cost, Counter
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.dictionary_order import BoundAnswer, bound_hypotheses
-from app.domain.rules import Rule
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
-from app.domain.sensitivity import Sensitivity
 from app.services.assessment_documents import bound_document, result_of
 from app.services.fingerprints import canonical_json
 from app.services.ports import Store

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import NotFound
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

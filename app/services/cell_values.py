@@ -13,8 +13,9 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final, Union, get_args, get_type_hints
 
+from app.domain.catalogue_types import CellValue
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import CellValue, Measure
+from app.domain.measures.entry import Measure
 from app.services.access import require
 from app.services.measurement_documents import bare_type, document_of_parameters
 from app.services.resources import Actor, JsonObject, Scope

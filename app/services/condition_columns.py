@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.condition_truth import Column, ValueType
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.condition_truth import Column, ValueType
 from app.domain.tables import Table
 from app.services.dataset_encoding import mapped
 from app.services.dataset_schema import AttributeDeclaration, AttributeType, Role, declarations_of

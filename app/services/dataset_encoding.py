@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.hierarchy_builders import flat
+from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.tables import Table
 from app.services.dataset_schema import AttributeDeclaration, AttributeType, OnUnknown, Role
 from app.services.ingest.faults import ROWS_NAMED, in_rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.dataset_encoding import encode, mapped
 from app.services.dataset_schema import AttributeDeclaration
 from app.services.text_columns import TextColumn

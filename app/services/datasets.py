@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from app.domain.errors import InvalidInput, NotFound
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from app.services.access import require
 from app.services.attribute_trees import AttributeTree, Shown, attribute_tree

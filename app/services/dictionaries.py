@@ -9,8 +9,8 @@ from datetime import date
 from typing import ClassVar, Literal
 
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.hierarchy_builders import dates
+from app.domain.hierarchies.builders import dates
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.tables import require_unique_ids
 from app.services.access import require
 from app.services.dictionary_links import (

@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.dictionaries import Dictionary, LinkedAttribute, link_age, link_identity, link_lookup
+from app.domain.dictionaries.dictionary import (
+    Dictionary,
+    LinkedAttribute,
+    link_age,
+    link_identity,
+    link_lookup,
+)
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from app.services.dataset_encoding import missing_identifier
 from app.services.ingest.faults import ROWS_NAMED, in_rows

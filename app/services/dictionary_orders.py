@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.dictionary_order import Breach, OrderAnswer, dictionary_order, own_rows_consistent
 from app.domain.errors import Fault, InvalidInput
 from app.domain.tables import Table

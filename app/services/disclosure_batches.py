@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from app.domain.assessment import Assessment, assess
 from app.domain.errors import Fault, InvalidInput, NotSupported
-from app.domain.hierarchies import UNKNOWN
+from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.risk.loss import AbsentPolicy
-from app.domain.rules import RecordRule, Rule, TableRule, record_rule, table_rule
+from app.domain.rules.rule import RecordRule, Rule, TableRule, record_rule, table_rule
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from app.domain.errors import NotFound
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.access import require
 from app.services.fingerprints import plain, resource_sha256
 from app.services.hierarchy_building import build, csv_rows

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from app.domain import hierarchy_builders as builders
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies import builders
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.hierarchy_definitions import (
     DatesDefinition,
     FlatDefinition,

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
+from app.domain.catalogue_types import Need
 from app.domain.counting.counter import MEMORY_CEILING
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Cost, Measure, MeasureContext, Need
-from app.domain.rules import Rule
+from app.domain.measures.entry import Cost, Measure, MeasureContext
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.fingerprints import canonical_json
 from app.services.measurement_documents import document_of_result, parameters_of, references_in

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.domain.class_suppression import ClassSuppression, withholding
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import ClassSuppression, withholding
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import to_json_number
-from app.domain.rules import Rule, TableRule, apply
+from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.search.anonymity.plans import LeastLossPlan, least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.outcome import Outcome

@@ -17,9 +17,9 @@ import numpy as np
 from app.domain.classes.grouping import Bools
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
-from app.domain.rules import CellRule
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
+from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
 from app.services.dataset_schema import declarations_of, identifier_of
 from app.services.ports import Store

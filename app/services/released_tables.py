@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from app.domain.distinct import Ints, distinct_rows
-from app.domain.hierarchies import TOP
-from app.domain.rules import Rule, TableRule, apply, apply_to_codes
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
 from app.services.table_streams import blocks, parquet_chunks
 

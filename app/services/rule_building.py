@@ -8,9 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.condition_truth import Column
-from app.domain.conditional_rules import conditional_rule
-from app.domain.disclosed_values import (
+from app.domain.errors import Fault, InvalidInput, pointing_into
+from app.domain.hierarchies.hierarchy import UNKNOWN
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import conditional_rule
+from app.domain.rules.disclosed_values import (
     Ancestors,
     generalisation,
     not_above,
@@ -18,9 +20,7 @@ from app.domain.disclosed_values import (
     unknown_attribute,
     unknown_value,
 )
-from app.domain.errors import Fault, InvalidInput, pointing_into
-from app.domain.hierarchies import UNKNOWN
-from app.domain.rules import (
+from app.domain.rules.rule import (
     CellRule,
     RecordRule,
     Rule,

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.domain.class_suppression import ClassSuppression
-from app.domain.condition_text import parse_condition, print_condition
-from app.domain.conditional_rules import (
+from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.errors import Fault, InvalidInput
+from app.domain.rules.condition_text import parse_condition, print_condition
+from app.domain.rules.conditional import (
     Generalise,
     Hide,
     Statement,
@@ -18,8 +19,7 @@ from app.domain.conditional_rules import (
     ToRows,
     ToValue,
 )
-from app.domain.conditions import Condition, comparisons_of, condition_of_json, condition_to_json
-from app.domain.errors import Fault, InvalidInput
+from app.domain.rules.conditions import Condition, comparisons_of, condition_of_json, condition_to_json
 from app.services.resources import JsonObject
 
 

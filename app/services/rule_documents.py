@@ -19,9 +19,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.class_suppression import ClassSuppression, suppress_classes, suppress_failing
+from app.domain.criteria.class_suppression import ClassSuppression, suppress_classes, suppress_failing
 from app.domain.errors import InvalidInput
-from app.domain.rules import CellRule, RecordRule, Rule, TableRule
+from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
 from app.domain.search.anonymity.problem import criterion_document
 from app.domain.tables import Table
 from app.services.fingerprints import resource_sha256

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.rules import Rule, apply
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.rules.rule import Rule, apply
 from app.domain.tables import Table
 from app.services.rule_definitions import RuleDefinition
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from app.domain.class_suppression import ClassSuppression
-from app.domain.condition_truth import Column
-from app.domain.conditional_rules import check_statements, columns_read
+from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import pointing_into
-from app.domain.rules import Rule
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import check_statements, columns_read
+from app.domain.rules.rule import Rule
 from app.domain.tables import Table
 from app.services.access import require
 from app.services.cell_values import require_to_name_values

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import Final
 
 from app.domain.attackers import DictionarySet, View
-from app.domain.consistency import under
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.consistency import under
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotFound, NotSupported
+from app.domain.harm.sensitivity import Sensitivity
 from app.domain.search.context import SearchContext
-from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 from app.domain.utility import Utility
 from app.services import utility_building

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.domain.attackers import View
-from app.domain.consistency import COMPATIBLE, Consistency
+from app.domain.dictionaries.consistency import COMPATIBLE, Consistency
 from app.domain.errors import Fault, InvalidInput
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import MODEL_I, ModelName, RiskModel

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.domain.errors import InvalidInput
-from app.domain.interactions import GivenInteraction, GivenInteractions
-from app.domain.normalisation import Normalisation, normalise
-from app.domain.sensitivity import Sensitivity, build_sensitivity, constant_sensitivity
+from app.domain.harm.interactions import GivenInteraction, GivenInteractions
+from app.domain.harm.normalisation import Normalisation, normalise
+from app.domain.harm.sensitivity import Sensitivity, build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import AttributeWeights, ConstantWeight, LeafWeights, NodeWeights
 from app.domain.tables import Table
-from app.domain.weights import AttributeWeights, ConstantWeight, LeafWeights, NodeWeights
 from app.services.dataset_encoding import mapped
 from app.services.dataset_schema import declarations_of
 from app.services.ports import UnitOfWork

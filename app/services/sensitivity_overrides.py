@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints, distinct_rows
 from app.domain.errors import Fault, InvalidInput
-from app.domain.interactions import JOIN, GivenInteractions, faults_of_interactions
-from app.domain.sensitivity import Overrides
+from app.domain.harm.interactions import JOIN, GivenInteractions, faults_of_interactions
+from app.domain.harm.sensitivity import Overrides
+from app.domain.harm.weights import Floats
 from app.domain.tables import Table
-from app.domain.weights import Floats
 from app.services.ingest.faults import ROWS_NAMED, in_rows
 from app.services.text_columns import MISSING, TextColumn
 

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Final, Literal
 
 from app.domain.errors import Fault, InvalidInput
-from app.domain.interactions import GivenInteractions
-from app.domain.normalisation import Normalisation
-from app.domain.sensitivity import Family, Sensitivity
+from app.domain.harm.interactions import GivenInteractions
+from app.domain.harm.normalisation import Normalisation
+from app.domain.harm.sensitivity import Family, Sensitivity
 from app.services.access import require
 from app.services.dataset_schema import OnUnknown, declarations_of
 from app.services.fingerprints import plain, resource_sha256

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.changes.change import Change
 from app.domain.tables import Table
 from app.services.resources import JsonObject

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
-from app.domain.sensitivity import Sensitivity
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from app.services.bounded_cache import BoundedCache
 from app.services.dataset_encoding import encode, table_of

@@ -91,7 +91,7 @@ async def test_masking_many_long_values_is_refused_before_it_is_done(client, unc
 
 async def test_values_with_too_many_ancestors_are_refused(client, unchanged, monkeypatch):
     """Ten layers of ten values, each with all of the layer above as parents."""
-    monkeypatch.setattr("app.domain.hierarchy_definitions.MAX_ANCESTORS", 1000)
+    monkeypatch.setattr("app.domain.hierarchies.definitions.MAX_ANCESTORS", 1000)
     layers = [[f"{layer}-{n}" for n in range(10)] for layer in range(10)]
     parents: dict[str, list[str | None]] = {value: [None] for value in layers[0]}
     for above, layer in pairwise(layers):

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from app.domain.condition_truth import Column
-from app.domain.conditional_rules import Generalise, Hide, ToEntities, conditional_rule
-from app.domain.conditions import Attribute, Comparison, Condition, Constant, Junction, Not
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import Generalise, Hide, ToEntities, conditional_rule
+from app.domain.rules.conditions import Attribute, Comparison, Condition, Constant, Junction, Not
 from app.domain.tables import Table
 from app.persistence.addresses import libpq_url
 from tests.property.conditions import COLUMNS, TEXTS, Relation, conditions, relations

@@ -22,7 +22,7 @@ import numpy as np
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput
-from app.domain.rules import TableRule, apply
+from app.domain.rules.rule import TableRule, apply
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.tables import Table

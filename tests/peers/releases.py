@@ -12,8 +12,8 @@ import numpy as np
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.distinct import Ints
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.rules import CellRule, Rule, TableRule, apply
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.rules.rule import CellRule, Rule, TableRule, apply
 from app.domain.tables import Table
 
 ADULT = "adult.csv"

@@ -10,12 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from app.domain.attackers import DictionarySet
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
-from app.domain.interactions import GivenInteraction, GivenInteractions
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.harm.interactions import GivenInteraction, GivenInteractions
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
-from app.domain.sensitivity import build_sensitivity
-from app.domain.weights import ConstantWeight
 from tests.property.search_instances import BruteForce, contexts
 
 MODELS = [("I", None), ("II", None), ("III", None), ("custom", "phi / count ** 0.5"), ("III_raw", None)]

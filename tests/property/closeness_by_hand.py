@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 
 def counts_of(totals, classes, nodes=None):

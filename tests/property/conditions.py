@@ -8,8 +8,8 @@ from decimal import Decimal
 import numpy as np
 from hypothesis import strategies as st
 
-from app.domain.condition_truth import Column
-from app.domain.conditions import OPERATORS, Attribute, Comparison, Constant, Junction, Not
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditions import OPERATORS, Attribute, Comparison, Constant, Junction, Not
 
 NUMBERS = ("-1", "0", "1", "1.0", "1.50", "2", "10", "1e1")
 DATES = ("1975-05-10", "1975-05-11", "1999-12-31")

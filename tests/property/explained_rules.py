@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, RecordRule, TableRule, apply
+from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from tests.property.search_instances import BruteForce, contexts
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.harm.sensitivity import Overrides, build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight, LeafWeights
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.numbers import tie_margin
 from app.domain.search.context import SearchContext
-from app.domain.sensitivity import Overrides, build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, LeafWeights
 
 FAMILIES = ("linear", "linear_personal", "multiplicative", "multiplicative_centered", "constant")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.harm.sensitivity import Overrides, build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight, LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.search.context import SearchContext
-from app.domain.sensitivity import Overrides, build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, LeafWeights
 
 FAMILIES = ("linear", "linear_personal", "multiplicative", "multiplicative_centered", "constant")
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.search.anonymity import boxes as anonymity_boxes
 from app.domain.search.anonymity import lattice as anonymity_lattice

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from app.domain.assessment import assess
 from app.domain.attackers import DictionarySet, assess_set
 from app.domain.dictionary_order import bound_hypotheses, dictionary_order
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import ConstantWeight
 from app.domain.risk.models import RiskModel
 from app.domain.risk.summaries import mean
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from tests.property.effort import examples
 from tests.property.worlds import STRANGERS, generalised, risk, up, worlds
 

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.dictionaries import Dictionary, LinkedAttribute, link_identity
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, link_identity
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.measures.linking_attack import LINKING_ATTACK
 from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, TableRule, apply, identity
+from app.domain.rules.rule import CellRule, TableRule, apply, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property import attackers_by_hand as by_hand

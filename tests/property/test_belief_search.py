@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import withholding
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.beliefs import RhoPrivacy
+from app.domain.criteria.class_suppression import withholding
 from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.losses.loss import LossChoice

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from app.domain.dictionaries import Dictionary
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION, GeneralisationParameters
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import TableRule, apply, identity
-from app.domain.sensitivity import build_sensitivity
+from app.domain.rules.rule import TableRule, apply, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from tests.property.effort import examples
 from tests.property.explained_rules import computed, mean, questions
 

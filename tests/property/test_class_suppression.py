@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import suppress_classes
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import TableRule
+from app.domain.criteria.class_suppression import suppress_classes
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
 from tests.property.effort import examples
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.classes import closeness, necessary
 from app.domain.classes.closeness import Quotients
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from tests.property import closeness_by_hand as by_hand
 from tests.property.closeness_by_hand import counts_of
 from tests.property.effort import examples

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.condition_truth import Column
-from app.domain.conditional_rules import (
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import (
     Generalise,
     Hide,
     ToEntities,
@@ -16,7 +16,7 @@ from app.domain.conditional_rules import (
     ToValue,
     conditional_rule,
 )
-from app.domain.conditions import Junction
+from app.domain.rules.conditions import Junction
 from app.domain.tables import Table
 from tests.property.conditions import conditions, truth_by_hand
 from tests.property.search_instances import hierarchies

@@ -12,7 +12,7 @@ from app.domain.classes.ratios import as_written
 from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from app.domain.criteria.judging import JudgedRecords
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from tests.property import diversity_by_hand as by_hand
 from tests.property.effort import examples

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
 from app.domain.measures.l_diversity import L_DIVERSITY
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
 from tests.property import diversity_by_hand as by_hand
 from tests.property.adult_by_hand import read_rows

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.distinct import distinct_rows, row_keys
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.harm.sensitivity import Overrides, build_sensitivity
+from app.domain.harm.weights import LeafWeights, harmonic_weights
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.numbers import exact_sum, from_json_number, to_json_number
 from app.domain.risk.loss import identification_probability, loss
-from app.domain.rules import RecordRule, TableRule, apply
-from app.domain.sensitivity import Overrides, build_sensitivity
+from app.domain.rules.rule import RecordRule, TableRule, apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights, harmonic_weights
 from tests.property.effort import examples
 
 MODELS = ["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm"]

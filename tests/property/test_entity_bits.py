@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.domain.counting.bit_sums import at_least, sum_planes
 from app.domain.counting.bitsets import EntityBitsets, everybody, members_of, size_of, words_for
 from app.domain.counting.counter import Counter
-from app.domain.rules import RecordRule, apply
+from app.domain.rules.rule import RecordRule, apply
 from tests.property.effort import examples
 from tests.property.search_instances import contexts
 

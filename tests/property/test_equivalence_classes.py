@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from app.domain.classes import wildcards
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import CellRule, TableRule, apply
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.tables import Table
 from tests.property.effort import examples
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
+from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
 from app.domain.criteria.population import AverageRisk, HighestRisk, KMap, SampleUniqueness
@@ -31,7 +31,7 @@ from app.domain.measures.information_loss import INFORMATION_LOSS
 from app.domain.measures.k_map import K_MAP
 from app.domain.measures.l_diversity import L_DIVERSITY
 from app.domain.measures.t_closeness import T_CLOSENESS
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.anonymity.verdicts import Judge

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import withholding
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import withholding
 from app.domain.criteria.population import AverageRisk
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.findings import worst_of
 from app.domain.gates.optima import gap_of_loss
 from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import TableRule
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.tables import Table

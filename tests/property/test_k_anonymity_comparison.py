@@ -12,15 +12,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.anonymous_rules import random_anonymous_rule
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON, ComparisonParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.sensitivity import build_sensitivity
+from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from tests.property.effort import examples
 from tests.property.test_domain_counting import brute_counts, instances
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from app.domain import distinct, numbers
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.distinct import distinct_rows, group, recoded_rows
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.numbers import exact_sum
 from app.domain.risk import summaries
-from app.domain.rules import RecordRule, apply
+from app.domain.rules.rule import RecordRule, apply
 from app.domain.tables import Table
 from tests.property.effort import examples
 

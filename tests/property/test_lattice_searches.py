@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.search.aruba import FrontierSearch
 from app.domain.search.budget import Budget
 from app.domain.search.canonical import ScoredLattice

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import ClassSuppression, suppress_failing
 from app.domain.classes.released import Release
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
@@ -27,8 +27,8 @@ from app.domain.criteria.population import (
     KMap,
     SampleUniqueness,
 )
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import LossChoice

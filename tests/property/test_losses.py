@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.classes.released import Release
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import LossChoice, LossKind
@@ -22,7 +22,7 @@ from app.domain.losses.released import ambiguity, shown_cells
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, TableRule, apply
+from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import withholding
-from app.domain.hierarchies import TOP
+from app.domain.criteria.class_suppression import withholding
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, TableRule, apply
+from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.recoding.cells import Cells
 from app.domain.search.recoding.kinds import cell_loss_of, recoding_loss_of

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from app.domain.classes.grouping import Grouping
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, TableRule, apply
+from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.services.measurement_documents import document_of_result

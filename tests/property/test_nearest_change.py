@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import ClassSuppression
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.rules import CellRule, RecordRule, TableRule, apply
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.search.budget import Budget
 from app.domain.search.changes import vectors
 from app.domain.search.changes.change import Demand, Withholding

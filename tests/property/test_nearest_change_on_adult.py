@@ -7,9 +7,9 @@ import os
 import numpy as np
 import pytest
 
-from app.domain.class_suppression import ClassSuppression
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.rules import TableRule, apply, identity
+from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.rules.rule import TableRule, apply, identity
 from app.domain.search.changes.change import Withholding
 from app.domain.search.changes.class_demands import privacy_demand
 from app.domain.search.changes.nearest import nearest_change

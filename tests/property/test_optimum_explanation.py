@@ -11,14 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION, OptimumParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, RecordRule, TableRule, identity
+from app.domain.rules.rule import CellRule, RecordRule, TableRule, identity
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.sensitivity import constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import suppress_classes
-from app.domain.dictionaries import Dictionary, link_identity
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.criteria.class_suppression import suppress_classes
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.k_map import K_MAP
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import record_rule, table_rule
+from app.domain.rules.rule import record_rule, table_rule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples

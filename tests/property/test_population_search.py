@@ -14,7 +14,7 @@ from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.k_map import K_MAP
 from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
-from app.domain.rules import table_rule
+from app.domain.rules.rule import table_rule
 from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from tests.property.effort import examples

@@ -17,10 +17,10 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
 from app.domain.criteria.population import AverageRisk
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.rules import TableRule, apply
+from app.domain.rules.rule import TableRule, apply
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget

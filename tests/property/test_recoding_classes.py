@@ -16,13 +16,13 @@ from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournali
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.diversity import DistinctLDiversity
 from app.domain.criteria.population import AverageRisk, DeltaPresence, KMap
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.information_loss import INFORMATION_LOSS
 from app.domain.measures.k_map import K_MAP
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget

@@ -24,7 +24,7 @@ from app.domain.losses.loss import LossChoice
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.information_loss import INFORMATION_LOSS
 from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
-from app.domain.rules import CellRule, TableRule, apply
+from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityProblem

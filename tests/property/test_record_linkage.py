@@ -9,19 +9,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.consistency import Consistency, under
 from app.domain.counting.counter import dictionary_of
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.consistency import Consistency, under
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import NotSupported
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
 from app.domain.linkage import Candidates, Joiner
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import apply
-from app.domain.sensitivity import build_sensitivity
+from app.domain.rules.rule import apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from tests.property.effort import examples
 from tests.property.test_domain_counting import instances, links, table_rules
 

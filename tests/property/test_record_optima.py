@@ -7,18 +7,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.records.curves import LatticeCurves, ScannedCurves
 from app.domain.search.records.record_instance import RecordInstance
 from app.domain.search.records.record_optima import Optima, ScannedOptima
 from app.domain.search.records.record_terms import are_separable
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from tests.property.effort import examples
 from tests.property.separable_instances import separable_contexts
 

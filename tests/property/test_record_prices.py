@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.search.anonymity.problem import AnonymityProblem

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.release_alignment import DROPPED, ReleasedColumn, align
-from app.domain.rules import CellRule, apply
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.rules.release_alignment import DROPPED, ReleasedColumn, align
+from app.domain.rules.rule import CellRule, apply
 from app.domain.tables import Table
 from app.services.release_alignment import readings_of
 from app.services.released_tables import release_of

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import dictionary_of
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.partial_disclosure import PartialDisclosure
 from app.domain.measures.risk_attribution import RISK_ATTRIBUTION, AttributionParameters, shapley
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.rules import CellRule, identity
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.rules.rule import CellRule, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples

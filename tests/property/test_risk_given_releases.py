@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.consistency import Consistency, under
-from app.domain.hierarchies import TOP
+from app.domain.dictionaries.consistency import Consistency, under
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES, GivenReleasesParameters
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.rules import CellRule, RecordRule, TableRule, apply
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.search_instances import contexts

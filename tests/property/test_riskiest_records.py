@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.riskiest_records import RISKIEST_RECORDS, RiskiestParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import apply, identity
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.rules.rule import apply, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples

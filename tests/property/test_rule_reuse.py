@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from app.domain.assessment import assess
 from app.domain.counting.counter import dictionary_of
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.rule_reuse import RULE_REUSE, ReuseParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rule_transfer import corresponding_nodes, transfer
-from app.domain.rules import CellRule, RecordRule, TableRule, apply
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
+from app.domain.rules.transfer import corresponding_nodes, transfer
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.tables.table_frontier import EnumeratedFrontier
 from app.domain.search.tables.table_level import TableInstance
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from tests.property.adult_by_hand import AdultByHand, read_rows
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")

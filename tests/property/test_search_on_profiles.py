@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.domain.interactions import GivenInteraction, GivenInteractions
-from app.domain.normalisation import Normalisation, normalise
+from app.domain.harm.interactions import GivenInteraction, GivenInteractions
+from app.domain.harm.normalisation import Normalisation, normalise
+from app.domain.harm.sensitivity import Overrides, build_sensitivity
+from app.domain.harm.weights import ConstantWeight, LeafWeights
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS
-from app.domain.sensitivity import Overrides, build_sensitivity
-from app.domain.weights import ConstantWeight, LeafWeights
 from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
-from app.domain.rules import apply
+from app.domain.rules.rule import apply
 from app.domain.search import plans
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import FrontierProblem, Problem

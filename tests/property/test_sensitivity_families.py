@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.interactions import GivenInteraction, GivenInteractions
-from app.domain.normalisation import Normalisation, normalise
-from app.domain.sensitivity import Overrides, build_sensitivity
+from app.domain.harm.interactions import GivenInteraction, GivenInteractions
+from app.domain.harm.normalisation import Normalisation, normalise
+from app.domain.harm.sensitivity import Overrides, build_sensitivity
+from app.domain.harm.weights import ConstantWeight, LeafWeights, NodeWeights
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, LeafWeights, NodeWeights
 from tests.property.effort import examples
 
 THOROUGH = settings(max_examples=examples(150), deadline=None)

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
 from app.domain.risk.models import MODEL_I
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
@@ -19,10 +21,8 @@ from app.domain.search.tables import summed_scores
 from app.domain.search.tables.rule_scores import rule_scores
 from app.domain.search.tables.scores import TableScores
 from app.domain.search.tables.summed_scores import SummedScores
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from app.samples.case_study import case_study
 from tests.property.effort import examples
 from tests.property.separable_instances import separable_contexts

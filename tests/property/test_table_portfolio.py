@@ -11,8 +11,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.numbers import tie_margin
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
@@ -22,10 +24,8 @@ from app.domain.search.tables.portfolio import PrunedSearch, RacedSearch
 from app.domain.search.tables.rule_scores import rule_scores
 from app.domain.search.tables.table_frontier import EnumeratedFrontier, PrunedFrontier
 from app.domain.search.tables.table_level import TableEnumeration, TableInstance
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.effort import examples
 from tests.property.search_instances import contexts

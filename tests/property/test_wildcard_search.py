@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
+from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.disclosure import AlphaKAnonymity
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from app.domain.criteria.gains import BetaLikeness
 from app.domain.criteria.population import AverageRisk, HighestRisk, KMap, SampleUniqueness
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.measures.attacker_models import ATTACKER_MODELS
@@ -29,7 +29,7 @@ from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.information_loss import INFORMATION_LOSS
 from app.domain.measures.k_map import K_MAP
 from app.domain.measures.l_diversity import L_DIVERSITY
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from app.domain.consistency import Consistency, under
-from app.domain.dictionaries import Dictionary, link_identity
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import CellRule, cell_rule
+from app.domain.dictionaries.consistency import Consistency, under
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import CellRule, cell_rule
 from app.domain.tables import Table
 
 LABELS = ["".join(t) for n in (1, 2, 3, 4) for t in itertools.product("ab", repeat=n)]

@@ -17,9 +17,10 @@ from app.api.schemas.solvers import REQUESTS as SOLVERS
 from app.api.schemas.utility import CustomUtility
 from app.domain import catalogue
 from app.domain.catalogue import Choice
+from app.domain.catalogue_types import Guarantee, Need
 from app.domain.criteria.catalogue import CRITERIA
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Guarantee, Measure, Need
+from app.domain.measures.entry import Measure
 from app.domain.search.catalogue import SEARCHES, AnySearch
 
 JsonSchema = Annotated[dict[str, Any], Field(description="As JSON Schema (2020-12).")]

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, StrictFloat, StrictInt, StrictStr, StringConstraints, Tag
 
 from app.api.schemas.common import Column, Request, Text
-from app.domain.condition_text import MAX_CHARACTERS
-from app.domain.conditions import MAX_COMPARISONS, Connective, Operator
+from app.domain.rules.condition_text import MAX_CHARACTERS
+from app.domain.rules.conditions import MAX_COMPARISONS, Connective, Operator
 
 MOST_VALUES = 1_000_000
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic.fields import FieldInfo
 
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
-from app.domain.measures.entry import CellValue
+from app.domain.catalogue_types import CellValue
 
 Model = type[BaseModel]
 

@@ -10,9 +10,9 @@ from pydantic_core import PydanticCustomError
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition
+from app.domain.catalogue_types import Guarantee
 from app.domain.errors import Fault
 from app.domain.gates.verdicts import Outcome, Verdict
-from app.domain.measures.entry import Guarantee
 from app.domain.policies.comparison import Comparison
 from app.domain.policies.policy import MOST_SLOTS, Severity
 from app.services.gates.requests import CreateEvaluation, CriterionPlan, EvaluationPlan, ReleaseFile

@@ -10,8 +10,9 @@ from app.api.schemas.common import Answer, Name, Ref, Resource
 from app.api.schemas.derived import answer_of, one_of, request_of
 from app.api.schemas.rules import Definition
 from app.api.schemas.scoring import ScoringFields, ShownScoring
+from app.domain.catalogue_types import Guarantee
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Guarantee, Measure
+from app.domain.measures.entry import Measure
 from app.services.measurement_documents import parameters_of
 from app.services.measurement_work import measure_of
 from app.services.measurements import CreateMeasurement

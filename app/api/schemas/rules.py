@@ -22,8 +22,8 @@ from app.api.schemas.common import (
 )
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import Privacy, criteria_asked
-from app.domain.class_suppression import ClassSuppression
 from app.domain.classes.grouping import Missing, Suppressed
+from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import pointing_into
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from app.api.schemas.common import Answer, Ref, Request, Text
 from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
 from app.domain.attackers import View
-from app.domain.consistency import Consistency, Mode
+from app.domain.dictionaries.consistency import Consistency, Mode
 from app.domain.risk.formulas import MAX_LENGTH
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import MODEL_I, ModelName, RiskModel

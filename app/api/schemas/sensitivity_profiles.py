@@ -19,9 +19,9 @@ from app.api.schemas.common import (
     Resource,
     Text,
 )
-from app.domain.interactions import DEFAULT_ORDER, MAX_INTERACTIONS, GivenInteraction, GivenInteractions
-from app.domain.normalisation import Normalisation
-from app.domain.sensitivity import Family
+from app.domain.harm.interactions import DEFAULT_ORDER, MAX_INTERACTIONS, GivenInteraction, GivenInteractions
+from app.domain.harm.normalisation import Normalisation
+from app.domain.harm.sensitivity import Family
 from app.services import sensitivity_profiles
 from app.services.sensitivity_profiles import CreateSensitivityProfile, Viewpoint
 

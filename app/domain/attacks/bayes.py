@@ -21,9 +21,9 @@ from app.domain.attacks.population import Population
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.numbers import highest_accepted, lowest_accepted
-from app.domain.weights import Floats
 
 PAIRS_AT_ONCE = 1_000_000
 

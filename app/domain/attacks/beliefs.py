@@ -16,8 +16,8 @@ import numpy.typing as npt
 from app.domain.classes.grouping import Bools
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.distinct import Ints, Longs
+from app.domain.harm.weights import Floats
 from app.domain.numbers import lowest_accepted
-from app.domain.weights import Floats
 
 Weights = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ import numpy as np
 from app.domain.attacks.population import Population
 from app.domain.classes.grouping import Bools, EquivalenceClasses
 from app.domain.distinct import Ints, Longs, distinct_rows
-from app.domain.hierarchies import TOP
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables import Table
-from app.domain.weights import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ import numpy as np
 
 from app.domain.classes.grouping import Bools
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import NotSupported
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables import Table
 
 

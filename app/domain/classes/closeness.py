@@ -24,7 +24,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import NO_GROUP, group_counts, inner_layers
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import NotSupported
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.numbers import highest_accepted
 
 Distance = Literal["equal", "ordered", "hierarchical", "kl", "js"]

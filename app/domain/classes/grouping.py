@@ -17,7 +17,7 @@ from annotated_types import Len, MaxLen, doc
 from app.domain.classes.wildcards import matching_records, seconds_of_matching
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables import Table
 
 Bools = npt.NDArray[np.bool_]

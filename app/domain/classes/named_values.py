@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.classes.grouping import Bools
 from app.domain.distinct import Ints
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 
 def values_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Iterator[Bools]:

@@ -15,14 +15,14 @@ import numpy as np
 
 from app.domain.classes.grouping import Bools, EquivalenceClasses
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
-from app.domain.rules import Rule, TableRule, apply
+from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.tables import Table
-from app.domain.weights import Floats
 
 
 def entities_of_classes(

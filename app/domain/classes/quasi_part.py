@@ -6,7 +6,7 @@ import numpy as np
 
 from app.domain.distinct import DistinctRows, Ints, distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
 
 

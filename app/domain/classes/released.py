@@ -10,8 +10,8 @@ from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping, equ
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
 from app.domain.distinct import Ints
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import TOP
-from app.domain.rules import Rule, TableRule, apply, identity
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.rule import Rule, TableRule, apply, identity
 from app.domain.tables import Table
 
 _Key = tuple[object, ...]

@@ -26,7 +26,7 @@ from scipy.special import digamma, gammaln, pdtrc
 
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
-from app.domain.weights import Floats
+from app.domain.harm.weights import Floats
 
 MOST_PEOPLE: Final = 1_000_000_000_000
 """Most people of a population."""

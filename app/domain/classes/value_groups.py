@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 NO_GROUP = -1
 

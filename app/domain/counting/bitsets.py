@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from app.domain.counting.compatibility import Compatibility
 from app.domain.distinct import Ints, Longs, concatenated_ranges, sort_with_positions
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.dictionaries import LinkedAttribute
+from app.domain.dictionaries.dictionary import LinkedAttribute
 from app.domain.distinct import Ints, Longs, concatenated_ranges, starts_of_runs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 
 NONE = -1
 

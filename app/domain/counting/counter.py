@@ -15,10 +15,10 @@ from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.compatibility import Classes, Compatibility
 from app.domain.counting.cube import Cube, cube_cells
 from app.domain.counting.sorted_keys import DictionaryRows, count_group
-from app.domain.dictionaries import Dictionary, LinkedAttribute, link_nodes, own_rows
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, link_nodes, own_rows
 from app.domain.distinct import Ints, Longs, distinct_rows, group, row_keys
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables import Table
 
 Engine = Literal["cube", "sorted_keys", "bitsets"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.domain.counting.compatibility import Compatibility
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs, row_keys
 
 QUICKLY_CLASSIFIED = 200_000

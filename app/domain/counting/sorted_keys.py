@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.compatibility import NONE, Classes
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Longs, row_keys, sort_with_positions, starts_of_runs
 
 DENSE_CELLS_PER_ROW = 30

@@ -34,7 +34,7 @@ from app.domain.attacks.bayes import BayesBlock
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
 Others = Literal["in_classes", "apart"]

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.grouping import Bools
@@ -34,7 +35,6 @@ from app.domain.criteria.diversity import (
 )
 from app.domain.criteria.ranges import require_within
 from app.domain.distinct import Longs
-from app.domain.measures.entry import CellValue
 
 Labels = tuple[Annotated[CellValue, Len(1, 1000)], ...]
 Harmless = Annotated[

@@ -16,7 +16,7 @@ from app.domain.criteria.criterion import Criterion, Judged, Others
 from app.domain.criteria.knowledge import Knowledge
 from app.domain.distinct import Ints, Longs, distinct_rows, row_keys
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 
 

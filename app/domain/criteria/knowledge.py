@@ -12,7 +12,7 @@ from app.domain.attacks.bayes import BayesBlock, beliefs, values_of
 from app.domain.attacks.informed import Units
 from app.domain.attacks.population import Population
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import KEY_LIMIT, Ints, Longs, distinct_rows, row_keys
 from app.domain.tables import Table
 

@@ -12,7 +12,7 @@ from app.domain.classes.wildcards import matches_between, matching_records
 from app.domain.criteria.criterion import Others
 from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 
 
 class OverlappingClasses(JudgedClasses):

@@ -28,9 +28,9 @@ from app.domain.criteria.population import DeltaPresence
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.findings import Group, Part
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import highest_accepted
-from app.domain.rules import TableRule, apply
+from app.domain.rules.rule import TableRule, apply
 from app.domain.tables import Table
 
 _OF_DIFFERENT_VALUES: Final = frozenset(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.domain.catalogue_types import Guarantee
 from app.domain.errors import NotSupported
-from app.domain.measures.entry import Guarantee
 from app.domain.policies.comparison import Comparison, Value, holds, margin
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from app.domain.classes.grouping import Bools
 from app.domain.distinct import Longs
 from app.domain.errors import NotSupported
+from app.domain.harm.weights import Floats
 from app.domain.policies.comparison import Value
 from app.domain.risk.summaries import mean, quantiles
-from app.domain.weights import Floats
 
 _QUANTILES: Final = "loss_quantiles."
 GROUPED: Final = (

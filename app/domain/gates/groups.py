@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.classes.grouping import Bools
 from app.domain.errors import InvalidInput
 from app.domain.gates.findings import Group
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables import Table
 
 

@@ -17,18 +17,18 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_without, lacking_records, silent_records
+from app.domain.harm.weights import Floats
 from app.domain.losses.loss import LossChoice, LossKind
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Score, score
 from app.domain.search.problem import Problem
 from app.domain.utility import Utility
-from app.domain.weights import Floats
 
 _FIELDS: Final[dict[LossKind, str]] = {
     "geometric": "geometric",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LeafDomain, Sums
 
 Nodes = npt.NDArray[np.integer]

@@ -19,7 +19,7 @@ import numpy as np
 
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cell_costs import (
     CategoryRange,
     CellCost,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from app.domain.classes.grouping import Bools
 from app.domain.distinct import Ints, Longs, distinct_rows
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import Floats, LeafDomain
 from app.domain.numbers import exact_sum
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import Longs, group, row_keys
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, seconds_of_boxes, shows_nothing
 from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
 from app.domain.numbers import exact_sum

@@ -14,12 +14,12 @@ import numpy as np
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.released import Release
 from app.domain.distinct import Ints, Longs, group
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.cell_costs import CellCost, ends, leaves_under, whole_numbers
 from app.domain.losses.kl_boxes import shows_nothing
 from app.domain.losses.loss import LeafDomain
 from app.domain.numbers import exact_sum
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
 
 Total = Callable[[CellCost], float]

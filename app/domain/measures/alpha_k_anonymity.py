@@ -8,11 +8,12 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes import diversity
 from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.named_values import any_called
 from app.domain.classes.ratios import as_written
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import (
     SensitiveValues,

@@ -12,7 +12,7 @@ from app.domain.anonymity import equivalence_k, matching_k
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.distinct import DistinctRows, distinct_rows
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported, given
-from app.domain.rules import Rule, TableRule, apply, apply_to_codes
+from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
 
 SECONDS_PER_CELL: Final = 2e-8

@@ -12,11 +12,12 @@ from app.domain.attacks.background import Attacked, Pairs, attack, pairs_of
 from app.domain.attacks.beliefs import Weights
 from app.domain.attacks.elimination import Statement, eliminate
 from app.domain.attacks.population import Population, unlinked_reason
+from app.domain.catalogue_types import CellValue, DictionaryRef
 from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping, positions_of
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.background_results import (
     BackgroundKnowledgeAttack,
     Elimination,
@@ -27,7 +28,7 @@ from app.domain.measures.background_results import (
     TargetBelief,
     ValueBelief,
 )
-from app.domain.measures.entry import CellValue, Cost, DictionaryRef, Measure, MeasureContext, Tick
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick
 from app.domain.measures.judged import ROWS_NAMED, ClassRef, class_ref, judged_on
 from app.domain.numbers import lowest_accepted
 from app.domain.tables import Table

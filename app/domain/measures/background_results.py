@@ -7,7 +7,7 @@ from typing import Annotated
 
 from annotated_types import doc
 
-from app.domain.measures.entry import CellValue
+from app.domain.catalogue_types import CellValue
 from app.domain.measures.judged import ClassRef, JudgedOn
 
 

@@ -10,8 +10,9 @@ from typing import Annotated, Final
 from annotated_types import Len, doc
 
 from app.domain.assessment import Assessment, assess, estimate_cost
+from app.domain.catalogue_types import DictionaryRef
 from app.domain.counting.counter import Counter
-from app.domain.measures.entry import Cost, DictionaryRef, Measure, MeasureContext, Tick, given
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.numbers import exact_sum
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.gains import (
     Gains,
     LikenessBound,
@@ -27,8 +28,8 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.measures.judged import JudgedOn, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values

@@ -12,11 +12,11 @@ from annotated_types import doc
 
 from app.domain.assessment import Assessment
 from app.domain.distinct import Ints
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.scoring import cost_of_scores, difference, explainable, score_of
 from app.domain.numbers import tie_margin
-from app.domain.rules import CellRule, Rule, TableRule, apply
+from app.domain.rules.rule import CellRule, Rule, TableRule, apply
 from app.domain.tables import Table
 
 SECONDS_PER_CELL: Final = 1e-8

@@ -9,10 +9,11 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Gt, Le, MaxLen, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.gains import Gains, LogBase, disclosing, greatest_ratios, lacks_values
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 

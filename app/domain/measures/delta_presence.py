@@ -26,7 +26,7 @@ from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, alway
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.measures.populations import Population, cost_of_classes, population_of
 from app.domain.numbers import lowest_accepted
-from app.domain.rules import TableRule, apply
+from app.domain.rules.rule import TableRule, apply
 
 
 @dataclass(frozen=True, kw_only=True)

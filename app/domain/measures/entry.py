@@ -20,28 +20,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Generic, Literal, NewType, TypeVar, overload
+from typing import Final, Generic, TypeVar, overload
 
+from app.domain.catalogue_types import Guarantee, Need
 from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.harm.sensitivity import Sensitivity
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import RiskModel
-from app.domain.rules import Rule
-from app.domain.sensitivity import Sensitivity
+from app.domain.rules.rule import Rule
 from app.domain.tables import Table
 from app.domain.utility import Utility
-
-Guarantee = Literal["exact", "bound", "statistical", "heuristic"]
-"""What a result is worth: exact, an upper bound, right up to a stated standard error, or a best effort."""
-
-Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
-
-DatasetRef = NewType("DatasetRef", str)
-DictionaryRef = NewType("DictionaryRef", str)
-RuleRef = NewType("RuleRef", str)
-CellValue = NewType("CellValue", str)
-"""A value of some record's cell in a result: shown only to those who may read the data."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.by_class import Floats
 from app.domain.classes.gains import Gains, surprisals
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
 from app.domain.errors import NotSupported
-from app.domain.measures.entry import CellValue
 from app.domain.measures.judged import ClassRef, class_ref
 from app.domain.measures.sensitive_values import SensitiveValues
 

@@ -9,10 +9,11 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, doc
 
 from app.domain.attacks.homogeneity import expected_if_independent, homogeneous, leading_values
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, class_ref, judged_on
 
 SECONDS_PER_CELL: Final = 3e-8

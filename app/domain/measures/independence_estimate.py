@@ -12,13 +12,13 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.independence import MAX_CLUSTER, LeastLoss, choose_in_cluster, least_loss
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.risk.loss import loss
 from app.domain.risk.summaries import mean, quantiles
 from app.domain.tables import Table
-from app.domain.weights import Floats
 
 ROWS_PER_BLOCK: Final = 50_000
 SECONDS_PER_CELL: Final = 4e-8

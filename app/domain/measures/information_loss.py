@@ -13,7 +13,7 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cell_costs import (
     CategoryRange,
     CellCost,
@@ -38,7 +38,7 @@ from app.domain.losses.released import (
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import JudgedOn, judged_on
 from app.domain.numbers import FEASIBILITY_TOLERANCE
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
 
 SECONDS_PER_CELL: Final = 3e-8

@@ -10,18 +10,18 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
-from app.domain.anonymous_rules import random_anonymous_rule
 from app.domain.assessment import Assessment, estimate_cost
+from app.domain.harm.sensitivity import Sensitivity
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.scoring import score_of, search_context
 from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted, tie_margin
-from app.domain.rules import TableRule, identity
+from app.domain.rules.anonymous import random_anonymous_rule
+from app.domain.rules.rule import TableRule, identity
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, SearchPlan, carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration
-from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
 
 

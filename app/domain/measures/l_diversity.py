@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Gt, Le, Len, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes import diversity
 from app.domain.classes.diversity import RankedCounts, ranked
 from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.criterion import Others
 from app.domain.errors import InvalidInput
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 from app.domain.numbers import exact_sum

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.attacks.linking import CandidateSets
 from app.domain.classes.grouping import positions_of
-from app.domain.dictionaries import own_rows
+from app.domain.dictionaries.dictionary import own_rows
 from app.domain.distinct import Longs
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.judged import ROWS_NAMED, ClassRef

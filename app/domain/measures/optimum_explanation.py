@@ -14,12 +14,12 @@ from typing import Annotated, Final, Literal
 from annotated_types import Ge, Le, doc
 
 from app.domain.assessment import Assessment
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.rule_frontier import least_risk, trade_offs, undominated
 from app.domain.measures.scoring import cost_of_scores, difference, score_of, search_context
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin, tie_margins
-from app.domain.rules import TableRule, apply, identity
+from app.domain.rules.rule import TableRule, apply, identity
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, carry_out, plan
 from app.domain.search.problem import Constraint, Problem, ThresholdObjective

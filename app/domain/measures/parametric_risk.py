@@ -12,12 +12,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
 from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.numbers import exact_sum
 from app.domain.record_distributions import ProductDistribution, fitted
-from app.domain.rules import TableRule, apply_to_codes
-from app.domain.sensitivity import Sensitivity
-from app.domain.weights import Floats
+from app.domain.rules.rule import TableRule, apply_to_codes
 
 DRAWS_PER_BLOCK: Final = 50_000
 SECONDS_PER_CELL: Final = 1e-7

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from app.domain.counting.counter import Counter, Engine
 from app.domain.distinct import DistinctRows, Ints, Longs, distinct_rows
-from app.domain.hierarchies import TOP
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.entry import MeasureContext, given
 from app.domain.numbers import exact_sum
 from app.domain.risk.loss import with_self
-from app.domain.rules import apply
-from app.domain.sensitivity import Sensitivity
-from app.domain.weights import Floats
+from app.domain.rules.rule import apply
 
 
 @dataclass(frozen=True, eq=False)

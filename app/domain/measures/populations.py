@@ -11,7 +11,7 @@ from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_
 from app.domain.classes.population import entities_of_classes
 from app.domain.distinct import Longs
 from app.domain.measures.entry import Cost, MeasureContext
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,13 @@ from app.domain.attacks.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, breache
 from app.domain.attacks.informed import Units, units_of
 from app.domain.attacks.population import Population, unlinked_reason
 from app.domain.attacks.tallies import value_numbers
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.grouping import Bools, Grouping, positions_of
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, given
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.judged import ROWS_NAMED, ClassRef, judged_on
 from app.domain.measures.posterior_results import (
     Believed,
@@ -27,7 +29,6 @@ from app.domain.measures.posterior_results import (
     PosteriorBeliefs,
 )
 from app.domain.numbers import highest_accepted, lowest_accepted
-from app.domain.weights import Floats
 
 SECONDS_PER_CELL: Final = 5e-8
 SECONDS_PER_PAIR: Final = 3e-7

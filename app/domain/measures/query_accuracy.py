@@ -23,7 +23,7 @@ from app.domain.count_queries import (
 )
 from app.domain.distinct import distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cell_costs import ends, number_labels
 from app.domain.losses.released import withholds
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported

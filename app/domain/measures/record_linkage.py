@@ -10,17 +10,18 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le, doc
 
-from app.domain.consistency import Consistency, under
-from app.domain.dictionaries import Dictionary, own_rows
+from app.domain.catalogue_types import DictionaryRef
+from app.domain.dictionaries.consistency import Consistency, under
+from app.domain.dictionaries.dictionary import Dictionary, own_rows
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
 from app.domain.linkage import Candidates, FailedLink, Joiner, Links, losses_with_links
-from app.domain.measures.entry import Cost, DictionaryRef, Measure, MeasureContext, Tick, given
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.summaries import mean, quantiles
-from app.domain.rules import apply
-from app.domain.sensitivity import Sensitivity
-from app.domain.weights import Floats
+from app.domain.rules.rule import apply
 
 PAIRS_PER_BLOCK: Final = 500_000
 SECONDS_PER_RECORD: Final = 2e-4

@@ -20,7 +20,8 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.assessment import Assessment
-from app.domain.hierarchies import TOP
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.partial_disclosure import PartialDisclosure
 from app.domain.measures.scoring import (
@@ -31,8 +32,7 @@ from app.domain.measures.scoring import (
     score_of,
 )
 from app.domain.numbers import tie_margin
-from app.domain.rules import TableRule, apply
-from app.domain.weights import Floats
+from app.domain.rules.rule import TableRule, apply
 
 MOST_ATTRIBUTES: Final = 12
 """Shapley values are exact over all coalitions, 2^12 of them at most."""

@@ -18,11 +18,12 @@ import numpy.typing as npt
 from annotated_types import MaxLen, doc
 
 from app.domain.assessment import Assessment, estimate_cost
+from app.domain.catalogue_types import RuleRef
 from app.domain.distinct import Ints
-from app.domain.hierarchies import Hierarchy
-from app.domain.measures.entry import RELEASED_RULES, Cost, Measure, MeasureContext, RuleRef, Tick, given
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.measures.entry import RELEASED_RULES, Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.scoring import cost_of_scores, difference, score_of
-from app.domain.rules import CellRule, Rule, TableRule, apply
+from app.domain.rules.rule import CellRule, Rule, TableRule, apply
 
 ROWS_NAMED: Final = 10
 SECONDS_PER_CELL: Final = 1e-8

@@ -16,10 +16,10 @@ from annotated_types import Ge, Le, doc
 
 from app.domain.counting.compatibility import Compatibility
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported, given
 from app.domain.measures.scoring import cost_of_scores, score_of
-from app.domain.rules import apply
+from app.domain.rules.rule import apply
 
 MOST_ATTRIBUTES: Final = 12
 """Above so many disclosed attributes that the attacker knows, the smallest set is not searched for."""

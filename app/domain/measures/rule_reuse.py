@@ -9,12 +9,13 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.assessment import Assessment
+from app.domain.catalogue_types import DatasetRef
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.measures.entry import Cost, DatasetRef, Measure, MeasureContext, Tick, always_supported, given
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported, given
 from app.domain.measures.scoring import cost_of_scores, difference, score_of
-from app.domain.rule_transfer import Transfer, Unmatched, corresponding_nodes, positions_of, transfer
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
+from app.domain.rules.transfer import Transfer, Unmatched, corresponding_nodes, positions_of, transfer
 
 POINTER: Final = "/measure/next_dataset"
 GROUPS_SHOWN: Final = 10

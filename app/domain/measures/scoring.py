@@ -6,7 +6,7 @@ import math
 
 from app.domain.assessment import Assessment, assess, estimate_cost
 from app.domain.measures.entry import Cost, MeasureContext, given
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.context import SearchContext
 
 

@@ -10,11 +10,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.criteria.criterion import Others
-from app.domain.hierarchies import Hierarchy
-from app.domain.measures.entry import CellValue, Cost, MeasureContext
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.measures.entry import Cost, MeasureContext
 from app.domain.measures.judged import ClassRef, class_ref
 
 SECONDS_PER_CELL: Final = 3e-8

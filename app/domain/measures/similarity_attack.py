@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.gains import Gains
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
@@ -22,8 +23,8 @@ from app.domain.classes.similarity import (
 from app.domain.classes.value_groups import tree_groups
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import TOP
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.gains_found import require_values
 from app.domain.measures.judged import ClassRef, JudgedOn, class_ref, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values

@@ -9,12 +9,13 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, doc
 
 from app.domain.attacks.tallies import records_per_entry, value_numbers
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.distinct import Longs
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.measures.judged import JudgedOn, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values

@@ -8,13 +8,14 @@ from typing import Annotated, Final, get_args
 import numpy as np
 from annotated_types import Ge, Le, MaxLen, doc
 
+from app.domain.catalogue_types import CellValue
 from app.domain.classes.by_class import Floats
 from app.domain.classes.closeness import Distance, distances, farther, has_missing
 from app.domain.classes.gains import Gains
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.errors import NotSupported
-from app.domain.measures.entry import CellValue, Cost, Measure, MeasureContext, Tick, always_supported
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 from app.domain.numbers import exact_sum

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NewType, get_args, get_origin, get_type_hints
 
+from app.domain.catalogue_types import DatasetRef, DictionaryRef, RuleRef
 from app.domain.criteria.criterion import Criterion
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import DatasetRef, DictionaryRef, Measure, RuleRef
+from app.domain.measures.entry import Measure
 from app.domain.policies.building import built, closest, joined
 from app.domain.policies.findings import Findings
 from app.domain.policies.meanings import REPEATED

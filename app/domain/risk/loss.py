@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import Longs
-from app.domain.weights import Floats
+from app.domain.harm.weights import Floats
 
 AbsentPolicy = Literal["zero", "add_self", "error"]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
+from app.domain.harm.weights import Floats
 from app.domain.risk.formulas import POINTER, evaluated, names_in, refuse_unless_sampled_conditions_hold
 from app.domain.risk.loss import identification_probability, loss
-from app.domain.weights import Floats
 
 ModelName = Literal["I", "II", "III", "III_raw", "custom"]
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from app.domain.errors import InvalidInput
-from app.domain.weights import Floats
+from app.domain.harm.weights import Floats
 
 _UNIT = 1 << 1074
 """Every finite double is a whole multiple of 2⁻¹⁰⁷⁴."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from app.domain.counting.compatibility import Compatibility
 from app.domain.distinct import group, row_keys
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.context import SearchContext
 from app.domain.search.ladders import ladder_of, steps_to_top
 from app.domain.search.problem import Scope

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.domain.errors import NotFound
-from app.domain.rules import Rule, identity
+from app.domain.rules.rule import Rule, identity
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import (

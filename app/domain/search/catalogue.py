@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from app.domain.measures.entry import Guarantee, Need
+from app.domain.catalogue_types import Guarantee, Need
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.scalable import approximation_plan

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.attackers import DictionarySet, View
-from app.domain.dictionaries import Dictionary, LinkedAttribute
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import Sensitivity
 from app.domain.numbers import exact_sum
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.rules import Rule
-from app.domain.sensitivity import Sensitivity
+from app.domain.rules.rule import Rule
 from app.domain.tables import Table
 from app.domain.utility import Utility
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.domain.distinct import Ints
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.search.problem import Scope
 
 

@@ -13,7 +13,7 @@ from app.domain.assessment import Assessment, assess
 from app.domain.attackers import SetAssessment, assess_set
 from app.domain.numbers import to_json_number
 from app.domain.risk.models import RiskModel
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.selection import Floats, frontier

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.compatibility import Compatibility
-from app.domain.dictionaries import own_rows
+from app.domain.dictionaries.dictionary import own_rows
 from app.domain.distinct import group, row_keys
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy, Scope

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.numbers import exact_sum
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Bounds, Counters, Outcome, Status, proven, score, shortfall_of
 from app.domain.search.problem import Problem

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
+from app.domain.catalogue_types import RuleRef
 from app.domain.errors import InvalidInput
-from app.domain.measures.entry import RuleRef
 
 Seed = Annotated[int, Ge(0), Le(2**63 - 1), doc("Seed of the draws; the same for the same result.")]
 Share = Annotated[float, Ge(0), Le(1)]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from app.domain.classes.grouping import Bools
 from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.measures.entry import MeasureContext
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.tables import Table
 from app.services.assessment_work import RuleScore
 from app.services.gates.subject import Subject

@@ -8,7 +8,7 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.explanations import of_bound
 from app.domain.gates.findings import Finding, Hypothesis, held
 from app.domain.policies.policy import BoundDemand, PolicyCriterion
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.assessment_work import SECONDS_PER_COMPARED_ENTITY
 from app.services.gates.bench import Bench

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from app.domain.class_suppression import ClassSuppression
+from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.numbers import highest_accepted, to_json_number
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.changes.change import NOT_FOUND, Asked, Change, Demand, Withholding
 from app.domain.search.changes.class_demands import privacy_demand

@@ -23,7 +23,7 @@ from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
 from app.domain.gates.groups import groups_of
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PolicyCriterion, PrivacyModelDemand
-from app.domain.rules import CellRule, Rule
+from app.domain.rules.rule import CellRule, Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.bench import Bench
 from app.services.gates.probe import UNALIGNED, Probe, ProbeCost, are_quasi_identifiers

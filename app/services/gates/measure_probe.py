@@ -7,14 +7,15 @@ from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
+from app.domain.catalogue_types import Guarantee
 from app.domain.classes.grouping import Grouping
 from app.domain.errors import NotSupported
 from app.domain.gates.explanations import of_value
 from app.domain.gates.findings import Finding, WorstRecords, held
-from app.domain.measures.entry import Guarantee, MeasureContext
+from app.domain.measures.entry import MeasureContext
 from app.domain.policies.policy import MeasureDemand, PolicyCriterion
 from app.domain.policies.values import value_at
-from app.domain.rules import CellRule, Rule
+from app.domain.rules.rule import CellRule, Rule
 from app.domain.search.budget import Halted, never
 from app.domain.tables import Table
 from app.services.gates.bench import Bench

@@ -10,7 +10,7 @@ from app.domain.gates.findings import Finding, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
 from app.domain.numbers import from_json_number
 from app.domain.policies.policy import OptimumDemand, PolicyCriterion
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.domain.search.solvers import AUTO
 from app.services.gates.bench import Bench

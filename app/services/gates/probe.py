@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.findings import Finding
 from app.domain.policies.policy import PolicyCriterion
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.domain.tables import Table
 

@@ -15,7 +15,7 @@ from app.domain.gates.group_scores import RecordFigures
 from app.domain.gates.groups import groups_of
 from app.domain.policies.policy import PolicyCriterion, ScoreDemand
 from app.domain.policies.values import value_at
-from app.domain.rules import Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.assessment_work import RuleScore
 from app.services.gates.bench import Bench

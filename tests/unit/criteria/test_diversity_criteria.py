@@ -10,7 +10,7 @@ from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversi
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from app.domain.criteria.judging import JudgedRecords
 from app.domain.errors import InvalidInput
-from app.domain.rules import TableRule, apply
+from app.domain.rules.rule import TableRule, apply
 from tests.unit.measures import diversity_tables as tables
 from tests.unit.measures.test_l_diversity import OCCUPATIONS, two_attributes
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.dictionaries import Dictionary, link_identity
-from app.domain.hierarchies import Hierarchy
-from app.domain.sensitivity import Family, Overrides, Sensitivity, build_sensitivity
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
+from app.domain.harm.sensitivity import Family, Overrides, Sensitivity, build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
-from app.domain.weights import LeafWeights
 
 CITY = Hierarchy.from_parents(
     {

@@ -10,17 +10,17 @@ import pytest
 
 from app.domain.assessment import assess, estimate_cost
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.dictionaries import Dictionary, link_identity
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_builders import flat
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.loss import identification_probability, loss
 from app.domain.risk.summaries import histogram_of_counts, histogram_of_losses, mean, quantiles
-from app.domain.rules import TableRule, apply, identity, record_rule, suppression
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.rules.rule import TableRule, apply, identity, record_rule, suppression
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, T, levels_of, personal
 
 INF = math.inf

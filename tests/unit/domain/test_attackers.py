@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from app.domain.attackers import DictionarySet, assess_set
-from app.domain.dictionaries import Dictionary, link_identity
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight
 from app.domain.risk.models import RiskModel
-from app.domain.rules import TableRule, identity
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.rules.rule import TableRule, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from tests.unit.domain.fixture_f import CITY, CUTS, DICTIONARIES, T, levels_of, personal
 
 INF = math.inf

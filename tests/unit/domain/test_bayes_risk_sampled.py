@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from app.domain.assessment import assess
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchy_builders import flat
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.builders import flat
 from app.domain.measures import bayes_risk_sampled
 from app.domain.measures.bayes_risk_sampled import (
     BAYES_RISK_SAMPLED,
@@ -19,11 +21,9 @@ from app.domain.measures.bayes_risk_sampled import (
 )
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import TableRule, identity
-from app.domain.sensitivity import build_sensitivity
+from app.domain.rules.rule import TableRule, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, T, levels_of, personal
 
 

@@ -7,10 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from app.domain import condition_truth, conditional_rules
-from app.domain.condition_text import parse_condition
-from app.domain.condition_truth import Column
-from app.domain.conditional_rules import (
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules import condition_truth
+from app.domain.rules import conditional as conditional_rules
+from app.domain.rules.condition_text import parse_condition
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import (
     Generalise,
     Hide,
     ToEntities,
@@ -19,11 +23,8 @@ from app.domain.conditional_rules import (
     ToValue,
     conditional_rule,
 )
-from app.domain.disclosed_values import generalisation
-from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_builders import flat
-from app.domain.rules import apply
+from app.domain.rules.disclosed_values import generalisation
+from app.domain.rules.rule import apply
 from app.domain.tables import Table
 from tests.unit.domain.fixture_f import CITY, INCOME
 

@@ -7,9 +7,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from app.domain.condition_text import parse_condition, print_condition
-from app.domain.condition_truth import FALSE, TRUE, UNKNOWN, Column, check_condition, truths_of
-from app.domain.conditions import (
+from app.domain.errors import InvalidInput
+from app.domain.rules.condition_text import parse_condition, print_condition
+from app.domain.rules.condition_truth import FALSE, TRUE, UNKNOWN, Column, check_condition, truths_of
+from app.domain.rules.conditions import (
     Attribute,
     Comparison,
     Constant,
@@ -19,7 +20,6 @@ from app.domain.conditions import (
     condition_of_json,
     condition_to_json,
 )
-from app.domain.errors import InvalidInput
 
 AGE = Comparison(">=", Attribute("age"), Constant(Decimal(65)))
 CITY = Comparison("!=", Attribute("city"), Constant("Dayton"))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from app.domain.assessment import assess
-from app.domain.consistency import Consistency, under
-from app.domain.dictionaries import Dictionary, link_age, link_identity
+from app.domain.dictionaries.consistency import Consistency, under
+from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
 from app.domain.dictionary_order import OrderAnswer, bound_hypotheses, dictionary_order
 from app.domain.errors import InvalidInput
-from app.domain.hierarchy_builders import dates, leaf_range
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.builders import dates, leaf_range
 from app.domain.risk.models import RiskModel
-from app.domain.rules import CellRule, TableRule, identity
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.rules.rule import CellRule, TableRule, identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.unit.domain.fixture_f import CITY, CUTS, DICTIONARIES, T, levels_of, personal

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from tests.unit.domain.fixture_f import CITY
 
 DAG = Hierarchy.from_parents(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.hierarchy_builders import dates, flat, intervals, leaf_range, masking, ordered_groups
+from app.domain.hierarchies.builders import dates, flat, intervals, leaf_range, masking, ordered_groups
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 
 
 def path(h: Hierarchy, value: str) -> list[str]:

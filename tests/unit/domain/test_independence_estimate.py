@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight, NodeWeights
 from app.domain.independence import choose_in_cluster, least_loss
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE, IndependenceParameters
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, NodeWeights
 from tests.unit.domain.fixture_f import DICTIONARIES, T, personal
 
 NAMES = ["zip", "gender", "birth", "job", "race"]

@@ -9,19 +9,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_builders import flat
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight, LeafWeights
+from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.parametric_risk import PARAMETRIC_RISK, ParametricParameters, bernstein_radius
 from app.domain.record_distributions import ProductDistribution, fitted
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.rules import RecordRule, TableRule
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.rules.rule import RecordRule, TableRule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, LeafWeights
 from tests.property.test_domain_counting import brute_counts
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, T, levels_of, personal
 

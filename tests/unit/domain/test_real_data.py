@@ -12,13 +12,13 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_builders import flat, intervals, leaf_range
-from app.domain.rules import TableRule, apply
-from app.domain.sensitivity import build_sensitivity
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import LeafWeights
+from app.domain.hierarchies.builders import flat, intervals, leaf_range
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule, apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import LeafWeights
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [

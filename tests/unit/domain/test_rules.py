@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
-from app.domain.rules import TableRule, apply, identity, record_rule, suppression, table_rule
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.rule import TableRule, apply, identity, record_rule, suppression, table_rule
 from app.domain.tables import Table
 from tests.unit.domain.fixture_f import CITY, T, nodes
 

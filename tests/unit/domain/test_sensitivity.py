@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.interactions import GivenInteraction, GivenInteractions
-from app.domain.sensitivity import Overrides, build_sensitivity, constant_sensitivity
+from app.domain.harm.interactions import GivenInteraction, GivenInteractions
+from app.domain.harm.sensitivity import Overrides, build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight, LeafWeights, NodeWeights, harmonic_weights, node_weights
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.tables import Table
-from app.domain.weights import ConstantWeight, LeafWeights, NodeWeights, harmonic_weights, node_weights
 from tests.unit.domain.fixture_f import CITY, INCOME, RACE, T, nodes, personal
 
 TV_5 = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import TableRule, apply
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule, apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility, rounded_half_away
 from tests.unit.domain.fixture_f import CITY, CUTS, INCOME, RACE, T, levels_of, nodes

@@ -12,10 +12,10 @@ import pytest
 
 from app.domain.distinct import distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.rules import TableRule, apply_to_codes
+from app.domain.rules.rule import TableRule, apply_to_codes
 from app.domain.tables import Table
 
 ROWS = [

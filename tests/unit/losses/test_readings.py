@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.kl_divergence import KLDivergenceLoss
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, RecordRule, TableRule
+from app.domain.rules.rule import CellRule, RecordRule, TableRule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 

@@ -1,6 +1,6 @@
 """Small tables given by the counts of sensitive values in each class."""
 
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from tests.unit.measures.diversity_tables import flat, table
 
 

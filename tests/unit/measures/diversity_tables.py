@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 

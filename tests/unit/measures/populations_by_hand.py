@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.domain.dictionaries import Dictionary, link_identity
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
 from app.domain.tables import Table

@@ -7,11 +7,11 @@ from collections import Counter as Tally
 import numpy as np
 import pytest
 
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.anonymity import ANONYMITY, AnonymityParameters, ClassSize
 from app.domain.measures.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import identity, record_rule, table_rule
+from app.domain.rules.rule import identity, record_rule, table_rule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 

@@ -18,15 +18,15 @@ from app.api.schemas.measurements import REQUESTS, RESULTS, NewMeasurement
 from app.api.schemas.solvers import NAMES
 from app.api.schemas.solvers import REQUESTS as SOLVER_REQUESTS
 from app.domain import catalogue
+from app.domain.catalogue_types import Guarantee, Need
 from app.domain.criteria.catalogue import CRITERIA
+from app.domain.harm.sensitivity import Family
 from app.domain.losses.loss import LossKind
 from app.domain.measures import entry
 from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Guarantee, Need
 from app.domain.risk.models import ModelName
 from app.domain.search.catalogue import SEARCHES
 from app.domain.search.solvers import SOLVERS
-from app.domain.sensitivity import Family
 from app.domain.utility import Model
 from app.services.measurement_documents import document_of_parameters, parameters_of
 from app.services.objectives import solver_of

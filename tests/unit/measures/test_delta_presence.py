@@ -7,13 +7,13 @@ from datetime import date
 import numpy as np
 import pytest
 
-from app.domain.class_suppression import suppress_classes
-from app.domain.dictionaries import Dictionary, link_age, link_identity
+from app.domain.criteria.class_suppression import suppress_classes
+from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_builders import flat
+from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.delta_presence import DELTA_PRESENCE, DeltaPresenceParameters
-from app.domain.rules import record_rule, table_rule
+from app.domain.rules.rule import record_rule, table_rule
 from app.domain.tables import Table
 from tests.unit.measures.populations_by_hand import context_of, generalised, measured, population_of, table_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.equivalence_classes import (
     EQUIVALENCE_CLASSES,
@@ -15,7 +15,7 @@ from app.domain.measures.equivalence_classes import (
 )
 from app.domain.measures.judged import ClassRef
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, TableRule
+from app.domain.rules.rule import CellRule, TableRule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.services.dataset_encoding import encode, table_of

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
-from app.domain.rules import TableRule, cell_rule
+from app.domain.rules.rule import TableRule, cell_rule
 from app.domain.tables import Table
 from tests.unit.measures import diversity_tables as tables
 

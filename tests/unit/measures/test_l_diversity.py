@@ -11,7 +11,7 @@ from app.domain.classes.diversity import has_entropy
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.measures.l_diversity import L_DIVERSITY
-from app.domain.rules import TableRule, cell_rule
+from app.domain.rules.rule import TableRule, cell_rule
 from tests.unit.measures import diversity_tables as tables
 
 INF = math.inf

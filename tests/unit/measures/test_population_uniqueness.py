@@ -26,7 +26,7 @@ from app.domain.classes.uniqueness import (
     zayatz,
 )
 from app.domain.errors import InvalidInput
-from app.domain.hierarchy_builders import flat
+from app.domain.hierarchies.builders import flat
 from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS, PopulationUniquenessParameters
 from app.domain.tables import Table

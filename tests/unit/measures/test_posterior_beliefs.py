@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.dictionaries import Dictionary, link_identity
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
-from app.domain.rules import RecordRule, TableRule, identity
+from app.domain.rules.rule import RecordRule, TableRule, identity
 from app.domain.tables import Table
 from tests.unit.measures import diversity_tables as tables
 

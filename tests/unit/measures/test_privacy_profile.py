@@ -9,13 +9,13 @@ import pytest
 
 from app.domain.classes import released
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.judged import ClassRef
 from app.domain.measures.privacy_profile import PRIVACY_PROFILE, PrivacyProfileParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule
+from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_builders import flat
+from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.attacker_models import ATTACKER_MODELS
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.l_diversity import L_DIVERSITY
 from app.domain.measures.t_closeness import T_CLOSENESS
-from app.domain.rules import table_rule
+from app.domain.rules.rule import table_rule
 from app.domain.tables import Table
 from tests.unit.measures.populations_by_hand import context_of, measured
 

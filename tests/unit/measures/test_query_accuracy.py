@@ -9,7 +9,6 @@ from statistics import median
 import numpy as np
 import pytest
 
-from app.domain.class_suppression import suppress_classes
 from app.domain.count_queries import (
     CountedRows,
     CountQuery,
@@ -19,13 +18,14 @@ from app.domain.count_queries import (
     Workload,
     whole_length,
 )
+from app.domain.criteria.class_suppression import suppress_classes
 from app.domain.distinct import distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.query_accuracy import QUERY_ACCURACY, QueryAccuracyParameters
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import CellRule, TableRule, apply
+from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from app.domain.errors import NotFound, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
-from app.domain.rules import RecordRule, TableRule
+from app.domain.rules.rule import RecordRule, TableRule
 from app.domain.search.budget import Budget
 from app.domain.search.catalogue import SEARCHES, entry_of
 from app.domain.search.context import SearchContext
@@ -26,7 +27,6 @@ from app.domain.search.solvers import (
     Genetic,
     TopDown,
 )
-from app.domain.sensitivity import constant_sensitivity
 from app.domain.utility import build_utility
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
 

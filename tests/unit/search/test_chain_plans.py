@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from app.domain.attackers import DictionarySet
-from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import build_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.search.budget import Budget
 from app.domain.search.chains.chain_instance import ChainInstance
@@ -23,10 +25,8 @@ from app.domain.search.problem import Problem
 from app.domain.search.records.record_instance import RecordInstance
 from app.domain.search.records.record_level import RecordPlan
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
-from app.domain.sensitivity import build_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from app.experiments.item_table import item_context, item_table
 from app.experiments.synthetic import generate
 

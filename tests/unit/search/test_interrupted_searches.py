@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.dictionaries import Dictionary, link_identity
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_identity
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.search.budget import Budget
 from app.domain.search.canonical import ScoredLattice
@@ -22,10 +24,8 @@ from app.domain.search.problem import Problem
 from app.domain.search.records import record_level
 from app.domain.search.selection import OPTIMAL
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, TopDown
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 
 FLAT = Hierarchy.from_parents({"a": [None], "b": [None]})
 

@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cells import DomainLoss
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem

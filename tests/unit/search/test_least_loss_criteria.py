@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from app.domain.criteria.population import AverageRisk, KMap
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.search.anonymity.checks import Progress
 from app.domain.search.anonymity.minimal import minimal_rules

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.hierarchies import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem

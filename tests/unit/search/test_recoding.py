@@ -15,13 +15,13 @@ from app.domain.criteria.beliefs import RhoPrivacy
 from app.domain.criteria.diversity import DistinctLDiversity
 from app.domain.criteria.population import DeltaPresence, KMap
 from app.domain.criteria.uniques import PopulationUniqueness
-from app.domain.dictionaries import Dictionary, link_nodes
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.cells import CellLoss
 from app.domain.losses.loss import LossChoice
-from app.domain.rules import CellRule, RecordRule, TableRule, apply
+from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Budget

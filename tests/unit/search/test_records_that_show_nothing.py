@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.domain.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
 from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.anonymity.verdicts import Judge

@@ -10,21 +10,21 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import dictionary_of
-from app.domain.dictionaries import Dictionary, link_identity, link_nodes
+from app.domain.dictionaries.dictionary import Dictionary, link_identity, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight, NodeWeights
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.numbers import highest_accepted, lowest_accepted
 from app.domain.risk.models import RiskModel
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, estimate, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS, BranchAndBound, Enumeration
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight, NodeWeights
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
 
 D1 = SearchContext(T, DICTIONARIES["D1"], personal(), build_utility(T))

@@ -10,11 +10,13 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.attackers import DictionarySet, assess_set
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.harm.weights import ConstantWeight
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
-from app.domain.rules import TableRule, apply
+from app.domain.rules.rule import TableRule, apply
 from app.domain.search import frontier_plans
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
@@ -22,10 +24,8 @@ from app.domain.search.plans import carry_out, estimate_frontier, plan, plan_fro
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.records import compromises, knapsack
 from app.domain.search.solvers import SOLVERS, Auto, BranchAndBound
-from app.domain.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.domain.weights import ConstantWeight
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of
 from tests.unit.search.test_table_optima import D1, answer, dag_context, first_records
 

@@ -7,10 +7,10 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Conflict, InvalidInput, NotFound
-from app.domain.rules import identity
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.rules.rule import identity
 from app.domain.utility import build_utility
 from app.services.dataset_schema import AttributeType, Role
 from app.services.dictionaries import AgeTransform, IdentityTransform, Link, LookupTransform

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.hierarchies import Hierarchy
-from app.domain.sensitivity import constant_sensitivity
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.services.disclosure_batches import ModalLevels, score_batch, tally_of

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from annotated_types import Ge, Len, MaxLen, doc
 
-from app.domain.measures.entry import DatasetRef, DictionaryRef, Measure, RuleRef, always_supported
+from app.domain.catalogue_types import DatasetRef, DictionaryRef, RuleRef
+from app.domain.measures.entry import Measure, always_supported
 from app.services.measurement_documents import (
     Reference,
     document_of_parameters,

@@ -10,10 +10,10 @@ from annotated_types import doc
 
 from app.domain.counting.counter import dictionary_of
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.entry import Cost, Measure, MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.rules import identity
+from app.domain.rules.rule import identity
 from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.services.measurement_work import Measurement, MeasurementWork, measure_of

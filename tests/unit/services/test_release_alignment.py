@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP
-from app.domain.rules import TableRule, apply
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.rule import TableRule, apply
 from app.services.dataset_schema import Role
 from app.services.release_alignment import align_release
 from app.services.released_tables import release_of

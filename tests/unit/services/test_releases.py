@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import TableRule, record_rule
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule, record_rule
 from app.domain.tables import Table
 from app.services.released_tables import release_of
 from app.services.releases import CreateRelease, ReleaseService

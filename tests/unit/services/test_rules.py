@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from app.domain.class_suppression import suppress_classes
-from app.domain.condition_text import parse_condition
-from app.domain.condition_truth import Column
-from app.domain.conditional_rules import Generalise, Hide, ToEntities, ToLevel, ToRows, ToValue
+from app.domain.criteria.class_suppression import suppress_classes
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from app.domain.rules import CellRule, RecordRule, TableRule
+from app.domain.rules.condition_text import parse_condition
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import Generalise, Hide, ToEntities, ToLevel, ToRows, ToValue
+from app.domain.rules.rule import CellRule, RecordRule, TableRule
 from app.domain.tables import Table
 from app.services.resources import Actor, Kind, Scope
 from app.services.rule_building import apply_definition, define_rule

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from app.api.schemas.rules import NewRule
-from app.domain.class_suppression import ClassSuppression
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import Forbidden, InvalidInput, NotFound
-from app.domain.rules import RecordRule, TableRule, apply
+from app.domain.rules.rule import RecordRule, TableRule, apply
 from app.domain.search.changes.change import Demand, Withholding
 from app.domain.search.changes.nearest import nearest_change
 from app.domain.utility import build_utility

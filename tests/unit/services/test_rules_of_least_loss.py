@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from app.domain.criteria.population import KMap
-from app.domain.dictionaries import Dictionary, link_nodes
-from app.domain.hierarchies import Hierarchy
-from app.domain.rules import apply
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import apply
 from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.tables import Table

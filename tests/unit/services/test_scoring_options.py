@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.consistency import Consistency
+from app.domain.dictionaries.consistency import Consistency
 from app.domain.errors import InvalidInput
 from app.domain.risk.models import RiskModel
 from app.services.assessment_work import AssessmentPreparation

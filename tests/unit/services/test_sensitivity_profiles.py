@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotFound
-from app.domain.interactions import GivenInteraction, GivenInteractions
-from app.domain.normalisation import Normalisation
+from app.domain.harm.interactions import GivenInteraction, GivenInteractions
+from app.domain.harm.normalisation import Normalisation
 from app.services.resources import Stored
 from app.services.sensitivity_profiles import ConstantWeight, LeafWeights, NodeWeights, Overrides
 from tests.unit.services.world import World, declare

@@ -12,9 +12,9 @@ from app.domain.classes.quasi_part import rule_for
 from app.domain.counting.counter import Counter
 from app.domain.criteria.judging import Population
 from app.domain.criteria.knowledge import Knowledge
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.tables import Table
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import group
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 
 Levels = tuple[int, ...]

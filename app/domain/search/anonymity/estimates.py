@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.classes.wildcards import seconds_of_matching
 from app.domain.distinct import distinct_rows
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables import Table
 
 SECONDS_PER_PAIR: Final = 1e-6

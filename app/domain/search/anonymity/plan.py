@@ -11,11 +11,11 @@ from typing import Final, Protocol
 from app.domain.attacks.bayes import PAIRS_AT_ONCE
 from app.domain.classes.grouping import Bools
 from app.domain.classes.quasi_part import rule_for
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import NotSupported
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import ClassLoss
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.boxes import MOST_STEPS, BoxSearch
 from app.domain.search.anonymity.checks import Checks, Progress
 from app.domain.search.anonymity.class_losses import ClassLossSearch, ClassProgress, GuidedSearch

@@ -16,7 +16,7 @@ from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
 from app.domain.numbers import highest_accepted, to_json_number
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.outcome import Bounds, Counters, Status
 
 MOST_CRITERIA: Final = 20

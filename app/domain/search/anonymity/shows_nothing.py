@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.classes.grouping import Bools
 from app.domain.distinct import distinct_rows
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.anonymity.class_sizes import Levels
 from app.domain.tables import Table
 

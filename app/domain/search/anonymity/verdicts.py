@@ -35,10 +35,10 @@ from app.domain.criteria.judging import (
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
 from app.domain.criteria.uniques import require_partitions
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import pointing_into
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import lowest_accepted
 from app.domain.search.anonymity.class_entities import ClassEntities, shown_by_classes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels

@@ -17,7 +17,7 @@ from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.counter import Counter
 from app.domain.distinct import group, row_keys
 from app.domain.errors import NotSupported
-from app.domain.rules import RecordRule
+from app.domain.rules.rule import RecordRule
 from app.domain.search.chains.chains import Chains, Floats, Harm, Ints
 from app.domain.search.context import SearchContext
 from app.domain.search.ladders import ladder_of

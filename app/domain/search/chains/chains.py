@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.bitsets import EntityBitsets
-from app.domain.hierarchies import TOP
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.risk.models import RiskModel
 from app.domain.search.boxes import Levels
-from app.domain.sensitivity import Sensitivity
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from app.domain.class_suppression import ClassSuppression
-from app.domain.rules import Rule
+from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.rules.rule import Rule
 
 Levels = tuple[int, ...]
 

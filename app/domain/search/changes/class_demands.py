@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from app.domain.classes.grouping import Bools, Missing, Suppressed
 from app.domain.criteria.criterion import Criterion
-from app.domain.dictionaries import Dictionary
-from app.domain.rules import Rule, TableRule, apply
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.changes.change import Answer, Asked, Candidate, Demand, Levels

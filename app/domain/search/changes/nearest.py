@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from app.domain.numbers import tie_margin
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.changes.change import Answer, Asked, Change, ChangeStatus, Levels, Withholding
 from app.domain.search.changes.class_demands import ClassJudge

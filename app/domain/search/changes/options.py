@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from app.domain.class_suppression import ClassSuppression
-from app.domain.rules import Rule
+from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.rules.rule import Rule
 from app.domain.search.changes.change import Levels
 from app.domain.search.changes.raising import Raising
 from app.domain.search.changes.vectors import Vector

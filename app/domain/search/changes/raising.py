@@ -11,18 +11,18 @@ from functools import cached_property
 
 import numpy as np
 
-from app.domain.class_suppression import ClassSuppression, are_hidden, suppress_failing, withholding
 from app.domain.classes.grouping import Bools
+from app.domain.criteria.class_suppression import ClassSuppression, are_hidden, suppress_failing, withholding
 from app.domain.criteria.judging import JudgedRecords, withheld
 from app.domain.distinct import Ints, distinct_rows
 from app.domain.errors import NotSupported
-from app.domain.hierarchies import TOP
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import exact_sum
-from app.domain.rules import CellRule, RecordRule, Rule, TableRule, apply, apply_to_codes
+from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply, apply_to_codes
 from app.domain.search.changes.change import Levels
 from app.domain.tables import Table
 from app.domain.utility import Utility
-from app.domain.weights import Floats
 
 
 class Raising:
@@ -157,8 +157,8 @@ def _joined(table: Table, rule: Rule, levels: Levels, disclosed: Ints) -> Rule:
 def withhold_failing(table: Table, rule: Rule, suppression: ClassSuppression) -> tuple[CellRule, Bools]:
     """Any rule with the failing classes withheld, and whose these records are (n,).
 
-    As :func:`~app.domain.class_suppression.suppress_failing` does it for table-level rules, but that records
-    of which a rule for single records discloses no quasi-identifier are withheld to begin with. NotSupported
+    As ``suppress_failing`` of ``class_suppression`` does it for table-level rules, but that records of
+    which a rule for single records discloses no quasi-identifier are withheld to begin with. NotSupported
     where a missing value matches everything.
     """
     if suppression.missing not in ("own_category", "excluded"):

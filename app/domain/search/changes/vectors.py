@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from app.domain.harm.weights import Floats
 from app.domain.search.canonical import outer_sum
-from app.domain.weights import Floats
 
 Vector = tuple[int, ...]
 """Per attribute the number of its choice, 0 the least general."""

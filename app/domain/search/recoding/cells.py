@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import DistinctRows, Ints, distinct_rows, group, row_keys
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.losses.loss import Floats, Longs, Sums
 from app.domain.numbers import exact_sum
-from app.domain.rules import CellRule, RecordRule, apply
+from app.domain.rules.rule import CellRule, RecordRule, apply
 from app.domain.tables import Table
 
 Bools = npt.NDArray[np.bool_]

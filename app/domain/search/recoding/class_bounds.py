@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from app.domain.distinct import Longs
-from app.domain.hierarchies import Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
 from app.domain.losses.cells import CellLoss
 from app.domain.losses.loss import Floats, LeafDomain, Sums

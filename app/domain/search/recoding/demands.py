@@ -17,9 +17,9 @@ from app.domain.criteria.judging import withheld as withheld_by
 from app.domain.criteria.knowledge import Knowledge
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence, KMap
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import lowest_accepted
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.recoding.cells import Bools

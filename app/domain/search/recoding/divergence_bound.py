@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.kl_boxes import log_areas
 from app.domain.losses.loss import Floats, LeafDomain
 from app.domain.search.recoding.alone import GoesOn

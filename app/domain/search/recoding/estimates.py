@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.domain.classes.quasi_part import quasi_part
-from app.domain.dictionaries import Dictionary
-from app.domain.hierarchies import TOP
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.loss import LossKind
 from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.problem import AnonymityProblem

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.loss import Floats
 from app.domain.search.recoding.cells import Bools
 from app.domain.search.recoding.demands import dense, numbered

@@ -24,11 +24,11 @@ import numpy as np
 
 from app.domain.classes.quasi_part import rule_for
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.dictionaries import Dictionary
-from app.domain.hierarchies import TOP
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.numbers import tie_margin
-from app.domain.rules import Rule, TableRule
+from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never

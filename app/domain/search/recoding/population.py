@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.tables import Table
 

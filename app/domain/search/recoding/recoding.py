@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.distinct import Ints, Longs
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.recoding.batches import Batch
 from app.domain.search.recoding.cells import Cells, Steps
 from app.domain.search.recoding.demands import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.domain.classes.released import Release
 from app.domain.distinct import Ints, Longs, group, row_keys
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.kl_boxes import log_areas, shows_nothing
 from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import Floats, LeafDomain

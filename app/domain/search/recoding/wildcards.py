@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import Ints, Longs, distinct_rows
-from app.domain.hierarchies import TOP
+from app.domain.hierarchies.hierarchy import TOP
 
 Bools = npt.NDArray[np.bool_]
 

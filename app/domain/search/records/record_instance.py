@@ -18,7 +18,8 @@ import numpy.typing as npt
 from app.domain.attackers import View
 from app.domain.distinct import group, row_keys
 from app.domain.errors import NotSupported
-from app.domain.rules import CellRule, RecordRule
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.axes import Axis, Floats, Ints, Longs, build_axes
 from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Disclosed, Exposure
@@ -28,7 +29,6 @@ from app.domain.search.problem import AbsentPolicy, Scope, refuse_absent
 from app.domain.search.profiles import Profiles, build_profiles
 from app.domain.search.records.linked_counts import record_codes
 from app.domain.search.records.record_counts import RecordCounts
-from app.domain.sensitivity import Sensitivity
 
 NODES_LIMIT = 2_000_000
 CELLS_AT_ONCE = 2**19

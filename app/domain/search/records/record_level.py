@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.rules import CellRule, RecordRule
+from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.axes import Floats, Longs
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.canonical import ScoredLattice

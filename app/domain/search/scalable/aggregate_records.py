@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import NotSupported
-from app.domain.rules import CellRule, RecordRule
+from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.axes import Longs
 from app.domain.search.budget import Budget, Halted, stop_if
 from app.domain.search.context import SearchContext

@@ -19,7 +19,7 @@ from app.domain.attackers import View
 from app.domain.counting.compatibility import Compatibility
 from app.domain.counting.counter import Counter
 from app.domain.distinct import distinct_rows, group, row_keys
-from app.domain.rules import RecordRule
+from app.domain.rules.rule import RecordRule
 from app.domain.search.boxes import Levels
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy, refuse_absent

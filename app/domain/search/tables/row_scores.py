@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.distinct import Ints, group, row_keys
-from app.domain.hierarchies import TOP
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.axes import build_axes
 from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Disclosed, Exposure
@@ -30,7 +31,6 @@ from app.domain.search.tables.state_cache import (
     states_worth_keeping,
 )
 from app.domain.search.walk import walk_order
-from app.domain.sensitivity import Sensitivity
 
 Floats = npt.NDArray[np.float64]
 Tick = Callable[[int], None]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.attackers import View
+from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.search.context import SearchContext
 from app.domain.search.exposure import Exposure
 from app.domain.search.problem import AbsentPolicy, Aggregate
@@ -23,7 +24,6 @@ from app.domain.search.tables.row_scores import RowScores
 from app.domain.search.tables.rule_risk import Growth, RuleRisk
 from app.domain.search.tables.scores import TableScores
 from app.domain.search.tables.summed_scores import summed_scores
-from app.domain.sensitivity import constant_sensitivity
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from app.domain.numbers import exact_sum
-from app.domain.rules import TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.boxes import Found, Levels, search_boxes
 from app.domain.search.budget import Budget, Halted, HaltedError, never, stop_if
 from app.domain.search.canonical import outer_sum

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.domain.harm.sensitivity import Sensitivity
 from app.domain.search.axes import Axis, Floats, Ints, Longs
-from app.domain.sensitivity import Sensitivity
 
 
 class WalkWeights:

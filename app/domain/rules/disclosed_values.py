@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.rules import CellRule
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
 
 FAULTS_SHOWN = 50

@@ -17,20 +17,16 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.disclosed_values import unknown_attribute
 from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP
-from app.domain.interactions import (
+from app.domain.harm.interactions import (
     GivenInteractions,
     Interaction,
     faults_of_interaction_weights,
     faults_of_interactions,
     interaction_sums,
 )
-from app.domain.numbers import TIE_TOLERANCE
-from app.domain.tables import Table
-from app.domain.weights import (
+from app.domain.harm.weights import (
     AttributeWeights,
     Floats,
     NodeWeights,
@@ -39,6 +35,10 @@ from app.domain.weights import (
     node_weights,
     unit_weights,
 )
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.numbers import TIE_TOLERANCE
+from app.domain.rules.disclosed_values import unknown_attribute
+from app.domain.tables import Table
 
 Family = Literal[
     "linear", "linear_personal", "interactions", "multiplicative", "multiplicative_centered", "constant"

@@ -12,9 +12,9 @@ from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import Literal, get_args
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.domain.hierarchies import Hierarchy
-from app.domain.hierarchy_definitions import TOP_LABEL, nodes_of_levels
-from app.domain.periods import Period, period_of
+from app.domain.hierarchies.definitions import TOP_LABEL, nodes_of_levels
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.periods import Period, period_of
 
 DateLevel = Literal["day", "month", "quarter", "year", "decade"]
 Side = Literal["left", "right"]

@@ -19,8 +19,10 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.condition_text import is_date, print_condition, print_operand
-from app.domain.conditions import (
+from app.domain.distinct import Ints
+from app.domain.errors import Fault, InvalidInput
+from app.domain.rules.condition_text import is_date, print_condition, print_operand
+from app.domain.rules.conditions import (
     Attribute,
     Comparison,
     Condition,
@@ -31,8 +33,6 @@ from app.domain.conditions import (
     Operator,
     comparisons_of,
 )
-from app.domain.distinct import Ints
-from app.domain.errors import Fault, InvalidInput
 
 ValueType = Literal["number", "date", "text"]
 Truths = npt.NDArray[np.uint8]

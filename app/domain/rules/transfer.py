@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.rules import CellRule, RecordRule, Rule, TableRule, apply
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply
 from app.domain.tables import Table
 
 Unmatched = Literal["suppress", "modal_rule"]

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints, distinct_rows
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies import TOP
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import highest_accepted, lowest_accepted
-from app.domain.sensitivity import Sensitivity
 from app.domain.tables import Table
-from app.domain.weights import Floats
 
 _POINTER = "/normalisation"
 _ROWS_NAMED = 10

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.domain.distinct import distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.rules import TableRule, apply_to_codes, identity
+from app.domain.rules.rule import TableRule, apply_to_codes, identity
 from app.domain.tables import Table
 
 

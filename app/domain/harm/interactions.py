@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints, distinct_rows
 from app.domain.errors import Fault
-from app.domain.hierarchy_definitions import MAX_FAULTS
-from app.domain.weights import Floats
+from app.domain.harm.weights import Floats
+from app.domain.hierarchies.definitions import MAX_FAULTS
 
 DEFAULT_ORDER = 4
 """The most attributes of a set unless the profile says otherwise: the number of sets grows with its power."""

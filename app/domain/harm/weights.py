@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import Fault
-from app.domain.hierarchies import TOP, Hierarchy
-from app.domain.hierarchy_definitions import MAX_FAULTS
+from app.domain.hierarchies.definitions import MAX_FAULTS
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from app.domain.distinct import Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
-from app.domain.hierarchy_definitions import (
+from app.domain.hierarchies.definitions import (
     TOP as TOP,
 )
-from app.domain.hierarchy_definitions import (
+from app.domain.hierarchies.definitions import (
     TOP_LABEL,
     nodes_from_parents,
     nodes_from_rows,

@@ -13,9 +13,12 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.condition_truth import TRUE, Column, ValueType, check_condition, truths_of
-from app.domain.conditions import Condition, attributes_of, comparisons_of
-from app.domain.disclosed_values import (
+from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.rules.condition_truth import TRUE, Column, ValueType, check_condition, truths_of
+from app.domain.rules.conditions import Condition, attributes_of, comparisons_of
+from app.domain.rules.disclosed_values import (
     FAULTS_SHOWN,
     Ancestors,
     in_rows,
@@ -24,10 +27,7 @@ from app.domain.disclosed_values import (
     unknown_attribute,
     unknown_value,
 )
-from app.domain.distinct import Ints, Longs, distinct_rows
-from app.domain.errors import Fault, InvalidInput, NotSupported
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.rules import CellRule
+from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
 
 MOST_JUDGEMENTS: Final = 500_000_000

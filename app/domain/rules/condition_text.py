@@ -20,7 +20,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NoReturn
 
-from app.domain.conditions import (
+from app.domain.rules.conditions import (
     MAX_DEPTH,
     Attribute,
     Comparison,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.distinct import Ints, Longs, distinct_rows
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.rules import CellRule
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
 
 DROPPED = -1

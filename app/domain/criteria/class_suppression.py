@@ -17,8 +17,8 @@ from app.domain.criteria.judging import JudgedRecords, withheld
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.uniques import require_partitions
 from app.domain.distinct import distinct_rows
-from app.domain.hierarchies import TOP
-from app.domain.rules import CellRule, Rule, TableRule, apply, apply_to_codes
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
 
 

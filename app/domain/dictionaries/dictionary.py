@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from app.domain.distinct import DistinctRows, Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies import TOP, UNKNOWN, Hierarchy
-from app.domain.periods import age_at, period_of
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.hierarchies.periods import age_at, period_of
 from app.domain.tables import Table, require_unique_ids
 
 MissingEntry = Literal["error", "missing", "elsewhere"]

@@ -1,0 +1,1 @@
+"""What the attacker can look up, and what its cells are taken to agree with."""

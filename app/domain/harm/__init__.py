@@ -1,0 +1,1 @@
+"""The harm of disclosure: weights of values, and what they come to together."""

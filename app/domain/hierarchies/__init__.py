@@ -1,0 +1,1 @@
+"""Value generalisation hierarchies: what they are, and how they are made."""

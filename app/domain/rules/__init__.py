@@ -1,0 +1,1 @@
+"""Disclosure rules: what is shown of whom, and the forms in which people state it."""
