@@ -26,7 +26,10 @@ from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Budget
 from app.domain.search.recoding.cells import Cells
+from app.domain.search.recoding.demands import Demands
+from app.domain.search.recoding.kinds import cell_loss_of, recoding_loss_of
 from app.domain.search.recoding.plan import RecodingPlan
+from app.domain.search.recoding.recoding import Recoding
 from app.domain.tables import Table
 from tests.unit.search.test_least_loss import read
 
@@ -185,6 +188,16 @@ def test_what_a_population_does_not_tell_is_refused_as_for_a_rule_of_the_whole_t
             least_loss_plan(table, asked)
         with pytest.raises(NotSupported, match="does not say the 'illness'"):
             least_loss_plan(table, asked, Budget(), people)
+
+
+def test_who_is_left_out_for_a_missing_value_is_no_company_for_the_withheld():
+    table = table_of(("0", "flu"), ("0", "flu"), ("0", "cold"), ("*", "flu"), ("7", "flu"))
+    asked = AnonymityProblem((KAnonymity(2),), 0.4, missing="excluded", suppressed="own_block")
+    cells = Cells(table, cell_loss_of(table, asked.loss))
+    steps = np.where(cells.raw == TREE.node_of("7"), cells.most, 0)
+    for problem, allowed in ((asked, False), (replace(asked, suppressed="excluded"), True)):
+        recoding = Recoding(cells, Demands(table, problem), recoding_loss_of(cells, asked.loss), steps)
+        assert (recoding.is_valid, recoding.withheld_records) == (allowed, 2)
 
 
 def test_estimates_of_uniqueness_are_refused_where_missing_values_match_everything():
