@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
+from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.recoding import bound
 from app.domain.search.recoding.cells import Cells
@@ -20,7 +22,7 @@ from app.domain.search.recoding.divergence_bound import DivergenceBound
 from app.domain.search.recoding.kinds import cell_loss_of
 from app.domain.tables import Table
 from tests.property.effort import examples
-from tests.property.test_recoding import ILLNESS, SMALL, above, meets
+from tests.property.test_recoding import ILLNESS, SMALL, above, meets, solved
 from tests.property.test_record_prices import CRITERIA, LADDER, LONG, table_of
 
 
@@ -103,6 +105,10 @@ def is_divergence_bounded(table, problem, levels_at_once):
         found.raise_by("much", math.inf, lambda: True)
     if least is not None:
         assert found.least <= least + 1e-9
+    # A rule of levels for the whole table may be the answer, and is read by its levels.
+    for_table = solved(AnonymityPlan, table, problem).loss
+    if for_table is not None:
+        assert found.least <= for_table + 1e-9
     return found.least, least
 
 
@@ -129,3 +135,15 @@ def test_whoever_has_no_company_but_by_fours_is_as_likely_to_have_any_of_the_fou
     # 0 keeps its value; 4 and 6 could be 5 and 7.
     expected = 2 / 5 * math.log(1 / 5 / (2 / 5 / 4))
     assert is_divergence_bounded(table, problem, 20_000) == pytest.approx((expected, expected))
+
+
+def test_originals_above_leaves_that_a_level_tells_apart_are_not_spread_over_what_is_below_them():
+    tree = Hierarchy.from_rows([["i", "u", "*"], ["j", "u", "*"], ["k", "v", "*"]])
+    u, k = (tree.node_of(text) for text in "uk")
+    codes = np.array([[u, 1], [u, 1], [k, 1], [k, 1]], dtype=np.int32)
+    table = Table(("place", "illness"), (tree, ILLNESS), codes, sensitive=frozenset({"illness"}))
+    loss = LossChoice("kl_divergence", "declared")
+    problem = AnonymityProblem(CRITERIA[0], loss=loss, scope="record_level")
+    # Shown by single records u stands for i, j and itself; at level 0 of a rule for the table it stands for u.
+    assert solved(AnonymityPlan, table, problem).loss == 0
+    assert is_divergence_bounded(table, problem, 20_000) == pytest.approx((0, math.log(3) / 2))
