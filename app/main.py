@@ -1,4 +1,4 @@
-"""The composition root: the only module that knows every room (settings → store → use cases → edges)."""
+"""The composition root: reads the settings and hands each command what ``composition`` makes of them."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def operations(settings: Settings) -> Operations:
 
 
 def _start_service(home: Path) -> RunningService:
-    from app.processes import start_service
-    from app.upkeep import bootstrap_demo
+    from app.composition.processes import start_service
+    from app.composition.upkeep import bootstrap_demo
 
     return start_service(home, bootstrap_demo)
 
@@ -68,60 +68,60 @@ def _end_server(home: Path) -> None:
 
 
 def _serve(settings: Settings, host: str | None, port: int | None) -> None:
-    from app.serving import serve
+    from app.composition.serving import serve
 
     serve(settings, host, port)
 
 
 def _work(settings: Settings) -> None:
-    from app.working import work
+    from app.composition.working import work
 
     work(settings)
 
 
 def _migrate(settings: Settings, revision: str) -> None:
-    from app.upkeep import migrate_database
+    from app.composition.upkeep import migrate_database
 
     migrate_database(settings, revision)
 
 
 def _bootstrap(settings: Settings, name: str, new_key: bool) -> Bootstrapped:
-    from app.upkeep import bootstrap_tenant
+    from app.composition.upkeep import bootstrap_tenant
 
     return bootstrap_tenant(settings, name, new_key)
 
 
 def _tenant(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[TenantLine]:
-    from app.upkeep import tenant_as_set
+    from app.composition.upkeep import tenant_as_set
 
     return tenant_as_set(settings, name, texts)
 
 
 def _doctor(settings: Settings) -> Sequence[Check]:
-    from app.upkeep import examine
+    from app.composition.upkeep import examine
 
     return examine(settings)
 
 
 def _rotate_keys(settings: Settings) -> int:
-    from app.upkeep import rotate_keys
+    from app.composition.upkeep import rotate_keys
 
     return rotate_keys(settings)
 
 
 def _backup(settings: Settings, target: Path) -> None:
-    from app.upkeep import back_up
+    from app.composition.upkeep import back_up
 
     back_up(settings, target)
 
 
 def _restore(settings: Settings, source: Path) -> None:
-    from app.upkeep import put_back
+    from app.composition.upkeep import put_back
 
     put_back(settings, source)
 
 
 def _openapi() -> dict[str, Any]:
-    from app.serving import openapi_document
+    from app.composition.serving import openapi_document
 
     return openapi_document()

@@ -16,8 +16,8 @@ from prometheus_client import CollectorRegistry
 from app.api.app import create_app
 from app.api.services import Services
 from app.client import AsyncClient, Retries
+from app.composition.example_source import example_data_service
 from app.domain.search.budget import Halted, never
-from app.example_source import example_data_service
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.assessment_work import AssessmentPreparation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from app.database import utc_now
+from app.composition.database import utc_now
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app import processes
 from app.cli.embedded import client_of, temporary_folder
 from app.cli.operations import Operations, RunningService
+from app.composition import processes
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,4 +73,4 @@ def test_commands_load_nothing_that_only_a_service_needs():
 
 
 def test_a_worker_loads_the_work_in_the_processes_that_do_it():
-    assert loaded("app.working", {"scipy", "fastapi", "app.run_process"}) == "[]\n"
+    assert loaded("app.composition.working", {"scipy", "fastapi", "app.composition.run_process"}) == "[]\n"

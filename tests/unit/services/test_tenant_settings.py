@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.configured import tenant_defaults
+from app.composition.configured import tenant_defaults
 from app.domain.errors import InvalidInput
 from app.services.tenant_settings import DEFAULT, USUAL, TenantSettings, parsed
 from app.settings import Settings

@@ -19,9 +19,9 @@ from types import FrameType
 from typing import Final
 
 from app.cli.operations import Bootstrapped, RunningService
+from app.composition.starter import STARTED_BY
 from app.domain.errors import Unavailable
 from app.persistence.embedded import EmbeddedPostgres, start_embedded
-from app.starter import STARTED_BY
 
 READY_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 10.0

@@ -6,16 +6,16 @@ import asyncio
 import signal
 from functools import partial
 
-from app.configured import MIB, configured_database, tenant_defaults
-from app.database import Database, utc_now
+from app.composition.configured import MIB, configured_database, tenant_defaults
+from app.composition.database import Database, utc_now
+from app.composition.run_entry import RUN_PROCESS, execute_claim
+from app.composition.starter import end_with_starter
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine, libpq_url
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.run_entry import RUN_PROCESS, execute_claim
 from app.settings import Settings
-from app.starter import end_with_starter
 from app.workers.child import Limits
 from app.workers.worker import WorkerOptions, run_worker
 

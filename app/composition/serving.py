@@ -15,9 +15,11 @@ from prometheus_client import CollectorRegistry
 from app.api.app import create_app, routed_app
 from app.api.metrics import serve_metrics
 from app.api.services import Services
-from app.configured import MIB, configured_database, tenant_defaults
-from app.database import Database, utc_now
-from app.example_source import example_data_service
+from app.composition.configured import MIB, configured_database, tenant_defaults
+from app.composition.database import Database, utc_now
+from app.composition.example_source import example_data_service
+from app.composition.processes import embedded_database, worker_process
+from app.composition.starter import end_with_starter
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
@@ -25,7 +27,6 @@ from app.persistence.embedded import EmbeddedPostgres
 from app.persistence.registry import PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
-from app.processes import embedded_database, worker_process
 from app.services.assessments import AssessmentService
 from app.services.audit_trail import AuditTrailService
 from app.services.datasets import DatasetService
@@ -54,7 +55,6 @@ from app.services.tenants import TenantService
 from app.services.uploads import UploadService
 from app.services.webhooks import WebhookService
 from app.settings import Settings
-from app.starter import end_with_starter
 from app.web.site import install_pages
 
 

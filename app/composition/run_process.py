@@ -5,7 +5,7 @@ It stands beside ``main`` so that the process of a run need not import HTTP and 
 
 from __future__ import annotations
 
-from app.database import Database, utc_now
+from app.composition.database import Database, utc_now
 from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
 from app.persistence.store import PostgresStore

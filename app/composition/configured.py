@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.database import Database
+from app.composition.database import Database
 from app.domain.errors import Unavailable
 from app.persistence.encryption import MasterKey
 from app.services.tenant_settings import SETTINGS, TenantSettings

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.cli.operations import Bootstrapped, Check, TenantLine
-from app.configured import configured_database, configured_master_key, owner_url, tenant_defaults
-from app.database import Database, utc_now
+from app.composition.configured import configured_database, configured_master_key, owner_url, tenant_defaults
+from app.composition.database import Database, utc_now
+from app.composition.processes import embedded_database
 from app.domain.errors import Conflict, Unavailable
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
@@ -21,7 +22,6 @@ from app.persistence.key_rotation import rotate_master_key
 from app.persistence.migration import migrate
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.processes import embedded_database
 from app.services.tenant_settings import SETTINGS, Changes, parsed
 from app.services.tenants import TenantService
 from app.settings import Settings
