@@ -34,14 +34,20 @@ def demand_in_words(demand: Json) -> str:
     """What a criterion demands, in one line."""
     kind = demand["kind"]
     if kind in ("score", "measure"):
-        of = f"{_named(demand['measure'])}: " if kind == "measure" else ""
+        of = f"{named(demand['measure'])}: " if kind == "measure" else ""
         sign = SIGNS.get(demand["comparison"], words(demand["comparison"]))
         return f"{of}{words(demand['value'])} {sign} {number(demand['threshold'])}"
     if kind == "privacy_model":
         share = demand.get("failing_share", 0)
-        return _named(demand["model"]) + (
-            f", but for {number(100 * share)} % of the records" if share else ""
-        )
+        said = [named(demand["model"])]
+        if share:
+            said.append(f"but for {number(100 * share)} % of the records")
+        said += [
+            f"{of} {words(demand[name])}"
+            for name, of in (("missing", "missing values:"), ("suppressed", "withheld records:"))
+            if name in demand
+        ]
+        return ", ".join(said)
     if kind == "bound":
         return "the risk is a proven upper bound"
     if kind == "optimum":
@@ -49,7 +55,7 @@ def demand_in_words(demand: Json) -> str:
     return words(kind)
 
 
-def _named(asked: Json) -> str:
+def named(asked: Json) -> str:
     """A measure or privacy model with its parameters; those that are not shown to this key are left out."""
     given = {name: value for name, value in asked.items() if name != "kind" and value not in (None, [], {})}
     said = ", ".join(f"{name} = {_told(value)}" for name, value in given.items())

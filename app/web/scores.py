@@ -33,6 +33,7 @@ async def assessment(visit: Visit) -> Page:
         sample_of(visit, document["dataset"], rule_to_preview(document["rule"])),
     )
     heights = {} if dataset is None else heights_of(dataset.document)
+    run = None if document["result"] else await found(visit.client.runs.get(document["name"]))
     return Page(
         "assessment.html",
         {
@@ -42,6 +43,7 @@ async def assessment(visit: Visit) -> Page:
             "greatest_utility": sum(heights.values()) if document["utility"] == "depth_sum" else None,
             "view": VIEWS[document["attacker_view"]],
             "sample": sample,
+            "run": None if run is None else run.document,
             **score(document["result"]),
         },
     )

@@ -13,7 +13,7 @@ from app.charts.rule_map import BEST, RuleMark, Threshold, draw_rule_map
 from app.client import Json
 from app.web.data import of_dataset
 from app.web.lattices import Levels, Part, neighbours, part_of, way_to
-from app.web.policies import thresholds_of
+from app.web.policies import named, thresholds_of
 from app.web.rules import ladder
 from app.web.samples import sample_of
 from app.web.scores import VIEWS, score
@@ -100,6 +100,8 @@ async def optimisation(visit: Visit) -> Page:
             "run": None if run is None else run.document,
             "view": VIEWS.get(search.document.get("attacker_view") or "", ""),
             "ladder": ladder(((result or {}).get("rule") or {}).get("levels"), search.heights),
+            "criteria": [named(one) for one in search.document["objective"].get("privacy") or ()],
+            "losses_of": _least_loss(result),
             **score((result or {}).get("assessment")),
             **await _map(visit, search),
         },
@@ -120,10 +122,21 @@ async def frontier(visit: Visit) -> Page:
             "run": None if run is None else run.document,
             "view": VIEWS.get(search.document.get("attacker_view") or "", ""),
             "ladder": None,
+            "criteria": [],
+            "losses_of": None,
             **score(None),
             **await _map(visit, search),
         },
     )
+
+
+def _least_loss(result: Json | None) -> Json | None:
+    """What a search for the least loss found, with each criterion in words; None of another search."""
+    if result is None or result.get("loss") is None or result.get("privacy") is None:
+        return None
+    loss = result["objective"]["loss"]
+    privacy = [{**one, "demanded": named(one["criterion"])} for one in result["privacy"]]
+    return {**result, "name": named({"kind": loss} if isinstance(loss, str) else loss), "privacy": privacy}
 
 
 async def _map(visit: Visit, search: _Search) -> dict[str, Any]:
