@@ -12,6 +12,7 @@ import pytest
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.beliefs import RhoPrivacy
+from app.domain.criteria.disclosure import AlphaKAnonymity
 from app.domain.criteria.diversity import DistinctLDiversity
 from app.domain.criteria.population import DeltaPresence, KMap
 from app.domain.criteria.uniques import PopulationUniqueness
@@ -271,3 +272,27 @@ def test_adult_loses_less_than_an_eighth_of_what_a_rule_for_the_table_does():
     assert withheld == found.suppressed_records
     assert min(sizes.values()) == found.smallest_class == 5
     assert math.isclose(found.bounds.lower + found.bounds.gap, found.loss)
+
+
+def test_who_leaves_a_block_that_fails_may_break_it_no_more_once_it_passes():
+    kept = [("0", "flu"), ("0", "cold"), ("1", "cold")]
+    block = [("1", "flu"), ("2", "flu"), ("3", "flu"), ("2", "cold")]
+    table = table_of(*kept, *block, sensitive=FLAT)
+    problem = AnonymityProblem(
+        (AlphaKAnonymity(0.67, 2),), suppression_limit=1.0, suppressed="own_block", scope="record_level"
+    )
+    cells = Cells(table, cell_loss_of(table, problem.loss))
+    rows = dict(zip([*kept, *block], table.reduced.inverse.tolist(), strict=True))
+    steps = cells.most.copy(order="F")
+    steps[[rows[own] for own in kept]] = 2
+    recoding = Recoding(cells, Demands(table, problem), recoding_loss_of(cells, problem.loss), steps)
+    assert not recoding.is_valid, "3 of the 4 withheld have flu"
+
+    def discloses(record: tuple[str, str]) -> bool:
+        one = np.array([rows[record]])
+        return len(recoding.move(one, np.full((1, 1), 2, dtype=np.int16))) == 1
+
+    assert discloses(("1", "flu")), "a block that fails is no worse without one of its records"
+    assert recoding.is_valid
+    assert not discloses(("2", "cold")), "it would leave the others of the block alike"
+    assert recoding.is_valid
