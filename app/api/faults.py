@@ -15,6 +15,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "extra_forbidden": "Remove the field, or correct its spelling: unknown fields are refused, not ignored.",
     "json_invalid": "Send well-formed JSON: no NaN, no Infinity, no repeated keys.",
     "number_or_inf": 'Send a number, or the string "inf" for infinity.',
+    "moment": "Write it like 2026-11-20T12:00:00Z; in an address the + of an offset is %2B.",
     "finite_number": "Send a finite number.",
     "union_tag_invalid": "Take one of the kinds listed.",
     "union_tag_not_found": "Name the kind in the field that the message names.",

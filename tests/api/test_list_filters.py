@@ -137,3 +137,15 @@ async def test_programs_filter_by_date_through_the_client(api, clock):
         assert (await program.tenants.own())["retention"]["results_days"] == 365
         with pytest.raises(ValueError, match="time zone"):
             await program.hierarchies.page(created_after=one.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1700000000", "1700000000000", "2026-11-20", "2026-11-20T12:00:00", "2026-11-20T12:00:00 01:00"],
+)
+async def test_a_time_is_written_with_its_offset_and_never_guessed(client, written):
+    answer = await client.get("/v1/hierarchies", params={"created_after": written})
+    (error,) = problem_of(answer, 422, "invalid-input")["errors"]
+    assert (error["pointer"], error["code"]) == ("query/created_after", "moment")
+    assert "2026-11-20T12:00:00Z" in error["remedy"]
+    assert "%2B" in error["remedy"]

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response, Security
-from pydantic import AwareDatetime
 
 from app.api.authentication import AnyKey, actor_with_scopes
 from app.api.examples.form import names
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
-from app.api.schemas.common import Listing, Ref, Resource, listed, shown
+from app.api.schemas.common import Listing, Moment, Ref, Resource, listed, shown
 from app.api.services import Services, UseCases
 from app.services.named import NamedResources
 from app.services.resources import Period, Scope
@@ -34,11 +33,11 @@ NamePart = Annotated[
 
 async def _period(
     created_after: Annotated[
-        AwareDatetime | None,
+        Moment | None,
         Query(description="Only what was created at this time or later: RFC 3339, with its offset."),
     ] = None,
     created_before: Annotated[
-        AwareDatetime | None,
+        Moment | None,
         Query(description="Only what was created before this time: RFC 3339, with its offset."),
     ] = None,
 ) -> Period:

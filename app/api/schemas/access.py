@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Name, Request
+from app.api.schemas.common import Answer, Count, Moment, Name, Request
 from app.services import resources
 from app.services.resources import Scope
 from app.services.tenant_settings import TenantOverview
@@ -31,7 +31,7 @@ class NewApiKey(Request):
         ),
     ]
     expires_at: Annotated[
-        AwareDatetime | None,
+        Moment | None,
         Field(description="When it ends; null: never.", examples=["2036-01-01T00:00:00Z"]),
     ] = None
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -49,6 +51,22 @@ Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
 """A label, a value of a cell or the name of a column."""
 
 Column = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+
+
+_WRITTEN_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+
+
+def _read_moment(value: object) -> object:
+    # The framework would take a number, too, and guess by its size whether it counts seconds.
+    if isinstance(value, datetime) or (isinstance(value, str) and _WRITTEN_MOMENT.fullmatch(value)):
+        return value
+    raise PydanticCustomError("moment", "Input should be a date and a time with its offset from UTC.")
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment, json_schema_input_type=AwareDatetime)]
+"""A point in time as it is sent: RFC 3339."""
 
 
 def _read_infinity(value: object) -> object:
