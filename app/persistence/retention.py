@@ -107,10 +107,15 @@ class PostgresRetention:
     async def _drop(self, result_ids: Collection[str]) -> None:
         of_a_run = select(runs.c.id).where(runs.c.result_id == results.c.id)
         ever_run = select(runs.c.id).where(runs.c.resource_id == resources.c.id)
+        found_by_a_run = select(runs.c.id).where(
+            runs.c.input_sha256 == results.c.input_sha256, runs.c.attempt > 0
+        )
+        # Who is asked again by way of a run is given what was answered at once, and the run does nothing.
         answered_at_once = select(resources.c.id).where(
             resources.c.kind == results.c.kind,
             resources.c.sha256 == results.c.input_sha256,
-            ~ever_run.exists(),
+            ~ever_run.exists()
+            | ((resources.c.created_at <= results.c.created_at) & ~found_by_a_run.exists()),
         )
         await self._transaction.execute(
             delete(results).where(

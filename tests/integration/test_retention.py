@@ -153,6 +153,31 @@ async def test_what_was_answered_without_a_run_stays_as_long_as_it_does(desk, ke
     assert found == {"of": "by-run"}
 
 
+async def test_an_answer_given_at_once_stays_though_runs_were_asked_for_it_later(desk, keeper, clock):
+    sha256 = hashlib.sha256(b"at-once").hexdigest()
+
+    async def answer(work):
+        await work.resources.add(resource(Kind.OPTIMISATION, "at-once", sha256=sha256))
+        await work.results.save(Kind.OPTIMISATION.value, sha256, {"of": "at-once"})
+
+    await desk.do(answer)
+    clock.advance(DAY)
+    runs = [await desk.asked("at-once"), await desk.asked("an equal one", question="at-once")]
+    assert {run.state for run in runs} == {RunState.SUCCEEDED}
+    clock.advance(10 * DAY)
+    assert (await keeper.apply_retention(desk.tenant, 50)).results == 2
+    assert await desk.do(lambda work: work.results.find(Kind.OPTIMISATION.value, sha256)) == {"of": "at-once"}
+
+
+async def test_a_result_found_by_a_run_goes_when_the_last_run_that_was_given_it_expires(desk, keeper, clock):
+    await desk.ended("first", question="same")
+    clock.advance(DAY)
+    await desk.asked("second", question="same")
+    clock.advance(20 * DAY)
+    assert (await keeper.apply_retention(desk.tenant, 50)).results == 2
+    assert desk.count("results") == 0
+
+
 async def test_a_result_that_answers_its_own_run_alone_goes_with_it(desk, keeper, clock):
     await desk.ended("stopped", reproducible=False)
     clock.advance(10 * DAY)
