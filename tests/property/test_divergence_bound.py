@@ -144,6 +144,6 @@ def test_originals_above_leaves_that_a_level_tells_apart_are_not_spread_over_wha
     table = Table(("place", "illness"), (tree, ILLNESS), codes, sensitive=frozenset({"illness"}))
     loss = LossChoice("kl_divergence", "declared")
     problem = AnonymityProblem(CRITERIA[0], loss=loss, scope="record_level")
-    # Shown by single records u stands for i, j and itself; at level 0 of a rule for the table it stands for u.
+    # Shown by single records u stands for i, j and itself; at level 0 of a rule for the table for u alone.
     assert solved(AnonymityPlan, table, problem).loss == 0
     assert is_divergence_bounded(table, problem, 20_000) == pytest.approx((0, math.log(3) / 2))

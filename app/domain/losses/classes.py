@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +12,9 @@ from app.domain.losses.cell_costs import leaves_under
 from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
 from app.domain.numbers import exact_sum
 from app.domain.tables import Table
+
+SLACK: Final = 1e-12
+"""Share by which bounds stay below what sums in other orders may differ by."""
 
 
 class DiscernibilityLoss(ClassLoss):
@@ -23,6 +28,21 @@ class DiscernibilityLoss(ClassLoss):
         # Whoever is suppressed is told from nobody: n is no less than any class.
         against = sizes if suppressed is None else np.where(suppressed, int(sizes.sum()), sizes)
         return float(int(sizes @ against))
+
+    def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
+        """Classes split into as many as may be, and n for each record that is suppressed.
+
+        Of a class of f records m are kept in no more than q = ⌊f/k⌋ classes, which costs m²/q + n (f − m) at
+        least: that is least at m = min(f, n q / 2).
+        """
+        n, lost = int(classes.sizes.sum()), 0
+        sizes = classes.sizes
+        if suppressed is not None:
+            lost, sizes = int(sizes[suppressed].sum()), sizes[~suppressed]
+        sizes = sizes[sizes > 0].astype(np.float64)
+        parts = np.maximum(sizes // k, 1.0)
+        kept = np.minimum(sizes, n * parts / 2)
+        return float((kept * kept / parts + n * (sizes - kept)).sum() + float(n) * lost) * (1 - SLACK)
 
 
 class AverageClassSizeLoss(ClassLoss):
@@ -39,6 +59,11 @@ class AverageClassSizeLoss(ClassLoss):
             withheld = int(np.count_nonzero(occupied & suppressed))
             kept += (withheld > 0) - withheld
         return int(sizes.sum()) / kept if kept else 0.0
+
+    def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
+        """Classes split into as many as may be, and one of the suppressed records."""
+        kept = classes.sizes if suppressed is None else classes.sizes[~suppressed]
+        return int(classes.sizes.sum()) / (int((kept // k).sum()) + 1) * (1 - SLACK)
 
 
 class AmbiguityLoss(ClassLoss):
@@ -61,22 +86,36 @@ class AmbiguityLoss(ClassLoss):
             self._leaves.append(
                 np.stack([leaves[hierarchy.ancestors_at(v)] for v in range(hierarchy.height + 1)])
             )
+        self._whole = math.prod(float(leaves[-1][0]) for leaves in self._leaves)
+        self._as_they_are = self._products([0] * len(self._leaves)) * self._amounts
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
         """Combinations of leaves that all records together may stand for."""
         return self._sum(levels, None if suppressed is None else suppressed[classes.of_row])
+
+    def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
+        """Nobody is generalised, but who is suppressed may stand for everything."""
+        if suppressed is None:
+            return 0.0
+        lost = suppressed[classes.of_row]
+        if not lost.any():
+            return 0.0
+        found = float(self._as_they_are[~lost].sum()) + self._whole * float(self._amounts[lost].sum())
+        return found * (1 - SLACK)
 
     def without_suppression(self, levels: Sequence[int]) -> float:
         """Loss of a rule that suppresses nobody; needs no classes."""
         return self._sum(levels, None)
 
     def _sum(self, levels: Sequence[int], suppressed: Bools | None) -> float:
+        product = self._products(levels)
+        if suppressed is not None:
+            product[suppressed] = self._whole
+        return exact_sum(product * self._amounts)
+
+    def _products(self, levels: Sequence[int]) -> Floats:
+        """(R,) leaves that each distinct record may stand for."""
         product = np.ones(len(self._amounts))
         for column, leaves, level in zip(self._columns, self._leaves, levels, strict=True):
             product *= leaves[level][column]
-        if suppressed is not None:
-            whole = np.ones(1)
-            for leaves in self._leaves:
-                whole = whole * leaves[-1][0]
-            product[suppressed] = whole[0]
-        return exact_sum(product * self._amounts)
+        return product

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, seco
 from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
 from app.domain.numbers import exact_sum
 from app.domain.tables import Table
+
+SLACK: Final = 1e-9
+"""Nats by which bounds stay below what sums in other orders may differ by."""
 
 
 class KLDivergenceLoss(ClassLoss):
@@ -98,6 +102,23 @@ class KLDivergenceLoss(ClassLoss):
             return self.of(levels, classes)
         counted = self._counted(*self._shown_alike(levels), self._amounts)
         return self._divergence(np.log(counted), levels)
+
+    def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
+        """Who is suppressed is spread over everything, and all others are disclosed as they are.
+
+        No box that is shown holds the values x of those that all the rules suppress, the share p of all. So
+        F*(x) is no more than the share of x's sensitive value over the number of all values of the
+        quasi-identifiers, and by the log-sum inequality Σ F ln(F / F*) over the other values is no less than
+        (1 − p) ln(1 − p).
+        """
+        if suppressed is None or self._has_inner_nodes or self._lacking:
+            return 0.0
+        lost = suppressed[classes.of_row]
+        share = float(self._amounts[lost].sum()) / self._n
+        of_value = np.bincount(self._value, self._amounts, self._n_values)[self._value[lost]]
+        terms = self._amounts[lost] * (np.log(self._raw[lost] / of_value) + self._withheld)
+        others = (1 - share) * math.log(1 - share) if share < 1 else 0.0
+        return float(terms.sum()) / self._n + others - SLACK
 
     def _of_boxes(self, levels: Sequence[int], withheld: Bools) -> float:
         """The same from the boxes of what each row's cells show, whatever the levels that show it."""

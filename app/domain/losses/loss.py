@@ -173,5 +173,13 @@ class ClassLoss(ABC):
         """
         return self.of(levels, classes, suppressed)
 
+    def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
+        """A lower bound for every rule at or below the one that makes the classes.
+
+        All of these suppress the ``suppressed`` classes (G,), None: none, and keep no class of fewer than
+        ``k`` records.
+        """
+        return 0.0
+
 
 Loss = SummedLoss | ClassLoss

@@ -2,8 +2,9 @@
 
 Such a loss has no terms to bound it beforehand, but its value without suppression bounds the loss of every
 rule that generalises at least as much. So a checked rule says something in both directions: the rules below
-it are not allowed if it cannot avoid to suppress too many records, and those above it lose too much if it
-loses more than the best rule does even if nothing is suppressed.
+it are not allowed if it cannot avoid to suppress too many records, and lose too much if what it loses by
+those that they all suppress is too much; those above it lose too much if it loses more than the best rule
+does even if nothing is suppressed.
 """
 
 from __future__ import annotations
@@ -68,6 +69,13 @@ class ClassProgress(Progress):
         if self._counts_pairs:
             return self._least_pairs(levels)
         return self.loss.least(levels, *self._classes(levels, self.judge.rows_left_out))
+
+    def least_below(self, levels: Levels, verdict: Verdict) -> float:
+        """A lower bound for every rule at or below the levels."""
+        if self.judge.overlaps:
+            return 0.0
+        classes, lost = self._classes(levels, self.judge.lost_rows(levels, verdict))
+        return self.loss.least_below(classes, lost, self.judge.k)
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
@@ -192,9 +200,13 @@ class ClassLossSearch:
         self._losses.learn(rule, least)
         if verdict.allowed:
             progress.evaluate(rule, verdict)
-        above = open_.above(rule)
+        above, below = open_.above(rule), open_.below(rule)
         open_.bounds[above] = np.maximum(open_.bounds[above], least)
-        keep = open_.bounds <= self._limit()
+        least_below, limit = progress.least_below(rule, verdict), self._limit()
+        open_.bounds[below] = np.maximum(open_.bounds[below], least_below)
+        if least_below > limit:
+            self._suppression.learn_forbidden(verdict.unavoidable)
+        keep = open_.bounds <= limit
         if verdict.allowed and not verdict.suppressed and not progress.judge.overlaps:
             # What is above it and ties comes after it.
             keep &= ~above

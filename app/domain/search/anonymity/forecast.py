@@ -45,7 +45,7 @@ class Forecast:
         self._matrix = RIDGE * np.eye(len(prior))
         self._vector = RIDGE * prior
         self._allowed = allowed
-        self._forbidding = _log_odds(min(n, allowed + k), n)
+        self._forbidding = math.inf if allowed >= n else _log_odds(min(n, allowed + k), n)
         self._refuting = _log_odds(min(allowed, n // 20), n)
 
     def log_odds(self, lowest: Sequence[int], highest: Sequence[int]) -> Floats:
@@ -56,7 +56,7 @@ class Forecast:
     def chances(self, log_odds: Floats) -> tuple[Floats | float, Floats | float]:
         """Chances that a rule suppresses too many records, and else that its bounds refute a rule below."""
         odds = np.exp(log_odds / SPREAD)
-        forbidden = 0.0 if self._allowed >= self._n else _chance(odds, self._forbidding)
+        forbidden = 0.0 if math.isinf(self._forbidding) else _chance(odds, self._forbidding)
         refuting = 0.0 if self._allowed == 0 else _chance(odds, self._refuting)
         return forbidden, refuting
 
@@ -74,6 +74,10 @@ class Forecast:
         features = np.array([1.0, *(h[level] for h, level in zip(self._entropies, levels, strict=True))])
         self._matrix += np.outer(features, features)
         self._vector += features * _log_odds(suppressed, self._n)
+
+    def learn_forbidden(self, suppressed: int) -> None:
+        """Take in that the rules below one are worse than others because all of them suppress so many."""
+        self._forbidding = min(self._forbidding, _log_odds(suppressed, self._n))
 
     def learn_refuted(self, chance: float, share: float) -> None:
         """Take in that the bounds of an allowed rule refuted a share of the rules below it."""

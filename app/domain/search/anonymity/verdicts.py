@@ -300,6 +300,10 @@ class Judge:
         """(d,) distinct records that a rule suppresses."""
         return self._small_rows(levels) if verdict.withheld is None else verdict.withheld
 
+    def lost_rows(self, levels: Levels, verdict: Verdict) -> Bools:
+        """(d,) distinct records that a rule and every more specific one suppress."""
+        return self._small_rows(levels) if verdict.lost is None else verdict.lost
+
     def withheld_values(self, levels: Levels, verdict: Verdict) -> list[Longs]:
         """Per attribute, how many of the suppressed records have each value."""
         return self._values(levels, verdict.withheld)
