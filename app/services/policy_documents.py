@@ -59,6 +59,9 @@ DEMANDS: Final[Mapping[str, type]] = {
 _NAMED_INSIDE: Final[Mapping[str, str]] = {"measure": "measure", "privacy_model": "model"}
 """Kinds whose document holds an object with a ``kind`` and its parameters, and the field that it is in."""
 
+_READINGS: Final = ("missing", "suppressed")
+"""Fields of privacy models that documents have only where they are not as usual."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,89}")
 _USUAL_OPTIONS: Final = ScoringOptions().document()
 _MOST_DEEP: Final = 16
@@ -141,6 +144,10 @@ def demand_document(demand: Demand) -> JsonObject:
     for name in ("threshold", "failing_share", "gap"):
         if name in fields:
             fields[name] = _number(fields[name])
+    if isinstance(demand, PrivacyModelDemand):
+        for name in _READINGS:
+            if fields[name] == getattr(PrivacyModelDemand, name):
+                del fields[name]
     return {"kind": kind, **{name: value for name, value in fields.items() if value is not None}}
 
 

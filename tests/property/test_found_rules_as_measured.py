@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
@@ -22,7 +23,7 @@ from app.domain.criteria.class_suppression import ClassSuppression, suppress_fai
 from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
 from app.domain.criteria.population import AverageRisk, HighestRisk, KMap, SampleUniqueness
-from app.domain.gates.class_shares import failing_records
+from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.optima import gap_of_loss
 from app.domain.losses.loss import LossChoice
 from app.domain.measures.attacker_models import ATTACKER_MODELS
@@ -35,6 +36,7 @@ from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.anonymity.verdicts import Judge
+from app.domain.search.changes.class_demands import privacy_demand
 from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.test_anonymity_search import ENGINES, searched_by
@@ -197,13 +199,64 @@ def is_as_measured(table, problem, people):
 
 def passes_its_gate(table, problem, rule, dictionary, lower):
     release, counter = Release(table, rule), Counter(table, dictionary)
-    if problem.missing != "matches_everything":
+    grouping = Grouping(missing=problem.missing, suppressed=problem.suppressed)
+    for asked in (grouping, *([Grouping()] if problem.missing != "matches_everything" else [])):
         for criterion in problem.privacy:
-            assert not failing_records(release, criterion, None, counter).any(), criterion
+            assert not failing_records(release, criterion, asked, counter).any(), criterion
     utility = build_utility(table, "depth_sum", {}, {})
     assert gap_of_loss(release, problem, utility, lower, counter) <= 1e-9
     if lower > 1e-6:
         assert gap_of_loss(release, problem, utility, lower / 2, counter) > 0 or problem.loss.kind == "height"
+
+
+@given(questions(), st.data())
+@settings(deadline=None, max_examples=examples(80))
+def test_a_gate_says_of_any_release_what_measures_say_under_the_same_reading(question, data):
+    table, problem, people = question
+    levels = [data.draw(st.integers(0, table.heights[j])) for j in table.quasi_identifiers]
+    gone = set(data.draw(st.lists(st.integers(0, table.n_records - 1))))
+    dictionary = dictionary_of(table, people)
+    if gone:
+        # What is shown of somebody without any quasi-identifier is judged by gates alone.
+        shown = Release(table, table_rule(table, levels)).codes[:, table.quasi_identifiers]
+        gone |= set(np.flatnonzero(~shown.any(axis=1)).tolist())
+    rule = released(table, problem, levels, gone)
+    release, counter = Release(table, rule), Counter(table, dictionary)
+    context = context_of(table, rule, dictionary)
+    reading = Grouping(missing=problem.missing, suppressed=problem.suppressed)
+    lacking = (table.codes[:, table.quasi_identifiers] == 0).any(axis=1)
+    # Who is shown although a missing value is reason to withhold them is judged by no measure.
+    unseen = lacking & ~release.is_suppressed & (problem.missing == "excluded")
+    for own in problem.privacy:
+        failing = failing_records(release, own, reading, counter)
+        assert failing[unseen].all()
+        passes = said_of(own, context, problem.missing, problem.suppressed)[1]
+        if own.table_wide:
+            # A great block of withheld records must not outweigh the others.
+            passes = passes and said_of(own, context, problem.missing, "excluded")[1]
+        assert failing[~unseen].any() == (not passes), own
+
+
+@given(questions(), st.sampled_from([0.0, 0.3, 0.6]))
+@settings(deadline=None, max_examples=examples(40))
+def test_changes_are_judged_as_the_gate_judges_them(question, share):
+    table, problem, people = question
+    dictionary = dictionary_of(table, people)
+    counter, reading = Counter(table, dictionary), Grouping(missing=problem.missing)
+    start = TableRule((0,) * table.n_attributes)
+    for own in problem.privacy:
+        allowed = 0.0 if own.table_wide else share
+        demand = privacy_demand(
+            table, start, (own,), allowed, lambda rule: True, dictionary, missing=problem.missing
+        )
+        for levels in itertools.product(*(range(table.heights[j] + 1) for j in table.quasi_identifiers)):
+            rule = table_rule(table, levels)
+            failing = failing_records(Release(table, rule), own, reading, counter)
+            part = share_part(int(failing.sum()), table.n_records, allowed)
+            verdict = demand.judge.of(rule.levels)
+            assert verdict.allowed == part.passes, own
+            if verdict.refutes_below:
+                assert not part.passes
 
 
 @given(questions())

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
@@ -47,8 +48,10 @@ def keeps_its_criteria(table, problem, dictionary=None):
     if release is None:
         return
     counter = None if dictionary is None else Counter(table, dictionary)
-    for criterion in problem.privacy:
-        assert not failing_records(release, criterion, None, counter).any(), criterion
+    reading = Grouping(missing=problem.missing, suppressed=problem.suppressed)
+    for asked in (reading, *([Grouping()] if problem.missing != "matches_everything" else [])):
+        for criterion in problem.privacy:
+            assert not failing_records(release, criterion, asked, counter).any(), criterion
     utility = build_utility(table, "depth_sum", {}, {})
     assert gap_of_loss(release, problem, utility, outcome.bounds.lower, counter) <= 1e-9
 
@@ -82,9 +85,11 @@ def test_who_has_no_quasi_identifier_is_withheld_under_rules_for_single_records_
     assert failing_records(shown, AverageRisk(0.4)).any()
     assert not failing_records(shown, AverageRisk(0.5)).any()
     assert gap_of_loss(shown, problem, utility, outcome.bounds.lower) == math.inf
-    # Enough may be withheld then, but the others alone are too few, unless all are judged.
+    # Enough may be withheld then, but the others alone are too few, whether or not all are judged as well.
     many = replace(problem, suppression_limit=0.6)
-    assert math.isinf(gap_of_loss(shown, many, utility, outcome.bounds.lower)) == (suppressed == "excluded")
+    assert gap_of_loss(shown, many, utility, outcome.bounds.lower) == math.inf
+    reading = Grouping(suppressed=suppressed)
+    assert failing_records(shown, AverageRisk(0.4), reading).any()
     loose = replace(problem, privacy=(AverageRisk(0.5),), suppression_limit=0.6)
     assert gap_of_loss(shown, loose, utility, outcome.bounds.lower) == 0
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
@@ -188,9 +189,10 @@ def is_sound(question, budget=UNLIMITED):
             reading = {"missing": problem.missing, "suppressed": problem.suppressed}
             asked = {"rho_1": own.rho_1, "rho_2": own.rho_2, "attribute": own.attribute}
             assert computed(POSTERIOR_BELIEFS, context, **reading, **asked).is_private
-        if problem.missing != "matches_everything":
-            counter = Counter(table, dictionary)
-            assert not failing_records(Release(table, found.rule), own, None, counter).any()
+        release, counter = Release(table, found.rule), Counter(table, dictionary)
+        grouping = Grouping(missing=problem.missing, suppressed=problem.suppressed)
+        for asked in (grouping, *([Grouping()] if problem.missing != "matches_everything" else [])):
+            assert not failing_records(release, own, asked, counter).any()
     # What is left out is judged by nothing: nothing of it may be shown.
     lacking = np.array(
         [any(table.codes[i, j] == 0 for j in table.quasi_identifiers) for i in range(len(shown))]

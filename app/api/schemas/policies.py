@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from app.api.schemas.common import Column, Request, Text
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison
 from app.domain.policies.policy import FORMAT, MOST_CRITERIA, MOST_SLOTS, OptimumScope, Role, Severity
 
@@ -105,6 +106,21 @@ class PrivacyModelDemand(Request):
     ]
     failing_share: Annotated[Share, Field(description="Greatest share of records that may fail.")] = 0.0
     dictionary: SlotName = None
+    missing: Annotated[
+        Missing,
+        Field(
+            description="A missing quasi-identifier is like another missing one (`own_category`), like any "
+            "value (`matches_everything`), or reason to withhold the record (`excluded`): who is withheld "
+            "for it is not looked at, who is shown fails. As `min_loss` takes it."
+        ),
+    ] = "own_category"
+    suppressed: Annotated[
+        Suppressed,
+        Field(
+            description="Whether only the classes that are disclosed have to meet the model (`excluded`), or "
+            "the withheld records as one more class as well (`own_block`). As `min_loss` takes it."
+        ),
+    ] = "excluded"
 
 
 class BoundDemand(Request):

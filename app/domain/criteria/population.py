@@ -79,16 +79,21 @@ class DeltaPresence(Criterion):
                 "/lower", "out-of-range", "The lower bound is above the upper one.", "Exchange the two."
             )
 
+    @property
+    def bars_outsiders(self) -> bool:
+        """Whether people of whom no record can be break the lower bound."""
+        return lowest_accepted(self.lower) > 0
+
     def failing(self, judged: Judged) -> Bools:
         """Classes whose share is out of bounds; all if people without a record break the lower one."""
-        if lowest_accepted(self.lower) > 0 and judged.outside():
+        if self.bars_outsiders and judged.outside():
             return np.ones(len(judged.sizes), dtype=bool)
         people = people_of(judged)
         return outside_presence(judged.records, people, self.lower, self.upper)
 
     def satisfied(self, judged: Judged) -> bool:
         """No class fails, and people without a record do not break the lower bound."""
-        if lowest_accepted(self.lower) > 0 and judged.outside():
+        if self.bars_outsiders and judged.outside():
             return False
         return not self.failing(judged).any()
 

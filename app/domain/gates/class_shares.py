@@ -4,8 +4,9 @@ Records of which nothing at all is disclosed are in no class. Records whose quas
 of which something else is shown are one more class: what is shown can harm them. Where there are both, the
 former may be read as members of that class or not, or only those of them that lack no quasi-identifier, and
 the reading that fewer fail counts: a search leaves out what it withholds, or judges that as one more class,
-with or without whoever is left out for a missing value. Distributions are compared with that of the whole
-table, withheld records included, as a search does that withholds them.
+with or without whoever is left out for a missing value. That is the usual reading; one that is asked for by
+name is that of the search which is asked the same. Distributions are compared with that of the whole table,
+withheld records included, as a search does that withholds them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping, equivalence_classes
+from app.domain.classes.grouping import (
+    Bools,
+    EquivalenceClasses,
+    Grouping,
+    equivalence_classes,
+    positions_of,
+)
 from app.domain.classes.population import entities_of_classes, require_tuples, shared_levels
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
@@ -25,6 +32,7 @@ from app.domain.criteria.judging import JudgedRecords, Population, withheld
 from app.domain.criteria.knowledge import Knowledge
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
+from app.domain.criteria.uniques import require_partitions
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.findings import Group, Part
@@ -38,36 +46,45 @@ _OF_DIFFERENT_VALUES: Final = frozenset(
 )
 
 
+USUAL: Final = Grouping()
+
+
 def failing_records(
     release: Release,
     criterion: Criterion,
-    quasi_identifiers: tuple[str, ...] | None = None,
+    grouping: Grouping = USUAL,
     counter: Counter | None = None,
     *,
     absent: Bools | None = None,
 ) -> Bools:
     """(n,) records of classes that fail; of a criterion of all classes those that would be withheld for it.
 
+    Where a missing value is reason to leave a record out, whoever lacks a quasi-identifier has to be
+    withheld: those who are shown fail.
+
     Parameters
     ----------
-    quasi_identifiers
-        What records are grouped by; None: the table's.
+    grouping
+        What records are grouped by, and how missing values and withheld records are read.
     counter
         Of the release's table and the population, where the criterion compares classes with one.
     absent
         (n,) records that are not in the release, not even as an empty row: they are in no class.
 
     Raises InvalidInput for attributes that the table lacks and for a population that is missing, NotSupported
-    where classes cannot be compared with it.
+    where classes cannot be compared with it, and for a criterion that classes which overlap have none of.
     """
-    showing, silent = _without_quasi_identifiers(release)
+    if grouping.missing == "matches_everything":
+        require_partitions(release.table, (criterion,))
+    silent = silent_records(release)
     nobody = np.zeros_like(silent) if absent is None else absent
-    readings = [silent]
-    if silent.any() and showing.any():
+    shown = shown_though_lacking(release, grouping)
+    readings = [records_left_out(release, grouping) | nobody | shown]
+    is_usual = grouping.missing == "own_category" and grouping.suppressed == "excluded"
+    if is_usual and silent.any() and (release.is_suppressed & ~silent).any():
         readings += [nobody, (silent & lacking_records(release.table)) | nobody]
-    grouping = Grouping(quasi_identifiers=quasi_identifiers)
-    found = [failing_without(release, criterion, left_out, grouping, counter) for left_out in readings]
-    return min(found, key=np.count_nonzero)
+    found = [failing_without(release, criterion, own, grouping, counter) for own in readings]
+    return min(found, key=np.count_nonzero) | shown
 
 
 def failing_without(
@@ -77,20 +94,34 @@ def failing_without(
     grouping: Grouping,
     counter: Counter | None = None,
 ) -> Bools:
-    """The same (n,) with the records ``left_out`` (n,) in no class.
+    """The same (n,) with the records ``left_out`` (n,) in no class, whatever else the grouping says of them.
 
-    Where a missing value matches everything, nobody is left out or everybody whose quasi-identifiers are
-    withheld.
+    Where a missing value matches everything, only withheld records can be left out. A criterion of all
+    classes together has to hold without the class of the withheld records as well, which may be so great
+    that it outweighs the others. All records fail where people of a population are known to be absent who
+    must not be, even if no record is disclosed.
     """
+    found = _failing(release, criterion, left_out, grouping, counter)
+    if criterion.table_wide and (release.is_suppressed & ~left_out).any():
+        found |= _failing(release, criterion, left_out | release.is_suppressed, grouping, counter)
+    return found
+
+
+def _failing(
+    release: Release, criterion: Criterion, left_out: Bools, grouping: Grouping, counter: Counter | None
+) -> Bools:
+    """The same (n,) of the classes that there are without these records."""
     classes = _classes(release, left_out, grouping)
     found = np.zeros(release.table.n_records, dtype=bool)
+    population = None
+    if criterion.needs_population and (classes.n_classes or isinstance(criterion, DeltaPresence)):
+        population = _population(release, criterion, grouping, classes, counter)
+        if isinstance(criterion, DeltaPresence) and criterion.bars_outsiders and population.outside:
+            return ~found
     apart = classes.n_classes
     if not apart:
         return found
     groups, of_group = _groups(release, criterion, classes)
-    population = None
-    if criterion.needs_population:
-        population = _population(release, criterion, grouping, classes, counter)
     if criterion.needs_beliefs:
         population = _with_knowledge(release, classes, groups, counter, population)
     records = JudgedRecords(release.table, groups, _shown(release, criterion, left_out))
@@ -105,18 +136,47 @@ def failing_without(
 
 def _classes(release: Release, left_out: Bools, grouping: Grouping) -> EquivalenceClasses:
     """The classes of the records that are not left out."""
+    table, names = release.table, grouping.quasi_identifiers
     if grouping.missing != "matches_everything":
-        return equivalence_classes(release.table, release.codes, left_out, grouping)
+        return equivalence_classes(table, release.codes, left_out, Grouping(quasi_identifiers=names))
+    own = Grouping(quasi_identifiers=names, missing="matches_everything")
+    if not (release.is_suppressed & ~left_out).any():
+        return equivalence_classes(table, release.codes, left_out, own)
     # What is withheld matches nobody, be it judged or not.
-    withheld_records = release.is_suppressed
-    if not np.array_equal(left_out, withheld_records):
-        grouping = replace(grouping, suppressed="own_block")
-    return equivalence_classes(release.table, release.codes, withheld_records, grouping)
+    kept = np.flatnonzero(~left_out)
+    part = Table(table.attributes, table.hierarchies, table.codes[kept], sensitive=table.sensitive)
+    block = replace(own, suppressed="own_block")
+    found = equivalence_classes(part, release.codes[kept], release.is_suppressed[kept], block)
+    of_record = np.full(table.n_records, -1, dtype=np.int32)
+    of_record[kept] = found.of_record
+    return replace(found, of_record=of_record, n_suppressed=int(np.count_nonzero(left_out)))
 
 
-def lacking_records(table: Table) -> Bools:
-    """(n,) records that lack a quasi-identifier."""
-    return np.asarray((table.codes[:, table.quasi_identifiers] == TOP).any(axis=1))
+def records_left_out(release: Release, grouping: Grouping) -> Bools:
+    """(n,) the withheld records that criteria do not look at.
+
+    All of whom nothing is disclosed; where withheld records are one more class, those of them that are
+    withheld for a missing value.
+    """
+    silent = silent_records(release)
+    if grouping.suppressed == "excluded":
+        return silent
+    if grouping.missing == "excluded":
+        return silent & lacking_records(release.table, grouping.quasi_identifiers)
+    return np.zeros_like(silent)
+
+
+def shown_though_lacking(release: Release, grouping: Grouping) -> Bools:
+    """(n,) records that lack a quasi-identifier and are shown, where that is reason to withhold them."""
+    if grouping.missing != "excluded":
+        return np.zeros(release.table.n_records, dtype=bool)
+    return lacking_records(release.table, grouping.quasi_identifiers) & ~release.is_suppressed
+
+
+def lacking_records(table: Table, quasi_identifiers: tuple[str, ...] | None = None) -> Bools:
+    """(n,) records that lack one of the quasi-identifiers (None: the table's)."""
+    known = positions_of(table, quasi_identifiers)
+    return np.asarray((table.codes[:, known] == TOP).any(axis=1))
 
 
 def _groups(release: Release, criterion: Criterion, classes: EquivalenceClasses) -> tuple[Ints, Longs]:
@@ -175,17 +235,11 @@ def share_part(failing: int, records: int, allowed_share: float, group: Group | 
     return Part(share, passes, max(0.0, room) if passes else min(room, least_short / 2), None, group)
 
 
-def _without_quasi_identifiers(release: Release) -> tuple[Bools, Bools]:
-    """(n,) records whose quasi-identifiers are withheld: of which something is shown, and nothing."""
-    gone = release.is_suppressed
-    others = [j for j in range(release.table.n_attributes) if j not in release.table.quasi_identifiers]
-    shows = (release.codes[:, others] != TOP).any(axis=1)
-    return gone & shows, gone & ~shows
-
-
 def silent_records(release: Release) -> Bools:
     """(n,) records of which a rule for single records discloses nothing at all."""
-    return _without_quasi_identifiers(release)[1]
+    others = [j for j in range(release.table.n_attributes) if j not in release.table.quasi_identifiers]
+    found: Bools = release.is_suppressed & ~(release.codes[:, others] != TOP).any(axis=1)
+    return found
 
 
 def only_quasi_identifiers_help(table: Table, criterion: Criterion) -> bool:

@@ -62,6 +62,16 @@ def of_share(name: str, failing: int, records: int, allowed: int, worst: Part) -
     return f"Of {number(records)} records {number(failing)} are in classes that fail {name}; {may}."
 
 
+def of_lacking(unseen: int, shown: int) -> str:
+    """Of records that lack a quasi-identifier, where they have to be withheld; empty if there are none."""
+    said = []
+    if unseen:
+        said.append(f"Not looked at, for a missing quasi-identifier: {number(unseen)} withheld records.")
+    if shown:
+        said.append(f"Shown though they lack a quasi-identifier, and hence failing: {number(shown)} records.")
+    return " ".join(said)
+
+
 def of_bound(slot: str, claimed: bool, rests: bool, may_rest: bool) -> str:
     """Of the claim that the risk bounds that under what the attacker has."""
     if not claimed:

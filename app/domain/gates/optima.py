@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-
 from app.domain.attackers import SetAssessment
 from app.domain.classes.grouping import Grouping, Missing
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
-from app.domain.gates.class_shares import failing_without, lacking_records, silent_records
+from app.domain.gates.class_shares import failing_without, records_left_out, shown_though_lacking
 from app.domain.harm.weights import Floats
 from app.domain.losses.loss import LossChoice, LossKind
 from app.domain.measures.entry import MeasureContext
@@ -117,18 +115,15 @@ def gap_of_loss(
 
 def _meets_privacy(release: Release, problem: AnonymityProblem, counter: Counter | None) -> bool:
     """Whether the release is one that the problem allows."""
-    withheld, lacking = release.is_suppressed, lacking_records(release.table)
-    if problem.missing == "excluded" and (lacking & ~withheld).any():
+    grouping = Grouping(missing=problem.missing, suppressed=problem.suppressed)
+    if shown_though_lacking(release, grouping).any():
         return False
-    if int(withheld.sum()) > problem.suppression_allowed(release.table.n_records):
+    withheld = int(release.is_suppressed.sum())
+    if withheld > problem.suppression_allowed(release.table.n_records):
         return False
-    left_out = silent_records(release)
-    if problem.suppressed == "own_block":
-        left_out = left_out & lacking if problem.missing == "excluded" else np.zeros_like(left_out)
-    grouping = Grouping(missing="own_category" if problem.missing == "excluded" else problem.missing)
+    without = records_left_out(release, grouping)
     return not any(
-        failing_without(release, criterion, left_out, grouping, counter).any()
-        for criterion in problem.privacy
+        failing_without(release, criterion, without, grouping, counter).any() for criterion in problem.privacy
     )
 
 

@@ -84,6 +84,8 @@ def as_strict(old: PrivacyModelDemand, new: PrivacyModelDemand) -> bool:
     after = {**parameters_in_full(new), "failing_share": new.failing_share}
     if old.model != new.model or old.dictionary != new.dictionary:
         return False
+    if (old.missing, old.suppressed) != (new.missing, new.suppressed):
+        return False
     for name in before.keys() | after.keys():
         one, other = before.get(name), after.get(name)
         if one == other:

@@ -280,6 +280,12 @@ def _check_privacy_model(checked: _Checked, demand: PrivacyModelDemand) -> None:
         )
     if model.table_wide:
         _check_table_wide(checked, demand)
+    if demand.missing == "excluded":
+        found.warn(
+            f"{at}/missing", "leaves-out",
+            "It does not look at records that lack a quasi-identifier: they have to be withheld.",
+            "Leave it out, unless the rule was searched for under this reading.",
+        )  # fmt: skip
     if demand.failing_share >= 1:
         found.warn(
             f"{at}/failing_share", "always-passes", "All records may fail it.", "Give a share below 1."
@@ -293,6 +299,9 @@ def _check_privacy_model(checked: _Checked, demand: PrivacyModelDemand) -> None:
 
 def _met_by_all(demand: PrivacyModelDemand) -> bool:
     given = demand.parameters
+    if demand.missing == "excluded":
+        # Whoever lacks a quasi-identifier and is shown fails it.
+        return False
     if demand.model == "delta_presence":
         return bool(given.get("lower", 0) == 0 and given.get("upper", 0.5) == 1)
     name = _ONE_IS_NOTHING.get(demand.model, "threshold")

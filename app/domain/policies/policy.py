@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Ge, Le, Len, MaxLen
 
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison, Value
 
 FORMAT: Final = "privacy-risk/policy/1"
@@ -99,13 +100,16 @@ class ScoreDemand:
 class PrivacyModelDemand:
     """A criterion of privacy that at most ``failing_share`` of the records fail.
 
-    ``model`` and ``parameters`` are kind and fields of one of ``app.domain.criteria``.
+    ``model`` and ``parameters`` are kind and fields of one of ``app.domain.criteria``. ``missing`` and
+    ``suppressed`` are how a search for the least loss reads missing values and what it withholds.
     """
 
     model: str
     parameters: Mapping[str, Any]
     failing_share: Share = 0.0
     dictionary: Word | None = None
+    missing: Missing = "own_category"
+    suppressed: Suppressed = "excluded"
 
 
 @dataclass(frozen=True)

@@ -149,23 +149,36 @@ class Changes:
             dictionary = None
             if probe.model.needs_population:
                 dictionary = self._bench.dictionary(probe.demand.dictionary)
-            share = probe.demand.failing_share
-            return privacy_demand(self._bench.table, rule, (probe.model,), share, passes, dictionary, seconds)
+            return privacy_demand(
+                self._bench.table,
+                rule,
+                (probe.model,),
+                probe.demand.failing_share,
+                passes,
+                dictionary,
+                seconds,
+                probe.demand.missing,
+            )
         return Demand(passes, seconds, probe.is_monotone)
 
     def _withholding(self, probes: Sequence[Probe]) -> Withholding | None:
-        """Classes that may be withheld: those that fail the plain criteria of classes among the demands."""
+        """Classes that may be withheld: those that fail the plain criteria of classes among the demands.
+
+        None where these read missing values or withheld records differently: no one rule withholds for all.
+        """
         limit = math.floor(
             highest_accepted(self._subject.policy.suppression_limit * self._bench.table.n_records)
         )
-        models = [
-            probe.model
+        asked = [
+            probe
             for probe in probes
             if isinstance(probe, ClassProbe) and probe.is_plain and not probe.model.needs_population
         ]
-        if not limit or not models:
+        readings = {(probe.demand.missing, probe.demand.suppressed) for probe in asked}
+        if not limit or len(readings) != 1:
             return None
-        return Withholding(ClassSuppression(tuple(models)), limit)
+        (reading,) = readings
+        return Withholding(ClassSuppression(tuple(probe.model for probe in asked), *reading), limit)
 
     def _definition(self, change: Change) -> JsonObject | None:
         """What a request for the changed rule says.

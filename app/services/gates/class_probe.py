@@ -15,10 +15,13 @@ from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import (
     allowed_of,
     failing_records,
+    lacking_records,
     only_quasi_identifiers_help,
+    records_left_out,
     share_part,
+    shown_though_lacking,
 )
-from app.domain.gates.explanations import model_in_short, of_share, with_failures
+from app.domain.gates.explanations import model_in_short, of_lacking, of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
 from app.domain.gates.groups import groups_of
 from app.domain.policies.objectives import criterion_of
@@ -60,7 +63,8 @@ class ClassProbe(Probe):
     def is_monotone(self) -> bool:
         """Generalising never makes a record fail that passed, unless it merges sensitive values."""
         is_plain = self.model.merging == "fewer_fail" and not self.model.table_wide
-        return is_plain and not self._bench.table.sensitive
+        overlaps = self.demand.missing == "matches_everything"
+        return is_plain and not overlaps and not self._bench.table.sensitive
 
     @cached_property
     def cost(self) -> ProbeCost:
@@ -82,7 +86,7 @@ class ClassProbe(Probe):
         failing = failing_records(
             release,
             self.model,
-            self.criterion.scope.attributes,
+            self._grouping,
             self._counter if rule is not None else None,
             absent=self._bench.absent,
         )
@@ -104,7 +108,17 @@ class ClassProbe(Probe):
             ),
             WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows)) if len(rows) else None,
         )
-        return replace(finding, explanation=with_failures(finding))
+        said = with_failures(finding)
+        if self.demand.missing == "excluded":
+            said = f"{said} {self._of_lacking(release)}".rstrip()
+        return replace(finding, explanation=said)
+
+    def _of_lacking(self, release: Release) -> str:
+        """Of the records that lack a quasi-identifier, where that is reason to withhold them."""
+        lacking = lacking_records(release.table, self._grouping.quasi_identifiers)
+        unseen = lacking & records_left_out(release, self._grouping)
+        shown = shown_though_lacking(release, self._grouping)
+        return of_lacking(int(unseen.sum()), int(shown.sum()))
 
     def _release(self, rule: Rule | None) -> Release:
         if rule is not None:
@@ -113,6 +127,8 @@ class ClassProbe(Probe):
             self._bench.alone is None
             or self.model.needs_population
             or self.criterion.scope.groups is not None
+            # Nobody knows which of its cells are missing in the original and which are withheld.
+            or self.demand.missing != "own_category"
         ):
             raise NotSupported(*UNALIGNED)
         # Rows of which nothing is shown are in no class, as in a file that is aligned.
@@ -129,7 +145,11 @@ class ClassProbe(Probe):
 
     @property
     def _grouping(self) -> Grouping:
-        return Grouping(quasi_identifiers=self.criterion.scope.attributes)
+        return Grouping(
+            quasi_identifiers=self.criterion.scope.attributes,
+            missing=self.demand.missing,
+            suppressed=self.demand.suppressed,
+        )
 
     @cached_property
     def _counter(self) -> Counter | None:

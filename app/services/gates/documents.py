@@ -208,6 +208,11 @@ def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject])
     measures = {own["demand"].get("measure", {}).get("kind") for own in criteria}
     if "risk_given_releases" not in measures:
         said.append("What was released of the dataset before was not taken into account.")
+    said += [
+        f"Records that are withheld for a missing quasi-identifier are not judged by {own['id']!r}."
+        for own in criteria
+        if own["demand"].get("missing") == "excluded"
+    ]
     if bench.aligned is not None and bench.rule is None:
         said.append(
             f"The release file was not aligned with the records of the dataset: {bench.aligned.reason}"

@@ -30,6 +30,7 @@ def changed(old, new, **more) -> tuple[str, str]:
         (model("k_anonymity", k=5), model("distinct_l_diversity", l=5), "different"),
         ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=5), "stricter"),
         ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=3), "different"),
+        ({**model("k_anonymity", k=5), "missing": "excluded"}, model("k_anonymity", k=5), "different"),
         (measured("equivalence_classes", "k", "at_least", 5),
          measured("equivalence_classes", "k", "at_least", 3), "looser"),
         ({"kind": "bound", "dictionary": "register", "may_rest_on_assumptions": True},

@@ -42,6 +42,24 @@ def test_defaults_that_are_spelt_out_mean_the_same():
     assert document_of_policy(policy_of(plain)) == document_of_policy(policy_of(spelt))
 
 
+def test_readings_of_privacy_models_are_written_where_they_are_not_as_usual():
+    usual = {"missing": "own_category", "suppressed": "excluded"}
+    plain, spelt = (document(criterion({**model("k_anonymity", k=5), **more})) for more in ({}, usual))
+    written = document_of_policy(policy_of(plain))
+    assert written == document_of_policy(policy_of(spelt))
+    # Policies that were stored before there were readings keep their hash.
+    assert written["criteria"][0]["demand"] == {**model("k_anonymity", k=5), "failing_share": 0}
+    other = {"missing": "matches_everything", "suppressed": "own_block"}
+    found = document_of_policy(policy_of(document(criterion({**model("k_anonymity", k=5), **other}))))
+    assert found["criteria"][0]["demand"].items() >= other.items()
+    assert document_of_policy(policy_of(found)) == found
+    faulty = criterion({**model("k_anonymity", k=5), "missing": "none", "suppressed": 1})
+    assert faults_of(document(faulty)) == {
+        "/criteria/0/demand/missing": "unknown-choice",
+        "/criteria/0/demand/suppressed": "wrong-type",
+    }
+
+
 def test_every_mistake_is_named_at_its_place():
     mistaken = document(
         criterion({"kind": "scor"}, id=1),

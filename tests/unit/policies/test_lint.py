@@ -174,6 +174,8 @@ def test_a_criterion_that_follows_from_another_is_a_warning(one, other, implied)
         (scored("risk_max", "at_most", 1), scored("risk_average", "at_most", 2)),
         (model("k_anonymity", k=5), model("distinct_l_diversity", l=2)),
         ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=3)),
+        ({**model("k_anonymity", k=5), "missing": "matches_everything"}, model("k_anonymity", k=5)),
+        ({**model("k_anonymity", k=5), "suppressed": "own_block"}, model("k_anonymity", k=5)),
         (measured("equivalence_classes", "records_below_k", "at_most", 9, k=2),
          measured("equivalence_classes", "records_below_k", "at_most", 4, k=3)),
     ],
@@ -208,6 +210,7 @@ WARNINGS = [
     (measured("equivalence_classes", "unique_share", "at_most", 1), "/demand/threshold", "always-passes"),
     (measured("equivalence_classes", "k", "at_least", 1), "/demand/threshold", "always-passes"),
     (model("k_anonymity", k=1), "/demand/model", "always-passes"),
+    ({**model("k_anonymity", k=1), "missing": "excluded"}, "/demand/missing", "leaves-out"),
     ({**model("k_anonymity", k=5), "failing_share": 1.0}, "/demand/failing_share", "always-passes"),
     ({**model("k_anonymity", k=5), "dictionary": REGISTER}, "/demand/dictionary", "unused-dictionary"),
 ]  # fmt: skip

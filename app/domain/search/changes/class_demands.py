@@ -125,16 +125,21 @@ def privacy_demand(
     passes: Callable[[Rule], bool | None],
     dictionary: Dictionary | None = None,
     cost: float = 1.0,
+    missing: Missing = "own_category",
 ) -> Asked:
     """The demand that at most a share of the records is in classes that fail one of the criteria.
+
+    With ``missing: excluded`` whoever lacks a quasi-identifier fails, as long as the rule shows anything.
 
     ``passes`` has the last word on a rule that is raised from ``rule``, where the classes do not say no.
     InvalidInput where a criterion does not fit the table.
     """
     plain = all(own.merging == "fewer_fail" and not own.table_wide for own in criteria)
-    # Raising a sensitive attribute may merge the values that a criterion wants to differ.
-    monotone = plain and not table.sensitive
+    # Raising a sensitive attribute may merge the values that a criterion wants to differ; of classes that
+    # overlap little is known.
+    monotone = plain and not table.sensitive and missing != "matches_everything"
     if not isinstance(rule, TableRule):
         return Demand(passes, cost, monotone)
-    judge = ClassJudge(table, rule, criteria, failing_share, dictionary=dictionary)
+    # A table-level rule withholds nobody, so that there is no block of whom it withholds.
+    judge = ClassJudge(table, rule, criteria, failing_share, missing=missing, dictionary=dictionary)
     return ClassDemand(judge, passes, cost, monotone)
