@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_verdict import Json, Standing, Verdict, shown
@@ -93,12 +93,17 @@ def _why(explanation: str, document: Json) -> Iterator[str]:
         yield waiver_text(waiver)
 
 
+_LAPSES: Final = {
+    "other_content": " It was granted for other data.",
+    "other_criterion": " It was granted for another criterion.",
+}
+
+
 def waiver_text(waiver: Json) -> str:
     """Who waived what until when, in one sentence."""
     lapsed = ""
     if waiver.get("in_force") is not True:
-        other = waiver.get("lapse") == "other_content"
-        lapsed = " It was granted for other data." if other else " It is not in force."
+        lapsed = _LAPSES.get(str(waiver.get("lapse")), " It is not in force.")
     return (
         f"Waived by {waiver.get('approved_by')} until {waiver.get('until')}: {waiver.get('reason')}{lapsed}"
     )

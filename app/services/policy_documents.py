@@ -17,6 +17,7 @@ from app.domain.errors import Fault, InvalidInput
 from app.domain.numbers import to_json_number
 from app.domain.policies.building import built, closest, joined
 from app.domain.policies.comparison import Value
+from app.domain.policies.demands import is_scored, slots_of
 from app.domain.policies.objectives import problem_of
 from app.domain.policies.policy import (
     FORMAT,
@@ -102,7 +103,7 @@ def document_of_policy(policy: Policy) -> JsonObject:
         },
         "dictionaries": [dataclasses.asdict(slot) for slot in policy.dictionaries],
         "suppression_limit": _number(policy.suppression_limit),
-        "criteria": [_criterion_document(criterion) for criterion in policy.criteria],
+        "criteria": [criterion_document(criterion) for criterion in policy.criteria],
     }
     if policy.schema is not None:
         document["schema"] = {"attributes": dict(policy.schema)}
@@ -149,6 +150,30 @@ def demand_document(demand: Demand) -> JsonObject:
             if fields[name] == getattr(PrivacyModelDemand, name):
                 del fields[name]
     return {"kind": kind, **{name: value for name, value in fields.items() if value is not None}}
+
+
+def criterion_document(criterion: PolicyCriterion) -> JsonObject:
+    """A criterion as policies have it, as plain JSON."""
+    document: JsonObject = {
+        "id": criterion.id,
+        "title": criterion.title,
+        "reason": criterion.reason,
+        "severity": criterion.severity,
+        "demand": demand_document(criterion.demand),
+    }
+    if criterion.scope != Scope():
+        scope = dataclasses.asdict(criterion.scope)
+        document["scope"] = {name: value for name, value in scope.items() if value is not None}
+    return document
+
+
+def asked_document(policy: Policy, criterion: PolicyCriterion) -> JsonObject:
+    """All that a policy asks by a criterion, as plain JSON: of scores also how and with what."""
+    document = criterion_document(criterion)
+    if is_scored(criterion.demand):
+        document["options"] = _options_document(policy.assumes)
+        document["dictionaries"] = sorted(slots_of(criterion.demand, policy))
+    return plain(document)  # type: ignore[no-any-return]
 
 
 def _criteria_of(document: Mapping[str, Any], faults: list[Fault]) -> tuple[PolicyCriterion, ...]:
@@ -304,20 +329,6 @@ def _with_what_a_reason_is(fault: Fault) -> Fault:
     return dataclasses.replace(
         fault, remedy="Say why this number: who reads the verdict has to be able to disagree with it."
     )
-
-
-def _criterion_document(criterion: PolicyCriterion) -> JsonObject:
-    document: JsonObject = {
-        "id": criterion.id,
-        "title": criterion.title,
-        "reason": criterion.reason,
-        "severity": criterion.severity,
-        "demand": demand_document(criterion.demand),
-    }
-    if criterion.scope != Scope():
-        scope = dataclasses.asdict(criterion.scope)
-        document["scope"] = {name: value for name, value in scope.items() if value is not None}
-    return document
 
 
 def _options_of(options: Mapping[str, Any], pointer: str) -> ScoringOptions:

@@ -124,6 +124,76 @@ async def test_what_is_not_there_cannot_have_been_looked_at(gated: httpx.AsyncCl
     problem_of(await gated.get("/v1/waivers/seen"), 404, "not-found")
 
 
+async def version(client: httpx.AsyncClient, number: int, k: int, **more: Any) -> dict[str, Any]:
+    """A version of the policy whose criterion asks for k."""
+    (criterion,) = POLICY["criteria"]
+    demand = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": k}}
+    body = POLICY | {"version": number, "criteria": [criterion | {"demand": demand} | more]}
+    made = await client.post("/v1/policies", json=body)
+    assert made.status_code == 201, made.text
+    stored: dict[str, Any] = made.json()
+    return stored
+
+
+async def test_a_version_that_asks_for_something_else_does_not_inherit_it(gated: httpx.AsyncClient):
+    granted = (await gated.post("/v1/waivers", json=WAIVER)).json()
+    assert (granted["policy"], granted["policy_version"]) == ("bound", 1)
+    verdict, found, _ = await judged(gated, "first")
+    assert (verdict, found["waiver"]["criterion_sha256"]) == ("pass", granted["criterion_sha256"])
+
+    # Another version that asks for the same inherits it, and the same request means the same.
+    await version(gated, 2, 2)
+    assert (await judged(gated, "second"))[0] == "pass"
+    assert (await gated.post("/v1/waivers", json=WAIVER)).status_code == 200
+
+    await version(gated, 3, 3)
+    verdict, found, result = await judged(gated, "third")
+    assert (verdict, found["outcome"]) == ("fail", "failed")
+    assert (found["waiver"]["in_force"], found["waiver"]["lapse"]) == (False, "other_criterion")
+    assert any("another criterion under this id" in warning for warning in result["warnings"])
+    assert "(for another criterion: no waiver)" in (await gated.get("/v1/evaluations/third/report")).text
+    problem_of(await gated.post("/v1/waivers", json=WAIVER), 409, "conflict")
+    # What was judged before is still judged so under the version of then.
+    body = {"name": "again", "dataset": "towns", "rule": {"kind": "identity"}}
+    again = await gated.post("/v1/gates/bound@2/evaluations", json=body)
+    assert again.json()["result"]["verdict"] == "pass"
+
+
+async def test_the_version_that_was_looked_at_may_be_named(gated: httpx.AsyncClient):
+    await version(gated, 2, 3)
+    granted = (await gated.post("/v1/waivers", json=WAIVER | {"policy": "bound@1"})).json()
+    assert (granted["policy"], granted["policy_version"]) == ("bound", 1)
+    assert (await judged(gated, "highest"))[0] == "fail"
+    newer = WAIVER | {"name": "newer", "policy": "bound"}
+    assert (await gated.post("/v1/waivers", json=newer)).json()["policy_version"] == 2
+    verdict, found, _ = await judged(gated, "granted")
+    assert (verdict, found["waiver"]["name"]) == ("pass", "newer")
+    refused = await gated.post("/v1/waivers", json=WAIVER | {"name": "none", "criterion": "l"})
+    assert pointers(problem_of(refused, 422, "invalid-input")) == ["/criterion"]
+    refused = await gated.post("/v1/waivers", json=WAIVER | {"name": "none", "policy": "bound@3"})
+    problem_of(refused, 404, "not-found")
+
+
+@pytest.mark.parametrize(("minutes", "verdict"), [(-1, "pass"), (1, "fail")])
+async def test_waivers_of_before_criteria_were_recorded_are_for_versions_that_were_there(
+    gated: httpx.AsyncClient, monkeypatch, minutes, verdict
+):
+    assert (await gated.post("/v1/waivers", json=WAIVER)).status_code == 201
+    await version(gated, 2, 3)
+    read, later = waivers._all, timedelta(minutes=minutes)
+
+    async def of_before(work):
+        stored = await read(work)
+        unsaid = [{k: v for k, v in own.summary.items() if k != "criterion_sha256"} for own in stored]
+        return [
+            dataclasses.replace(own, summary=summary, created_at=own.created_at - later)
+            for own, summary in zip(stored, unsaid, strict=True)
+        ]
+
+    monkeypatch.setattr(waivers, "_all", of_before)
+    assert (await judged(gated, "old"))[0] == verdict
+
+
 @pytest.mark.parametrize(("days", "verdict"), [(-1, "pass"), (1, "fail")])
 @pytest.mark.parametrize("datasets", [["towns"], None])
 async def test_waivers_of_before_contents_were_recorded_are_for_what_was_there(
@@ -141,7 +211,8 @@ async def test_waivers_of_before_contents_were_recorded_are_for_what_was_there(
 
 
 def _by_name_only(stored, datasets, dataset_is_newer):
-    kept = {key: own for key, own in stored.summary.items() if key not in ("any_content", "contents")}
+    later = ("any_content", "contents", "criterion_sha256", "policy_version")
+    kept = {key: own for key, own in stored.summary.items() if key not in later}
     return dataclasses.replace(
         stored, summary=kept | {"datasets": datasets}, created_at=stored.created_at - dataset_is_newer
     )

@@ -213,12 +213,16 @@ class CountedWaiver(Answer):
         Hash | None,
         Field(description="Hash of the dataset that it was granted for; null: of any under the name."),
     ] = None
+    criterion_sha256: Annotated[
+        Hash | None,
+        Field(description="Hash of the criterion that it was granted for; null: none was recorded."),
+    ] = None
     in_force: Annotated[bool, Field(description="Whether it counted.")]
     lapse: Annotated[
         Lapse | None,
         Field(
             description="Why it did not count: its last day was past, or it was granted for other data under "
-            "the dataset's name.",
+            "the dataset's name, or for another criterion under this one's id.",
             examples=["expired"],
         ),
     ] = None

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Hash, Name, Ref, Request, Resource
+from app.api.schemas.common import Count, Hash, Name, Ref, Request, Resource
+from app.api.schemas.policies import PolicyRef
 from app.services.gates.waivers import CreateWaiver
 
 Said = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"\S")]
@@ -18,7 +19,12 @@ class NewWaiver(Request):
 
     name: Name
     policy: Annotated[
-        Ref, Field(description="Name of the policy, for all its versions.", examples=["members-release"])
+        PolicyRef,
+        Field(
+            description="Name of the policy, or `NAME@VERSION`; of the name alone the highest version. The "
+            "waiver is for the criterion as it is there, and for all versions that have the very same.",
+            examples=["members-release", "members-release@1"],
+        ),
     ]
     criterion: Annotated[
         str,
@@ -71,7 +77,18 @@ class Waiver(Resource):
     """A waiver; to delete it is to withdraw it."""
 
     policy: Annotated[str, Field(description="Name of the policy.", examples=["members-release"])]
+    policy_version: Annotated[
+        Count | None, Field(description="Version that was looked at; null: none was recorded.", examples=[1])
+    ] = None
     criterion: Annotated[str, Field(description="Id of the criterion.", examples=["several-people"])]
+    criterion_sha256: Annotated[
+        Hash | None,
+        Field(
+            description="Hash of all that the policy asked by the criterion when the waiver was granted, and "
+            "is for. Null of waivers that were granted before it was recorded: these are for the versions "
+            "that were there then."
+        ),
+    ] = None
     datasets: Annotated[
         list[str] | None, Field(description="Datasets that it is for; null: all.", examples=[["members"]])
     ]

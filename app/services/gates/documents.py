@@ -240,4 +240,6 @@ def _lapsed(waiver: JsonObject) -> str:
     """Why a waiver does not count."""
     if waiver.get("lapse") == "other_content":
         return "was granted for other data under this name and does not count for these."
+    if waiver.get("lapse") == "other_criterion":
+        return "was granted for another criterion under this id and does not count for this one."
     return f"expired on {waiver['until']} and is no waiver any more."

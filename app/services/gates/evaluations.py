@@ -33,7 +33,7 @@ from app.services.gates.subject import (
     find_rule,
     find_slots,
 )
-from app.services.gates.waivers import waivers_for
+from app.services.gates.waivers import Waivable, waivers_for
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.plans import DirectBudget
@@ -177,7 +177,8 @@ class EvaluationService(NamedResources):
             slots = await find_slots(work, base, request.dictionaries)
             parameters = await asked_parameters(work, policy, base, slots)
             referred = await find_referred(work, parameters)
-            waivers = await waivers_for(work, policy.name, base.dataset, self._clock().date())
+            judged = Waivable(stored_policy, policy, base.dataset, self._clock().date())
+            waivers = await waivers_for(work, judged)
             stored_rule = rule = upload = None
             if isinstance(request.rule, str):
                 stored_rule, rule = await find_rule(work, request.rule, base.dataset)

@@ -1,7 +1,9 @@
 """Waivers: a criterion of a policy that need not hold for a while, with who takes that on himself and why.
 
 Who approves has looked at data that were there. A waiver is therefore for what the named datasets held when
-it was granted, known by their hashes; that it is for whatever comes under a name has to be said.
+it was granted, known by their hashes; that it is for whatever comes under a name has to be said. It is for
+the criterion as it was then: a later version of the policy that asks for the same inherits it, one that asks
+for something else under the same id does not.
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ from typing import ClassVar, Final, Literal
 from app.domain.errors import Fault, InvalidInput, NotFound
 from app.domain.policies.policy import Policy
 from app.services.access import require
-from app.services.fingerprints import resource_sha256
+from app.services.fingerprints import resource_sha256, sha256_of
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.policies import find_policy
-from app.services.policy_documents import policy_of
+from app.services.policy_documents import asked_document, policy_of
 from app.services.ports import Clock, Store, UnitOfWork
 from app.services.references import document_of
 from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
@@ -25,15 +27,17 @@ from app.services.resources import Actor, Created, JsonObject, Kind, NewResource
 _WAIVERS_PER_READ: Final = 200
 
 
-Lapse = Literal["expired", "other_content"]
-"""Why a waiver is not in force: its last day is past, or it is for other data under the dataset's name."""
+Lapse = Literal["expired", "other_content", "other_criterion"]
+"""Why a waiver is not in force: its last day is past, or it is for other data under the dataset's name, or
+for another criterion under the criterion's id."""
 
 
 @dataclass(frozen=True)
 class CreateWaiver:
     """A criterion that need not hold up to and including ``until``.
 
-    ``policy`` is the policy's name: the waiver is for all of its versions that have the criterion.
+    ``policy`` is the policy's name, or name and version. The waiver is for the criterion as it is in that
+    version, the highest one now if none is named, and for all versions that have the very same.
     ``datasets`` are names; None: every dataset. ``any_content`` says that whatever is stored under these
     names is meant, now and later, rather than what they hold now.
     """
@@ -65,14 +69,15 @@ class WaiverService(NamedResources):
         async with self._store.work(actor.tenant) as work:
             policy = policy_of(document_of(await find_policy(work, request.policy)))
             datasets, unknown = await _datasets(work, request)
-        faults = [*_of_criterion(request, policy), *unknown]
+        asked = criterion_sha256(policy, request.criterion)
+        faults = [*([] if asked else [_unknown_criterion(request, policy)]), *unknown]
         if request.until < self._clock().date():
             faults.append(
                 Fault("/until", "in-the-past", "The waiver would have expired already.", "Give a later day.")
             )
         if faults:
             raise InvalidInput(faults)
-        return await self._add(actor, _resource(request, datasets))
+        return await self._add(actor, _resource(request, policy, asked, datasets))
 
 
 @dataclass(frozen=True)
@@ -115,35 +120,28 @@ async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets,
     return _Datasets(sorted(names), contents), unknown
 
 
-def _of_criterion(request: CreateWaiver, policy: Policy) -> list[Fault]:
-    """What is wrong with the policy and the criterion that are named."""
-    faults = []
-    if request.policy != policy.name:
-        faults.append(
-            Fault(
-                "/policy",
-                "not-a-name",
-                "A waiver is for a policy by its name, for all of its versions.",
-                f"Give {policy.name!r}.",
-            )
-        )
-    known = [criterion.id for criterion in policy.criteria]
-    if request.criterion not in known:
-        faults.append(
-            Fault(
-                "/criterion",
-                "unknown-criterion",
-                f"The policy {policy.name!r} has no criterion {request.criterion!r}.",
-                f"Its criteria are: {', '.join(known)}.",
-            )
-        )
-    return faults
+def criterion_sha256(policy: Policy, id_: str) -> str | None:
+    """The hash of all that the policy asks by a criterion; None if it has none of this id."""
+    own = next((own for own in policy.criteria if own.id == id_), None)
+    return None if own is None else sha256_of(asked_document(policy, own))
 
 
-def _resource(request: CreateWaiver, datasets: _Datasets) -> NewResource:
-    document: JsonObject = {
-        "policy": request.policy,
+def _unknown_criterion(request: CreateWaiver, policy: Policy) -> Fault:
+    return Fault(
+        "/criterion",
+        "unknown-criterion",
+        f"Version {policy.version} of the policy {policy.name!r} has no criterion {request.criterion!r}.",
+        f"Its criteria are: {', '.join(criterion.id for criterion in policy.criteria)}.",
+    )
+
+
+def _resource(
+    request: CreateWaiver, policy: Policy, criterion: str | None, datasets: _Datasets
+) -> NewResource:
+    meaning: JsonObject = {
+        "policy": policy.name,
         "criterion": request.criterion,
+        "criterion_sha256": criterion,
         "datasets": datasets.names,
         "any_content": request.any_content,
         "contents": datasets.contents,
@@ -151,11 +149,23 @@ def _resource(request: CreateWaiver, datasets: _Datasets) -> NewResource:
         "approved_by": request.approved_by,
         "until": request.until.isoformat(),
     }
-    sha256 = resource_sha256(Kind.WAIVER, document, {})
+    sha256 = resource_sha256(Kind.WAIVER, meaning, {})
+    # Versions that ask for the same are alike to a waiver.
+    document = {**meaning, "policy_version": policy.version}
     return NewResource(Kind.WAIVER, request.name, sha256, document, document)
 
 
-async def waivers_for(work: UnitOfWork, policy: str, dataset: Stored, today: date) -> dict[str, JsonObject]:
+@dataclass(frozen=True)
+class Waivable:
+    """What waivers are looked up for: a policy as it is stored, the dataset, and the day."""
+
+    stored_policy: Stored
+    policy: Policy
+    dataset: Stored
+    today: date
+
+
+async def waivers_for(work: UnitOfWork, judged: Waivable) -> dict[str, JsonObject]:
     """Criterion → the waiver of it that names the dataset: one in force before one that is not.
 
     Of several in force that which lasts longest, then by name. As plain documents with ``in_force`` and, of
@@ -164,21 +174,38 @@ async def waivers_for(work: UnitOfWork, policy: str, dataset: Stored, today: dat
     found: dict[str, tuple[bool, str, str, JsonObject]] = {}
     for stored in await _all(work):
         own = stored.summary
-        if own["policy"] != policy or not (own["datasets"] is None or dataset.name in own["datasets"]):
+        named = own["datasets"] is None or judged.dataset.name in own["datasets"]
+        if own["policy"] != judged.policy.name or not named:
             continue
-        lapse: Lapse | None = None
-        if not _is_for(stored, dataset):
-            lapse = "other_content"
-        elif date.fromisoformat(own["until"]) < today:
-            lapse = "expired"
+        lapse = _lapse(stored, judged)
         known = found.get(own["criterion"])
         key = (lapse is None, own["until"], stored.name)
         if known is None or key > known[:3]:
-            found[own["criterion"]] = (*key, _waiver_document(stored, dataset.name, lapse))
+            found[own["criterion"]] = (*key, _waiver_document(stored, judged.dataset.name, lapse))
     return {criterion: entry[3] for criterion, entry in found.items()}
 
 
-def _is_for(waiver: Stored, dataset: Stored) -> bool:
+def _lapse(waiver: Stored, judged: Waivable) -> Lapse | None:
+    """Why a waiver that names policy, criterion and dataset does not count; None if it does."""
+    if not _is_for_content(waiver, judged.dataset):
+        return "other_content"
+    if not _is_for_criterion(waiver, judged):
+        return "other_criterion"
+    return "expired" if date.fromisoformat(waiver.summary["until"]) < judged.today else None
+
+
+def _is_for_criterion(waiver: Stored, judged: Waivable) -> bool:
+    """Whether the waiver was granted for what the policy asks by the criterion.
+
+    Waivers that were granted before criteria were recorded are for the versions that were there then.
+    """
+    granted = waiver.summary.get("criterion_sha256")
+    if granted is None:
+        return judged.stored_policy.created_at <= waiver.created_at
+    return bool(granted == criterion_sha256(judged.policy, waiver.summary["criterion"]))
+
+
+def _is_for_content(waiver: Stored, dataset: Stored) -> bool:
     """Whether the waiver, which names the dataset, was granted for what that holds.
 
     Waivers that were granted before contents were recorded are for the datasets that were there then.
@@ -201,6 +228,7 @@ def _waiver_document(stored: Stored, dataset: str, lapse: Lapse | None) -> JsonO
         "reason": own["reason"],
         "until": own["until"],
         "dataset_sha256": (own.get("contents") or {}).get(dataset),
+        "criterion_sha256": own.get("criterion_sha256"),
         "in_force": lapse is None,
         "lapse": lapse,
     }

@@ -39,7 +39,11 @@ def test_text_says_verdict_values_and_what_would_pass():
     assert "Not covered: What the choice of withheld cells tells." in text
     assert "Waived by A. Person until 2027-01-01: Agreed." in FORMATS["text"](outcome(PASS))
     lapsed = {"approved_by": "A. Person", "until": "2027-01-01", "reason": "r"}
-    for lapse, said in (("other_content", "for other data."), ("expired", "not in force.")):
+    for lapse, said in (
+        ("other_content", "for other data."),
+        ("other_criterion", "for another criterion."),
+        ("expired", "not in force."),
+    ):
         document = verdict(
             "fail", criterion("a", "failed", waiver=lapsed | {"in_force": False, "lapse": lapse})
         )

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.services.policy_documents import document_of_policy, objective_of, policy_of, scoring_options_of
+from app.services.policy_documents import (
+    asked_document,
+    document_of_policy,
+    objective_of,
+    policy_of,
+    scoring_options_of,
+)
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 SCORE = criterion(scored("risk_max", "at_most", "inf"))
@@ -139,3 +145,19 @@ def test_an_objective_becomes_the_question_of_a_search():
     }
     objective = objective_of(policy_of(document(criterion(demand))).criteria[0].demand)
     assert objective.problem("table_level").privacy[0].k == 3
+
+
+def test_what_a_criterion_asks_is_the_same_while_nothing_changes_that_its_value_rests_on():
+    def asked(demand, **more):
+        policy = policy_of(document(criterion(demand), **more))
+        return asked_document(policy, policy.criteria[0])
+
+    score, classes = scored("risk_max", "at_most", 2), model("k_anonymity", k=5)
+    options = {"assumes": {"attacker": "Anybody.", "options": {"absent_policy": "add_self"}}}
+    slots = {"dictionaries": [{"name": "register"}, {"name": "other"}]}
+    assert asked(score) == asked(score, version=2, title="Another", suppression_limit=0.5)
+    assert asked(score) != asked(scored("risk_max", "at_most", 3))
+    assert asked(score) != asked(score, **options)
+    assert asked(score) != asked(score, **slots)
+    assert asked(classes) == asked(classes, **options) == asked(classes, **slots)
+    assert asked(classes) != asked({**classes, "missing": "excluded"})
