@@ -100,6 +100,22 @@ async def test_a_pointer_leaves_out_the_kind_that_was_tried(client: httpx.AsyncC
     assert pointers(problem) == ["/definition/parents/a~1b/1"]
 
 
+@pytest.mark.parametrize(
+    ("weights", "pointer"),
+    [
+        ({"leaves": 0.3, "inner": "least"}, "/inner"),
+        ({"leaves": 0.3, "weight": 1}, "/weight"),
+        ({"leaves": "x", "inner": "harmonic"}, "/leaves"),
+        ({"leaves": {"A": "x"}}, "/leaves/A"),
+    ],
+)
+async def test_a_kind_that_is_called_like_a_field_is_not_taken_for_it(client, weights, pointer):
+    body = {"name": "harm", "dataset": "people", "attributes": {"city": weights}}
+    answer = await client.post("/v1/sensitivity-profiles", json=body | {"family": "multiplicative"})
+    errors = problem_of(answer, 422, "invalid-input")["errors"]
+    assert f"/attributes/city{pointer}" in [error["pointer"] for error in errors]
+
+
 @pytest.mark.parametrize(("place", "remedy"), [("", "Content-Type"), ("/definition", "Send an object.")])
 async def test_what_is_no_object_is_told_so_in_words_of_json(client: httpx.AsyncClient, place, remedy):
     body = {"name": "city", "definition": 3} if place else []

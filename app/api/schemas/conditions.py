@@ -34,11 +34,12 @@ class ConstantOperand(Request):
 
 def _operand_kind(value: object) -> str:
     named = value.keys() if isinstance(value, dict) else vars(value) if hasattr(value, "__dict__") else ()
-    return "const" if "const" in named else "attr"
+    return "a constant" if "const" in named else "an attribute"
 
 
+# The tags stand in the places of errors and must not look like fields there.
 Operand = Annotated[
-    Annotated[AttributeOperand, Tag("attr")] | Annotated[ConstantOperand, Tag("const")],
+    Annotated[AttributeOperand, Tag("an attribute")] | Annotated[ConstantOperand, Tag("a constant")],
     Discriminator(_operand_kind),
 ]
 

@@ -74,11 +74,14 @@ class Nodes(Request):
 
 def _form(value: Any) -> str | None:  # noqa: ANN401 - whatever was sent
     fields = value if isinstance(value, dict) else vars(value) if isinstance(value, Request) else {}
-    return next((form for form in ("constant", "leaves", "nodes") if form in fields), None)
+    return next((f"of {form}" for form in ("constant", "leaves", "nodes") if form in fields), None)
 
 
+# The tags stand in the places of errors and must not look like fields there.
 Weights = Annotated[
-    Annotated[Constant, Tag("constant")] | Annotated[Leaves, Tag("leaves")] | Annotated[Nodes, Tag("nodes")],
+    Annotated[Constant, Tag("of constant")]
+    | Annotated[Leaves, Tag("of leaves")]
+    | Annotated[Nodes, Tag("of nodes")],
     Discriminator(
         _form,
         custom_error_type="weights",
