@@ -15,12 +15,13 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.class_suppression import withholding
-from app.domain.criteria.population import AverageRisk
+from app.domain.criteria.population import AverageRisk, DeltaPresence
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.findings import worst_of
 from app.domain.gates.optima import gap_of_loss
 from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.plan import AnonymityPlan
 from app.domain.search.anonymity.problem import AnonymityProblem
@@ -28,6 +29,7 @@ from app.domain.tables import Table
 from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.test_least_loss_criteria import populations, questions, tables
+from tests.property.test_population_models import context_of
 
 
 def released(table, problem, dictionary=None):
@@ -67,6 +69,25 @@ def test_a_rule_found_under_criteria_keeps_them_at_the_gate_and_is_optimal_there
 def test_a_rule_found_with_a_population_keeps_its_criteria_at_the_gate(question):
     table, problem, dictionary, _ = question
     keeps_its_criteria(table, problem, dictionary)
+
+
+@given(populations(), st.sampled_from([0.0, 0.2, 0.5]), st.sampled_from([0.5, 1.0]), st.data())
+@settings(deadline=None, max_examples=examples(40))
+def test_presence_is_judged_as_the_measure_judges_it_however_few_are_shown(question, lower, upper, data):
+    table, problem, dictionary, _ = question
+    levels = tuple(data.draw(st.integers(0, height)) for height in table.heights)
+    rule, everybody = TableRule(levels), list(range(table.n_records))
+    gone = data.draw(st.one_of(st.just(everybody), st.lists(st.sampled_from(everybody))))
+    if gone:
+        rule = withholding(table, rule, np.isin(everybody, gone), suppressed=problem.suppressed)
+    asked = {"suppressed": problem.suppressed, "lower": lower, "upper": upper}
+    context, release = context_of(table, rule, dictionary), Release(table, rule)
+    found = DELTA_PRESENCE.compute(context, DELTA_PRESENCE.parameters(**asked), lambda done: None)
+    reading, counter = Grouping(suppressed=problem.suppressed), Counter(table, dictionary)
+    failing = failing_records(release, DeltaPresence(lower, upper), reading, counter)
+    assert failing.any() == (not found.is_delta_present)
+    if lower and found.entities_without_records:
+        assert share_part(int(failing.sum()), table.n_records, 0.99).passes is False
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])

@@ -82,6 +82,23 @@ POLICIES: Final[Examples] = {
 }
 LINTED: Final[Examples] = {
     "members-release": {"summary": "nothing is wrong", "value": STRICTER},
+    "as-searched": {
+        "summary": "missing values and withheld records read as a search did",
+        "value": {
+            **RELEASE,
+            "criteria": [
+                *RELEASE["criteria"][:3],
+                {
+                    **RELEASE["criteria"][3],
+                    "demand": {
+                        **RELEASE["criteria"][3]["demand"],
+                        "missing": "excluded",
+                        "suppressed": "own_block",
+                    },
+                },
+            ],
+        },
+    },
     "mistaken": {
         "summary": "a mistyped measure and a probability of 5",
         "value": {
