@@ -90,6 +90,21 @@ async def test_what_is_left_out_is_said(gated: httpx.AsyncClient):
                for own in after["not_covered"])  # fmt: skip
 
 
+async def test_no_change_is_ruled_out_where_readings_differ(gated: httpx.AsyncClient):
+    """One rule that withholds records would have to do so in two ways: none is looked for."""
+    differing = policy("differing", "excluded", "excluded")
+    (criterion,) = differing["criteria"]
+    other = {**criterion, "id": "other", "demand": {**criterion["demand"], "missing": "own_category"}}
+    made = await gated.post("/v1/policies", json=differing | {"criteria": [criterion, other]})
+    assert made.status_code == 201, made.text
+    body = {"name": "differing", "dataset": "towns", "rule": {"kind": "identity"}}
+    answer = await gated.post("/v1/gates/differing/evaluations", json=body)
+    changes = {own["for"]: own for own in answer.json()["result"]["changes"]}
+    assert {id_: (own["status"], own["proven"]) for id_, own in changes.items()} == {
+        "k": ("found", True), "other": ("found", True), "all": ("not_found", False),
+    }  # fmt: skip
+
+
 async def test_a_file_of_which_the_original_is_unknown_has_no_missing_values(gated: httpx.AsyncClient):
     rows = "town,ill\nx,flu\n,cold\n"
     assert (await gated.post("/v1/uploads?name=sent", content=rows, headers=CSV)).status_code == 201

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.numbers import highest_accepted, to_json_number
@@ -68,6 +69,10 @@ class Changes:
     ) -> JsonObject:
         try:
             change = self._nearest(probes, rule, rules, halted)
+            if self._may_be_withheld and len(_readings(_of_classes(probes))) > 1:
+                # Rules that withhold records were not looked at.
+                status = NOT_FOUND if change.status == "none_exists" else change.status
+                change = replace(change, status=status, proven=False)
         except (InvalidInput, NotSupported):
             return self._nothing(for_)
         self.complete = self.complete and change.complete
@@ -166,19 +171,18 @@ class Changes:
 
         None where these read missing values or withheld records differently: no one rule withholds for all.
         """
-        limit = math.floor(
-            highest_accepted(self._subject.policy.suppression_limit * self._bench.table.n_records)
-        )
-        asked = [
-            probe
-            for probe in probes
-            if isinstance(probe, ClassProbe) and probe.is_plain and not probe.model.needs_population
-        ]
-        readings = {(probe.demand.missing, probe.demand.suppressed) for probe in asked}
+        asked, limit = _of_classes(probes), self._may_be_withheld
+        readings = _readings(asked)
         if not limit or len(readings) != 1:
             return None
         (reading,) = readings
         return Withholding(ClassSuppression(tuple(probe.model for probe in asked), *reading), limit)
+
+    @property
+    def _may_be_withheld(self) -> int:
+        """How many records a change may withhold."""
+        share = self._subject.policy.suppression_limit
+        return math.floor(highest_accepted(share * self._bench.table.n_records))
 
     def _definition(self, change: Change) -> JsonObject | None:
         """What a request for the changed rule says.
@@ -189,6 +193,20 @@ class Changes:
         if rule is None or (written is None and not isinstance(rule, TableRule)):
             return None
         return definition_of_change(change, self._bench.table, rule, written or {})
+
+
+def _of_classes(probes: Sequence[Probe]) -> list[ClassProbe]:
+    """The plain criteria of classes, of which some can be withheld for them."""
+    return [
+        probe
+        for probe in probes
+        if isinstance(probe, ClassProbe) and probe.is_plain and not probe.model.needs_population
+    ]
+
+
+def _readings(probes: Sequence[ClassProbe]) -> set[tuple[Missing, Suppressed]]:
+    """How they read missing values and withheld records."""
+    return {(probe.demand.missing, probe.demand.suppressed) for probe in probes}
 
 
 def _better(first: Change, second: Change) -> Change:
