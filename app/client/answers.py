@@ -46,6 +46,16 @@ def items_in(answer: object) -> Sequence[Mapping[str, Any]]:
     return [object_of(item) for item in items]
 
 
+def cursor_in(answer: object, before: str | None = None) -> str | None:
+    """Where a list goes on, None at its end; that it goes on where it was asked from is an AnswerError."""
+    cursor = object_of(answer).get("next_cursor")
+    if cursor is None:
+        return None
+    if not isinstance(cursor, str) or cursor == before:
+        raise AnswerError("The list does not go on.")
+    return cursor
+
+
 def object_of(answer: object) -> Mapping[str, Any]:
     """The answer, or a part of it, as an object."""
     if not isinstance(answer, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from app.client.answers import items_in
+from app.client.answers import cursor_in, items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection, Parameters
 from app.client.periods import period
 from app.client.values import Json, Resource, ResourcePage, Run
@@ -51,7 +51,7 @@ class AsyncReadable:
     async def _page(self, path: str, parameters: Parameters) -> ResourcePage:
         document = await self._connection.get_json(path, parameters)
         items = tuple(Resource.from_document(item) for item in items_in(document))
-        return ResourcePage(items, document.get("next_cursor"))
+        return ResourcePage(items, cursor_in(document))
 
     async def _stream(self, path: str, parameters: Parameters) -> AsyncIterator[bytes]:
         async with self._connection.stream(path, parameters) as response:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from app.client.answers import items_in
+from app.client.answers import cursor_in, items_in
 from app.client.bodies import Content, async_body_of, is_repeatable
 from app.client.problems import checked, checked_content, json_object
 from app.client.retries import Retries
@@ -56,7 +56,7 @@ class AsyncConnection:
             page = await self.get_json(path, {**parameters, "cursor": cursor})
             for item in items_in(page):
                 yield item
-            cursor = page.get("next_cursor")
+            cursor = cursor_in(page, cursor)
             if cursor is None:
                 return
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import httpx
 
-from app.client.answers import items_in
+from app.client.answers import cursor_in, items_in
 from app.client.asynchronous.connection import VERSION, AsyncConnection
 from app.client.events import EventParser
 from app.client.periods import period
@@ -47,7 +47,7 @@ class AsyncRuns:
         parameters = {"limit": limit, "cursor": cursor, "state": state, "name": name, **created}
         document = await self._connection.get_json(self._path, parameters)
         items = tuple(Run.from_document(item) for item in items_in(document))
-        return RunPage(items, document.get("next_cursor"))
+        return RunPage(items, cursor_in(document))
 
     async def list(
         self,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from app.client.answers import items_in
+from app.client.answers import cursor_in, items_in
 from app.client.periods import period
 from app.client.synchronous.connection import VERSION, Connection, Parameters
 from app.client.values import Json, Resource, ResourcePage, Run
@@ -52,7 +52,7 @@ class Readable:
     def _page(self, path: str, parameters: Parameters) -> ResourcePage:
         document = self._connection.get_json(path, parameters)
         items = tuple(Resource.from_document(item) for item in items_in(document))
-        return ResourcePage(items, document.get("next_cursor"))
+        return ResourcePage(items, cursor_in(document))
 
     def _stream(self, path: str, parameters: Parameters) -> Iterator[bytes]:
         with self._connection.stream(path, parameters) as response:

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from app.client.answers import items_in
+from app.client.answers import cursor_in, items_in
 from app.client.bodies import Content, body_of, is_repeatable
 from app.client.problems import checked, checked_content, json_object
 from app.client.retries import Retries
@@ -56,7 +56,7 @@ class Connection:
         while True:
             page = self.get_json(path, {**parameters, "cursor": cursor})
             yield from items_in(page)
-            cursor = page.get("next_cursor")
+            cursor = cursor_in(page, cursor)
             if cursor is None:
                 return
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import httpx
 
-from app.client.answers import items_in
+from app.client.answers import cursor_in, items_in
 from app.client.events import EventParser
 from app.client.periods import period
 from app.client.problems import RunFailed
@@ -48,7 +48,7 @@ class Runs:
         parameters = {"limit": limit, "cursor": cursor, "state": state, "name": name, **created}
         document = self._connection.get_json(self._path, parameters)
         items = tuple(Run.from_document(item) for item in items_in(document))
-        return RunPage(items, document.get("next_cursor"))
+        return RunPage(items, cursor_in(document))
 
     def list(
         self,

@@ -291,3 +291,10 @@ def test_progress_that_is_none_is_an_error_of_the_client(data):
 
     with client_of(handler) as client, pytest.raises(AnswerError):
         client.runs.wait("run-1", lambda progress: None)
+
+
+@pytest.mark.parametrize("cursor", ["again", 5])
+def test_a_list_that_does_not_go_on_is_not_asked_for_without_end(cursor):
+    page = httpx.Response(200, json={"items": [], "next_cursor": cursor})
+    with client_of(lambda _: page) as client, pytest.raises(AnswerError, match="does not go on"):
+        list(client.audit_events.list())
