@@ -114,6 +114,26 @@ async def test_a_file_of_which_the_original_is_unknown_has_no_missing_values(gat
         assert result["verdict"] == ("fail" if missing == "own_category" else "error"), missing
 
 
+async def test_records_that_a_file_does_not_have_are_not_counted_as_withheld(gated: httpx.AsyncClient):
+    rows = "id,town\n1,x\n2,\n3,\n4,y\n5,y\n"
+    assert (await gated.post("/v1/uploads?name=keyed", content=rows, headers=CSV)).status_code == 201
+    declared = [
+        {"name": "id", "type": "categorical", "role": "identifier"},
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+    ]
+    body = {"name": "keyed", "upload": "keyed", "attributes": declared}
+    assert (await gated.post("/v1/datasets", json=body)).status_code == 201
+    assert (
+        await gated.post("/v1/uploads?name=part", content="id,town\n2,\n4,y\n5,y\n", headers=CSV)
+    ).status_code == 201
+    body = {"name": "part", "dataset": "keyed", "release": {"upload": "part", "key": "id"}}
+    number = READINGS.index(("excluded", "excluded"))
+    result = (await gated.post(f"/v1/gates/p{number}/evaluations", json=body)).json()["result"]
+    (criterion,) = result["criteria"]
+    assert "for a missing quasi-identifier: 1 withheld records." in criterion["explanation"]
+    assert result["verdict"] == "pass"
+
+
 async def test_readings_that_there_are_not_are_refused(gated: httpx.AsyncClient):
     refused = await gated.post("/v1/policies", json=policy("other", "none", "excluded"))
     problem_of(refused, 422, "invalid-input")

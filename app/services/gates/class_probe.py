@@ -27,6 +27,7 @@ from app.domain.gates.groups import groups_of
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PolicyCriterion, PrivacyModelDemand
 from app.domain.rules.rule import CellRule, Rule
+from app.domain.search.anonymity.estimates import OF_VALUES
 from app.domain.search.budget import Halted, never
 from app.services.gates.bench import Bench
 from app.services.gates.probe import UNALIGNED, Probe, ProbeCost, are_quasi_identifiers
@@ -73,6 +74,8 @@ class ClassProbe(Probe):
         if self._bench.alone is not None and self.model.needs_population:
             raise NotSupported(*UNALIGNED)
         seconds = seconds_of_grouping(table, self._grouping)
+        if self.demand.missing == "matches_everything" and self.model.is_of_values:
+            seconds *= OF_VALUES
         size = table.n_records * (4 * table.n_attributes + 80)
         counter = self._counter
         if counter is None:
@@ -117,6 +120,8 @@ class ClassProbe(Probe):
         """Of the records that lack a quasi-identifier, where that is reason to withhold them."""
         lacking = lacking_records(release.table, self._grouping.quasi_identifiers)
         unseen = lacking & records_left_out(release, self._grouping)
+        if self._bench.absent is not None:
+            unseen &= ~self._bench.absent
         shown = shown_though_lacking(release, self._grouping)
         return of_lacking(int(unseen.sum()), int(shown.sum()))
 
