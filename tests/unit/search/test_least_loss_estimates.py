@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,8 +30,25 @@ def seconds(own, loss="geometric", missing="own_category", limit=0.05):
 
 @pytest.mark.parametrize("loss", ["discernibility", "average_class_size", "ambiguity", "kl_divergence"])
 @pytest.mark.parametrize("limit", [0.0, 0.05])
-def test_losses_of_classes_take_several_times_as_many_rules(loss, limit):
-    assert seconds(table(), loss, limit=limit) > 3 * seconds(table(), limit=limit)
+def test_losses_of_classes_take_several_times_as_long(loss, limit):
+    assert seconds(table(), loss, limit=limit) > 2 * seconds(table(), limit=limit)
+
+
+def test_the_more_may_be_suppressed_the_longer_takes_the_least_average_class_size():
+    of_limits = [seconds(table(), "average_class_size", limit=limit) for limit in (0.01, 0.05, 0.3)]
+    assert of_limits[0] < of_limits[1] < of_limits[2]
+    # Discernibility and ambiguity tell how many suppressed records are too many, whatever is allowed.
+    for loss in ("discernibility", "ambiguity"):
+        assert seconds(table(), loss, limit=0.3) < 1.5 * seconds(table(), loss, limit=0.01)
+
+
+def test_few_records_take_little_time_as_far_as_something_must_be_disclosed():
+    few = replace(table(), codes=table().codes[:20])
+    assert (
+        seconds(few, "average_class_size", limit=0.3) < seconds(table(), "average_class_size", limit=0.3) / 5
+    )
+    # If nothing has to be disclosed, hardly a rule loses much more than all records withheld.
+    assert seconds(few, "average_class_size", limit=1.0) > 3 * seconds(few, "average_class_size", limit=0.3)
 
 
 def test_a_value_missing_here_and_there_makes_a_search_little_longer():

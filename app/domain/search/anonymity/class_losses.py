@@ -74,8 +74,8 @@ class ClassProgress(Progress):
         """A lower bound for every rule at or below the levels."""
         if self.judge.overlaps:
             return 0.0
-        classes, lost = self._classes(levels, self.judge.lost_rows(levels, verdict))
-        return self.loss.least_below(classes, lost, self.judge.k)
+        rows = self.judge.small_rows(levels) if verdict.lost is None else verdict.lost
+        return self.loss.least_below(*self._classes(levels, rows), self.judge.k)
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""

@@ -20,6 +20,12 @@ from app.domain.search.anonymity.boxes import MOST_STEPS, BoxSearch
 from app.domain.search.anonymity.checks import Checks, Progress
 from app.domain.search.anonymity.class_losses import ClassLossSearch, ClassProgress, GuidedSearch
 from app.domain.search.anonymity.class_sizes import KEPT_ROWS, Levels
+from app.domain.search.anonymity.estimates import (
+    Asked,
+    seconds_of_suppressing,
+    steps_of_classes,
+    steps_of_sums,
+)
 from app.domain.search.anonymity.lattice import LatticeSearch
 from app.domain.search.anonymity.minimal import minimal_rules
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
@@ -31,12 +37,6 @@ from app.domain.tables import Table
 RULES_HELD: Final = 2_000_000
 ATTRIBUTES_HELD: Final = 32
 BYTES_PER_RULE: Final = 100
-STEPS: Final = 0.25
-STEPS_SUPPRESSING: Final = 2.0
-STEPS_OF_CLASSES: Final = 1.5
-STEPS_OF_CLASSES_SUPPRESSING: Final = 20.0
-"""Rules checked per square root of the lattice's rules, without and with suppression, by losses that are sums
-of terms and by losses of classes, whose bounds refute fewer: rough experience."""
 STEPS_TRYING: Final = 0.6
 """Rules checked per rule of the lattice to the power 3/4 where a criterion says nothing of others than the
 one checked: from a few, if the first ones will do, to all."""
@@ -140,14 +140,18 @@ class AnonymityPlan:
         if self._judge.tries_rules:
             steps = min(MOST_STEPS, math.ceil(STEPS_TRYING * math.pow(self.units, 0.75)))
         elif self._holds_lattice:
-            suppresses = self._judge.allowed > 0
-            per_root = STEPS_SUPPRESSING if suppresses else STEPS
-            if isinstance(self._loss, ClassLoss):
-                per_root = STEPS_OF_CLASSES_SUPPRESSING if suppresses else STEPS_OF_CLASSES
-            steps = math.ceil(per_root * math.sqrt(self.units))
+            own, loss = self._asked, self._loss
+            of_classes = isinstance(loss, ClassLoss)
+            steps = math.ceil(steps_of_classes(own, loss.kind) if of_classes else steps_of_sums(own))
         else:
             steps = MOST_STEPS
         return min(steps, self.units, self._budget.max_nodes or steps)
+
+    @property
+    def _asked(self) -> Asked:
+        judge, privacy = self._judge, self._problem.privacy
+        ordered = all(own.merging == "fewer_fail" and not own.table_wide for own in privacy)
+        return Asked(self.units, self._table.n_records, judge.k, judge.allowed, ordered)
 
     @property
     def seconds(self) -> float:
@@ -157,6 +161,7 @@ class AnonymityPlan:
         per_rule = 3e-4 + per_row * rows + 2e-9 * rules + self._judge.more_seconds
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
+        per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
         return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
 
     @property

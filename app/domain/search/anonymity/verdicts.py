@@ -264,7 +264,7 @@ class Judge:
         nothing = self._shows_nothing.at(levels) if small else None
         if nothing is None:
             return Verdict(small, small, True)
-        rows = self._small_rows(levels)
+        rows = self.small_rows(levels)
         withheld_rows, never_shown = rows | nothing, self._shows_nothing.always
         lost = rows if never_shown is None else rows | never_shown
         unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, withheld_rows))
@@ -298,11 +298,7 @@ class Judge:
 
     def withheld_rows(self, levels: Levels, verdict: Verdict) -> Bools:
         """(d,) distinct records that a rule suppresses."""
-        return self._small_rows(levels) if verdict.withheld is None else verdict.withheld
-
-    def lost_rows(self, levels: Levels, verdict: Verdict) -> Bools:
-        """(d,) distinct records that a rule and every more specific one suppress."""
-        return self._small_rows(levels) if verdict.lost is None else verdict.lost
+        return self.small_rows(levels) if verdict.withheld is None else verdict.withheld
 
     def withheld_values(self, levels: Levels, verdict: Verdict) -> list[Longs]:
         """Per attribute, how many of the suppressed records have each value."""
@@ -315,9 +311,10 @@ class Judge:
     def _values(self, levels: Levels, rows: Bools | None) -> list[Longs]:
         if rows is None and not self.left_out:
             return self.classes.values_below(levels, self.k)
-        return self.classes.values_of(self._small_rows(levels) if rows is None else rows)
+        return self.classes.values_of(self.small_rows(levels) if rows is None else rows)
 
-    def _small_rows(self, levels: Levels) -> Bools:
+    def small_rows(self, levels: Levels) -> Bools:
+        """(d,) distinct records that are left out or in small classes."""
         judged = self._judged(levels)
         return self._rows(judged, judged.sizes < self.k)
 
