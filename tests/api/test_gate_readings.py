@@ -84,6 +84,9 @@ async def test_what_is_left_out_is_said(gated: httpx.AsyncClient):
     assert (changes["k"]["suppressed_records"], changes["k"]["rule"]["missing"]) == (3, "excluded")
     after = await judged(gated, "changed", number, changes["k"]["rule"])
     assert after["verdict"] == "pass"
+    # The block of whom it withholds has one member at whom somebody looks.
+    block = READINGS.index(("excluded", "own_block"))
+    assert (await judged(gated, "block", block, changes["k"]["rule"]))["verdict"] == "fail"
     said = after["criteria"][0]["explanation"]
     assert "Not looked at, for a missing quasi-identifier: 2 withheld records." in said
     assert any("withheld for a missing quasi-identifier are not judged by 'k'" in own
