@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from app.domain.errors import NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.access import require
 from app.services.fingerprints import plain, resource_sha256
-from app.services.hierarchy_building import build, csv_rows
+from app.services.hierarchy_building import build, csv_rows, delimiter_doubt
 from app.services.hierarchy_definitions import (
     HierarchyDefinition,
     LeafColumn,
@@ -78,15 +78,18 @@ class HierarchyService(NamedResources):
             require(actor, Scope.DATA_READ)  # every key of the tenant will see the values as labels
             column = await self._column(actor, definition.leaves)
         hierarchy = await asyncio.to_thread(build, definition, column)
-        return await self._add(
-            actor, await asyncio.to_thread(_resource, request.name, definition.kind, hierarchy)
-        )
+        return await self._keep(actor, request.name, definition.kind, hierarchy)
 
     async def create_from_csv(self, actor: Actor, name: str, text: str, delimiter: str = ";") -> Created:
         """The same from the CSV form: one line per leaf, no header."""
         require(actor, Scope.DATA_WRITE)
-        rows = await asyncio.to_thread(csv_rows, text, delimiter)
-        return await self.create(actor, CreateHierarchy(name, RowsDefinition(rows)))
+        check_name(name)
+        definition = RowsDefinition(await asyncio.to_thread(csv_rows, text, delimiter))
+        hierarchy = await asyncio.to_thread(build, definition, None)
+        doubt = delimiter_doubt(definition.rows, delimiter)
+        if doubt is not None:
+            hierarchy = replace(hierarchy, warnings=(*hierarchy.warnings, doubt))
+        return await self._keep(actor, name, definition.kind, hierarchy)
 
     async def tree(
         self, actor: Actor, ref: str, *, node: int | None = None, depth: int = 2, limit: int = 50
@@ -94,6 +97,9 @@ class HierarchyService(NamedResources):
         """The node (⊥ if None) with ``depth`` generations below it, at most ``limit`` children each."""
         stored = await self.get(actor, ref)
         return await asyncio.to_thread(_preview, hierarchy_of(stored), node or 0, depth, limit)
+
+    async def _keep(self, actor: Actor, name: str, kind: str, hierarchy: Hierarchy) -> Created:
+        return await self._add(actor, await asyncio.to_thread(_resource, name, kind, hierarchy))
 
     async def _column(self, actor: Actor, source: LeafColumn) -> tuple[str, ...]:
         async with self._store.work(actor.tenant) as work:

@@ -106,6 +106,9 @@ def _placed(fault: Fault, discreet: bool) -> Fault:
     return replace(fault, pointer=_POINTER + fault.pointer)
 
 
+_USUAL_DELIMITERS: Final = (",", ";", "\t", "|")
+
+
 def csv_rows(text: str, delimiter: str) -> tuple[tuple[str, ...], ...]:
     """Rows of the CSV form; blank lines are skipped."""
     try:
@@ -120,3 +123,17 @@ def csv_rows(text: str, delimiter: str) -> tuple[tuple[str, ...], ...]:
             "The text cannot be read as CSV.",
             "Check the delimiter (one character) and close every quote.",
         ) from None
+
+
+def delimiter_doubt(rows: Sequence[Sequence[str]], delimiter: str) -> str | None:
+    """A warning where rows of one label each would be of several under another usual delimiter."""
+    if any(len(row) != 1 for row in rows):
+        return None
+    for other in _USUAL_DELIMITERS:
+        parts = {row[0].count(other) for row in rows}
+        if other != delimiter and len(parts) == 1 and parts != {0}:
+            return (
+                f"Every row is read as a single label, and every one holds as many {other!r}: if these "
+                "separate levels, create the hierarchy with that delimiter."
+            )
+    return None

@@ -142,6 +142,24 @@ async def test_a_bad_hierarchy_file_is_refused(client, unchanged, text, params):
     problem_of(response, 422, "invalid-input")
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        (b"Paris,France\nRome,Italy\n", True),
+        (b"Paris\tFrance\nRome\tItaly\n", True),
+        (b"Paris, France\nRome\n", False),
+        (b"Paris;France, all of it\nRome;Italy, all of it\n", False),
+        (b"Paris\nRome\n", False),
+    ],
+)
+async def test_labels_that_look_like_rows_of_another_delimiter_are_told(client, text, warned):
+    response = await client.post("/v1/hierarchies/csv", params={"name": "towns"}, content=text)
+    assert response.status_code == 201
+    warnings = response.json()["warnings"]
+    assert len(warnings) == warned
+    assert all("with that delimiter" in own for own in warnings)
+
+
 def example(collection: dict[str, Any], which: str, /, **changes: Any) -> dict[str, Any]:
     return collection[which]["value"] | changes
 
