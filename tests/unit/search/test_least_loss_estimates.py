@@ -55,3 +55,13 @@ def test_a_value_missing_here_and_there_makes_a_search_little_longer():
     some = table(0.02)
     matching = seconds(some, missing="matches_everything")
     assert seconds(some) < matching < 4 * seconds(some)
+
+
+def test_attributes_that_are_alike_refute_little():
+    alike, codes = table(), table().codes.copy()
+    for j in range(5):
+        # From all eight leaves down to four of them.
+        codes[codes[:, j] > TREE.leaves[7 - j], j] = TREE.leaves[0]
+    other = replace(alike, codes=codes)
+    for loss in ("geometric", "discernibility"):
+        assert seconds(alike, loss, limit=0.0) > 2 * seconds(other, loss, limit=0.0)

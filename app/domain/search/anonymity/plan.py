@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Final, Protocol
 
 from app.domain.attacks.bayes import PAIRS_AT_ONCE
@@ -22,6 +23,7 @@ from app.domain.search.anonymity.class_losses import ClassLossSearch, ClassProgr
 from app.domain.search.anonymity.class_sizes import KEPT_ROWS, Levels
 from app.domain.search.anonymity.estimates import (
     Asked,
+    attributes_alike,
     seconds_of_suppressing,
     steps_of_classes,
     steps_of_sums,
@@ -147,11 +149,12 @@ class AnonymityPlan:
             steps = MOST_STEPS
         return min(steps, self.units, self._budget.max_nodes or steps)
 
-    @property
+    @cached_property
     def _asked(self) -> Asked:
         judge, privacy = self._judge, self._problem.privacy
         ordered = all(own.merging == "fewer_fail" and not own.table_wide for own in privacy)
-        return Asked(self.units, self._table.n_records, judge.k, judge.allowed, ordered)
+        alike = attributes_alike(self._quasi)
+        return Asked(self.units, self._table.n_records, judge.k, judge.allowed, ordered, alike)
 
     @property
     def seconds(self) -> float:
