@@ -2,8 +2,8 @@
 
 On Adult (all nine attributes, or two, four and five; 20 to 30,162 records; all losses but two that are as
 others; k-anonymity alone and with distinct values or closeness) what it took was a third to three times of
-the estimate; with 5-anonymity alone of all nine attributes and of 100 records or more, the search for a rule of
-the table included, 0.4 to 1.2 times.
+the estimate; with 5-anonymity alone on all nine attributes of 100 records or more, the search for a rule
+of the table included, 0.4 to 1.2 times.
 """
 
 from __future__ import annotations
