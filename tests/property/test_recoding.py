@@ -108,6 +108,9 @@ def meets(problem, table, shown):
         if any(0 in row and not gone for row, gone in zip(quasi, withheld, strict=True)):
             return False
     judged = [i for i, gone in enumerate(withheld) if problem.suppressed == "own_block" or not gone]
+    if problem.missing == "excluded":
+        # Who is left out for a missing value is in no block that is judged.
+        judged = [i for i in judged if 0 not in table.codes[i, :-1].tolist()]
     classes: dict[tuple[int, ...], list[int]] = {}
     for i in judged:
         classes.setdefault(shown[i], []).append(values[i])

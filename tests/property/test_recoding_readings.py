@@ -322,7 +322,7 @@ def test_no_recoding_tried_by_hand_is_below_the_bound(question):
 
 @pytest.mark.deep
 @given(questions((3, 4)))
-@settings(deadline=None, max_examples=examples(400))
+@settings(deadline=None, max_examples=examples(150))
 def test_no_recoding_tried_by_hand_is_below_the_bound_at_length(question):
     is_bounded(question)
 
