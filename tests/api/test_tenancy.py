@@ -179,7 +179,7 @@ async def test_two_tenants_make_the_same_journey_without_meeting(api, client, ot
     async for step, first in mine:
         other_step, second = await anext(theirs)
         assert (step.operation_id, step.key) == (other_step.operation_id, other_step.key)
-        if step.operation_id in ("create_tenant", "list_tenants"):
+        if step.operation_id in ("create_tenant", "list_tenants", "get_own_tenant"):
             continue
         assert first.status_code == second.status_code, (step.operation_id, step.key)
         _assert_disjoint(step, first, second)

@@ -75,10 +75,17 @@ def descendants(process):
     return {child.pid for child in psutil.Process(process.pid).children(recursive=True)}
 
 
+def heed_interrupts():
+    # Whoever starts the tests in the background may have had interrupts ignored, which is inherited.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_demonstration_left_running_ends_with_all_its_processes_and_files(environment, tmp_path, how):
     command = [*DEMO, "--json", "--serve", "--scale", "0.01", "--output", str(tmp_path)]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as process:
         report = json.loads(process.stdout.readline())
         assert report["service"]["docs"].startswith("http://127.0.0.1:")
         started = descendants(process)
