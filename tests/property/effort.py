@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 EFFORT = float(os.environ.get("PRIVACY_RISK_TEST_EFFORT", "0.3"))
-"""Share of the instances that a property asks for: a third of them in the suite, more than all in the deep tests."""
+"""Share of the instances that a property asks for: a third in the suite, more than all in the deep tests."""
 
 
 def examples(wanted: int) -> int:
