@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import ClassLoss, LossChoice
 from app.domain.search.anonymity.class_losses import ClassProgress
@@ -73,3 +75,20 @@ def test_suppressing_few_of_a_class_may_lose_less_than_to_keep_it_together():
     assert isinstance(loss, ClassLoss)
     progress = ClassProgress(judge, loss, table, UNLIMITED, lambda _: None)
     assert 3**2 + 5 * 2 - 1 < progress.least_below((1,), judge.judge((1,))) <= 3**2 + 5 * 2 < 5**2
+
+
+REGION = Hierarchy.from_parents({"north": [None], "here": ["north"]})
+HUNDRED = Hierarchy.from_parents({f"c{number}": [None] for number in range(100)})
+
+
+@pytest.mark.parametrize("wide", [TOP, REGION.labels.index("north")], ids=["missing", "inner node"])
+def test_who_is_kept_may_stand_for_values_of_who_is_suppressed(wide):
+    """Those kept are shown as a box that holds what the others have, and few of all values there are."""
+    rows = [[wide, 1]] * 20 + [[REGION.labels.index("here"), 1]] * 19
+    table = Table(("region", "other"), (REGION, HUNDRED), np.array(rows, dtype=np.int32))
+    problem = AnonymityProblem((KAnonymity(20),), 1.0, LossChoice("kl_divergence", "declared"))
+    judge, loss = Judge(table, problem), loss_of(table, problem.loss)
+    assert isinstance(loss, ClassLoss)
+    progress = ClassProgress(judge, loss, table, UNLIMITED, lambda _: None)
+    progress.take((0, 0))
+    assert progress.least_below((0, 0), judge.judge((0, 0))) <= progress.best
