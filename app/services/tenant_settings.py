@@ -97,7 +97,6 @@ class OwnTenant(Protocol):
 
     async def change(self, changes: Changes) -> None:
         """Keep these settings from now on; the others stay as they are."""
-        ...
 
 
 def parsed(texts: Mapping[str, str]) -> Changes:

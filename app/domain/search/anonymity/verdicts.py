@@ -39,7 +39,6 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import pointing_into
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.numbers import lowest_accepted
 from app.domain.search.anonymity.class_entities import ClassEntities, shown_by_classes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
@@ -108,7 +107,7 @@ class Judge:
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
         presence = [own for own in problem.privacy if isinstance(own, DeltaPresence)]
-        self._bars_outsiders = withholds and any(lowest_accepted(own.lower) > 0 for own in presence)
+        self._bars_outsiders = withholds and any(own.bars_outsiders for own in presence)
         if dictionary is not None and presence:
             levels = (0,) * table.n_attributes
             require_tuples(table, dictionary, table.quasi_identifiers, levels, "/objective")

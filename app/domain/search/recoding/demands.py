@@ -20,7 +20,6 @@ from app.domain.criteria.population import DeltaPresence, KMap
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.numbers import lowest_accepted
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.recoding.cells import Bools
 from app.domain.search.recoding.population import ClassEntities
@@ -119,7 +118,7 @@ class Demands:
         self._counts_all = not all(isinstance(own, KMap) for own in counting)
         presence = [own for own in problem.privacy if isinstance(own, DeltaPresence)]
         self.shares_levels = bool(presence)
-        self._bars_outsiders = any(lowest_accepted(own.lower) > 0 for own in presence)
+        self._bars_outsiders = any(own.bars_outsiders for own in presence)
         self.allowed = problem.suppression_allowed(table.n_records)
         self.left_out: Bools = np.zeros(table.reduced.size, dtype=bool)
         if problem.missing == "excluded":
