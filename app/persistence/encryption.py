@@ -51,6 +51,11 @@ def unseal(key: bytes, sealed: bytes, where: bytes) -> bytes:
         ) from None
 
 
+def derived(key: bytes, purpose: bytes) -> bytes:
+    """32 bytes by HKDF with SHA-256 (RFC 5869), which say nothing of the key or of other purposes' bytes."""
+    return HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=purpose).derive(key)
+
+
 @dataclass(frozen=True)
 class MasterKey:
     """The key that wraps all data keys; it never reaches the database."""
@@ -85,9 +90,7 @@ class MasterKey:
 
     def derive(self, purpose: str) -> bytes:
         """A key for another purpose than wrapping."""
-        return HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=purpose.encode()).derive(
-            self.secret
-        )
+        return derived(self.secret, purpose.encode())
 
     def wrap(self, key: bytes, tenant: str, key_id: str, kind: KeyKind = "data_key") -> bytes:
         """A data key, or the private part of a signing key, encrypted for its row."""

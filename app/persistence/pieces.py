@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import NotFound
-from app.persistence.encryption import MasterKey, new_data_key, place, seal, unseal
+from app.persistence.encryption import MasterKey, derived, new_data_key, place, seal, unseal
 from app.persistence.resources import PostgresResources
 from app.persistence.tables import data_keys, resources, upload_pieces
 from app.persistence.tenant_settings import PostgresOwnTenant
@@ -102,6 +102,11 @@ class PostgresPieces:
             number, sealed = row.number, row.payload
             where = place(self._transaction.tenant, "piece", upload_id, number)
             yield await off_loop(len(sealed), lambda s=sealed, w=where: unseal(key, s, w))  # type: ignore[misc]
+
+    async def secret(self, upload_id: str, purpose: str) -> bytes:
+        """Derived from the upload's key, so that there is nothing to store; see the port."""
+        key = await self._vault.data_key(upload_id)
+        return derived(key, place(self._transaction.tenant, "secret", upload_id, purpose))
 
     async def _staging_key(self, own: TenantTransaction, upload_id: str) -> bytes:
         """The upload's key, made by its first piece; says that the upload is alive."""

@@ -102,6 +102,12 @@ class Pieces(Protocol):
     def read(self, upload_id: str) -> AsyncIterator[bytes]:
         """Decrypted pieces in order."""
 
+    async def secret(self, upload_id: str, purpose: str) -> bytes:
+        """32 bytes that follow from the upload's key and the purpose; they vanish with the key.
+
+        The same at every call and in every process; NotFound if the key was destroyed.
+        """
+
 
 class Runs(Protocol):
     """The tenant's runs. Writes of a worker carry its claim and fail with Fenced when it is outdated."""

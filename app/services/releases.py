@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final, Literal
 
 from app.domain.errors import InvalidInput
 from app.services.access import require
@@ -13,6 +13,7 @@ from app.services.fingerprints import resource_sha256
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.ports import Store
+from app.services.references import document_of
 from app.services.released_tables import ReleasedTable, release_of
 from app.services.resources import (
     ALWAYS,
@@ -33,6 +34,12 @@ from app.services.rule_documents import require_rule_of, rule_of, suppression_in
 from app.services.table_streams import stream
 from app.services.tables import TableLoader
 
+LineOrder = Literal["shuffled", "records"]
+"""``shuffled``: classes sorted, lines within them permuted by a secret. ``records``: as in the dataset."""
+
+ORDER_BEFORE: Final[LineOrder] = "records"
+"""The order of releases that were made before one could be chosen."""
+
 
 @dataclass(frozen=True)
 class CreateRelease:
@@ -42,6 +49,7 @@ class CreateRelease:
     dataset: str
     rule: str
     neutralise_formulas: bool = False
+    order: LineOrder = "shuffled"
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,9 @@ class ReleaseSummary:
     """The keys of a release's ``summary``: its manifest.
 
     ``rule`` has name, kind, sha256 and levels (None for record-level); ``suppressed_cells`` counts ⊥,
-    the cells that were missing included. ``csv_sha256`` is the hash of the data in the format csv.
+    the cells that were missing included. ``csv_sha256`` is the hash of the data in the format csv, its lines
+    in their order. Releases made before an order could be chosen have neither ``order`` nor ``order_chosen``:
+    they keep the order of the records, and nobody chose it.
     """
 
     dataset: str
@@ -61,6 +71,8 @@ class ReleaseSummary:
     suppressed_records: int
     classes: int
     neutralise_formulas: bool
+    order: LineOrder
+    order_chosen: bool
     csv_sha256: str
 
 
@@ -81,10 +93,12 @@ class ReleaseService(NamedResources):
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.dataset)
             rule = await work.resources.get(Kind.RULE, request.rule)
-        released = await self._released(actor.tenant, dataset, rule)
-        summary = await asyncio.to_thread(_manifest, released, dataset, rule, request.neutralise_formulas)
-        meaning = {"neutralise_formulas": request.neutralise_formulas}
+        meaning: JsonObject = {"neutralise_formulas": request.neutralise_formulas, "order": request.order}
         sha256 = resource_sha256(Kind.RELEASE, meaning, {"dataset": dataset.sha256, "rule": rule.sha256})
+        released = await self._released(actor.tenant, dataset, rule)
+        if request.order == "shuffled":
+            released = await self._shuffled(actor.tenant, dataset, released, request.name, sha256)
+        summary = await asyncio.to_thread(_manifest, released, dataset, rule, request)
         uses = (dataset.id, rule.id)
         return await self._add(actor, NewResource(Kind.RELEASE, request.name, sha256, summary, meaning, uses))
 
@@ -106,13 +120,15 @@ class ReleaseService(NamedResources):
         return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
 
     async def data(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
-        """The released table in the order of the records; needs data:read."""
+        """The released table, byte for byte the same whenever it is asked for; needs data:read."""
         require(actor, Scope.DATA_READ)
         async with self._store.work(actor.tenant) as work:
             release = await work.resources.get(Kind.RELEASE, ref)
             dataset = await work.resources.get(Kind.DATASET, release.uses[0])
             rule = await work.resources.get(Kind.RULE, release.uses[1])
         released = await self._released(actor.tenant, dataset, rule)
+        if document_of(release).get("order", ORDER_BEFORE) == "shuffled":
+            released = await self._shuffled(actor.tenant, dataset, released, release.name, release.sha256)
         if format is DataFormat.CSV:
             chunks = released.csv_chunks(neutralise_formulas=release.summary["neutralise_formulas"])
         elif format is DataFormat.PARQUET:
@@ -128,10 +144,21 @@ class ReleaseService(NamedResources):
         table = await self._loader.table(tenant, dataset)
         return await asyncio.to_thread(lambda: release_of(table, rule_of(document, table)))
 
+    async def _shuffled(
+        self, tenant: TenantId, dataset: Stored, released: ReleasedTable, name: str, sha256: str
+    ) -> ReleasedTable:
+        """The lines in the release's own order.
 
-def _manifest(
-    released: ReleasedTable, dataset: Stored, rule: Stored, neutralise_formulas: bool
-) -> JsonObject:
+        The seed follows from the key of the dataset's upload and from the release's name and content: it is
+        stored nowhere, is the same in every process, survives the rewrapping of keys, and ends with the key.
+        """
+        upload_id = document_of(dataset)["upload"]["id"]
+        async with self._store.work(tenant) as work:
+            seed = await work.pieces.secret(upload_id, f"release order {sha256} {name}")
+        return await asyncio.to_thread(released.shuffled, seed)
+
+
+def _manifest(released: ReleasedTable, dataset: Stored, rule: Stored, request: CreateRelease) -> JsonObject:
     cells, records = released.suppressed()
     return {
         "dataset": dataset.name,
@@ -148,8 +175,10 @@ def _manifest(
         "suppressed_cells": cells,
         "suppressed_records": records,
         "classes": released.n_classes,
-        "neutralise_formulas": neutralise_formulas,
-        "csv_sha256": released.csv_sha256(neutralise_formulas=neutralise_formulas),
+        "neutralise_formulas": request.neutralise_formulas,
+        "order": request.order,
+        "order_chosen": request.order == "records",
+        "csv_sha256": released.csv_sha256(neutralise_formulas=request.neutralise_formulas),
     }
 
 

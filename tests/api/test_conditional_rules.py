@@ -89,7 +89,7 @@ async def released(client: httpx.AsyncClient, rule: dict[str, Any]) -> list[str]
     name = f"rule-{len((await client.get('/v1/rules')).json()['items'])}"
     made = await client.post("/v1/rules", json={"name": name, "dataset": "patients", "rule": rule})
     assert made.status_code == 201, made.text
-    body = {"name": f"of-{name}", "dataset": "patients", "rule": name}
+    body = {"name": f"of-{name}", "dataset": "patients", "rule": name, "order": "records"}
     assert (await client.post("/v1/releases", json=body)).status_code == 201
     data = await client.get(f"/v1/releases/of-{name}/data?format=csv")
     return data.content.decode().splitlines()[1:]

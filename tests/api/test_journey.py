@@ -66,6 +66,7 @@ def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
     assert risk_map["rules"] == len(risk_map["points"]) == 5 * 3 * 4 * 5
     assert "event: " in answers["follow_run"][0].text
     released = list(csv.DictReader(io.StringIO(answers["get_release_data"][0].text)))
+    assert answers["create_release"][0].json()["order"] == "shuffled"
     assert [set(row) for row in released] == [{"city", "race", "birth_date", "income"}] * 12
 
 

@@ -99,7 +99,8 @@ async def test_a_tree_made_of_cells_is_for_who_reads_the_data(api, declared):
 
 async def test_a_preview_is_what_is_released(journey: httpx.AsyncClient):
     """The proposal's first rows against its own release, cell by cell."""
-    await journey.post("/v1/releases", json={"name": "proposed", "dataset": "members", "rule": "proposal"})
+    body = {"name": "proposed", "dataset": "members", "rule": "proposal", "order": "records"}
+    await journey.post("/v1/releases", json=body)
     released = list(csv.reader(io.StringIO((await journey.get("/v1/releases/proposed/data")).text)))
     body = {"dataset": "members", "rule": "proposal", "first": 2, "limit": 3}
     preview = (await journey.post("/v1/rule-previews", json=body)).json()

@@ -88,7 +88,7 @@ async def test_frames_go_in_and_come_out(api: Api):
         ]
         await client.datasets.create({"name": "people", "upload": "people", "attributes": attributes})
         await client.rules.create({"name": "as-is", "dataset": "people", "rule": {"kind": "identity"}})
-        body = {"name": "all", "dataset": "people", "rule": "as-is", "neutralise_formulas": False}
+        body = {"name": "all", "dataset": "people", "rule": "as-is", "order": "records"}
         await client.releases.create(body)
         released = await client.releases.frame("all")
     assert list(released.columns) == ["zip", "age", "name"]

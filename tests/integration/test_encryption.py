@@ -97,6 +97,8 @@ async def test_rotating_the_master_key_rewraps_everything_and_changes_no_data(
 ):
     made = await populate(store, registry, tenant)
     new = MasterKey.generate()
+    async with store.work(tenant) as work:
+        secret = await work.pieces.secret(made.resources[Kind.UPLOAD], "order")
     try:
         assert rotate_master_key(database_urls.owner, master_key, new) >= 4
         assert rotate_master_key(database_urls.owner, master_key, new) == 0
@@ -111,6 +113,7 @@ async def test_rotating_the_master_key_rewraps_everything_and_changes_no_data(
             signer = await work.signing_keys.signer()
             Ed25519PublicKey.from_public_bytes(public.raw).verify(signer.sign(b"message"), b"message")
             pieces = [piece async for piece in work.pieces.read(made.resources[Kind.UPLOAD])]
+            assert await work.pieces.secret(made.resources[Kind.UPLOAD], "order") == secret
         assert pieces == [b"piece zero"]
         async with PostgresStore(engine, master_key, clock).work(tenant) as work:
             with pytest.raises(Unavailable):

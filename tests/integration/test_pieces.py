@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from app.domain.errors import Conflict, NotFound, Unavailable
+from app.persistence.store import PostgresStore
 from app.services.resources import Kind
 from tests.integration.population import resource
 
@@ -54,6 +55,30 @@ def _fresh(database_urls):
         connection.execute("DELETE FROM resource_uses")
         connection.execute("DELETE FROM resources")
         connection.execute("DELETE FROM data_keys WHERE purpose = 'upload'")
+
+
+async def test_a_secret_is_of_its_upload_and_purpose_and_ends_with_the_key(
+    store, tenant, engine, master_key, clock
+):
+    for upload_id, name, digest in ((UPLOAD, "members", "a"), ("d" * 32, "others", "b")):
+        await stage(store, tenant, upload_id, pieces=1)
+        await publish(store, tenant, upload_id, resource(Kind.UPLOAD, name, digest * 64))
+
+    async def secret(store, upload_id, purpose):
+        async with store.work(tenant) as work:
+            return await work.pieces.secret(upload_id, purpose)
+
+    asked = [(UPLOAD, "one"), (UPLOAD, "two"), ("d" * 32, "one")]
+    found = [await secret(store, *own) for own in asked]
+    assert [len(own) for own in found] == [32] * 3
+    assert len(set(found)) == 3
+    # Another process has read no key yet.
+    assert [await secret(PostgresStore(engine, master_key, clock), *own) for own in asked] == found
+    async with store.work(tenant) as work:
+        await work.resources.delete(Kind.UPLOAD, UPLOAD)
+        await work.commit()
+    with pytest.raises(NotFound):
+        await secret(store, UPLOAD, "one")
 
 
 async def test_published_pieces_are_read_in_order(store, tenant):

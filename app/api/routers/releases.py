@@ -45,8 +45,9 @@ async def create_release(
 ) -> Release:
     """Create a release.
 
-    A dataset as a rule discloses it; identifiers and other columns are left out. Stores the manifest: the
-    table is made when it is asked for. Needs the scope `assess`.
+    A dataset as a rule discloses it; identifiers and other columns are left out. Its rows leave in an order
+    that says nothing of the records' order, unless `order` is `records`. Stores the manifest: the table is
+    made when it is asked for. Needs the scope `assess`.
     """
     return made(Release, "/releases", await services.releases.create(actor, body.request()), response)
 
@@ -68,7 +69,8 @@ async def get_release_data(
 ) -> StreamingResponse:
     """Get the released table.
 
-    In the order of the dataset's records, as a stream. Needs the scope `data:read`.
+    As a stream, the same bytes at every download; `order` of the release says how its rows stand. Needs the
+    scope `data:read`.
     """
     return streamed(await services.releases.data(actor, ref, DataFormat(format)))
 

@@ -19,7 +19,7 @@ from app.api.schemas.common import (
     ShownSuppressed,
     ShownSuppression,
 )
-from app.services.releases import CreateRelease
+from app.services.releases import ORDER_BEFORE, CreateRelease, LineOrder
 
 
 class NewRelease(Request):
@@ -31,10 +31,20 @@ class NewRelease(Request):
     neutralise_formulas: Annotated[
         bool, Field(description="Make cells harmless that a spreadsheet would take for formulas.")
     ] = False
+    order: Annotated[
+        LineOrder,
+        Field(
+            description="`shuffled`: equivalence classes sorted by what they show, the rows of each in a "
+            "secret order that is the same at every download. `records`: the order of the dataset's records, "
+            "which tells everybody who knows that order whose row is whose: choose it only for a recipient "
+            "who may know that.",
+            examples=["shuffled"],
+        ),
+    ] = "shuffled"
 
     def request(self) -> CreateRelease:
         """The value that the use case takes."""
-        return CreateRelease(self.name, self.dataset, self.rule, self.neutralise_formulas)
+        return CreateRelease(self.name, self.dataset, self.rule, self.neutralise_formulas, self.order)
 
 
 class ReleasedRule(Answer):
@@ -64,3 +74,18 @@ class Release(Resource):
     suppressed_records: Annotated[Count, Field(description="Records of which all is withheld.", examples=[0])]
     classes: Annotated[Count, Field(description="Distinct released records.", examples=[6])]
     neutralise_formulas: Annotated[bool, Field(description="Whether formulas are made harmless.")]
+    order: Annotated[
+        LineOrder,
+        Field(
+            description="Order of the rows: `shuffled`, or `records`, that of the dataset's records.",
+            examples=["shuffled"],
+        ),
+    ] = ORDER_BEFORE
+    order_chosen: Annotated[
+        bool,
+        Field(
+            description="Whether the records' order was asked for. `records` that was not chosen is a "
+            "release made before rows were shuffled.",
+            examples=[False],
+        ),
+    ] = False

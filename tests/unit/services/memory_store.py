@@ -183,6 +183,9 @@ class _Pieces(_Part):
         for number in sorted(self.data.pieces[upload_id]):
             yield self.data.pieces[upload_id][number]
 
+    async def secret(self, upload_id: str, purpose: str) -> bytes:
+        return hashlib.sha256(f"{self._work.tenant}/{upload_id}/{purpose}".encode()).digest()
+
 
 class _Runs(_Part):
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:

@@ -93,7 +93,10 @@ class World:
 
     async def add(self, kind: Kind, name: str, sha256: str) -> Stored:
         async with self.store.work(self.actor.tenant) as work:
-            stored, _ = await work.resources.add(NewResource(kind, name, sha256, {"dataset": "members"}, {}))
+            new = NewResource(
+                kind, name, sha256, {"dataset": "members"}, {"upload": {"id": f"upload-of-{name}"}}
+            )
+            stored, _ = await work.resources.add(new)
             await work.commit()
         return stored
 

@@ -9,13 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from app.api.schemas.common import shown
+from app.api.schemas.releases import Release
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule, record_rule
 from app.domain.tables import Table
 from app.services.released_tables import release_of
 from app.services.releases import CreateRelease, ReleaseService
-from app.services.resources import Actor, DataFormat, Kind, Scope
+from app.services.resources import Actor, DataFormat, Kind, NewResource, Scope
 from app.services.rules import (
     CreateRule,
     RecordLevelDefinition,
@@ -55,10 +57,20 @@ async def body(releases: ReleaseService, actor: Actor, name: str, format=DataFor
     return b"".join([chunk async for chunk in stream.chunks])
 
 
-async def test_a_release_shows_the_disclosed_attributes_in_record_order(
+async def test_a_release_shows_the_disclosed_attributes_sorted_by_what_they_show(
     releases: ReleaseService, actor: Actor
 ) -> None:
     await releases.create(actor, CreateRelease("r", "members", "states"))
+    assert (await body(releases, actor, "r")).decode() == (
+        "city,race\nIllinois,White\nIndiana,=Asian\nIndiana,White\nIndiana,any race\n"
+    )
+
+
+async def test_the_order_of_the_records_is_kept_only_if_asked_for(
+    releases: ReleaseService, actor: Actor
+) -> None:
+    made = await releases.create(actor, CreateRelease("r", "members", "states", order="records"))
+    assert (made.resource.summary["order"], made.resource.summary["order_chosen"]) == ("records", True)
     assert (await body(releases, actor, "r")).decode() == (
         "city,race\nIndiana,White\nIndiana,=Asian\nIllinois,White\nIndiana,any race\n"
     )
@@ -71,7 +83,7 @@ async def test_identifiers_never_leave(releases: ReleaseService, actor: Actor) -
 
 
 async def test_records_are_disclosed_each_by_its_own_levels(releases: ReleaseService, actor: Actor) -> None:
-    await releases.create(actor, CreateRelease("r", "members", "own"))
+    await releases.create(actor, CreateRelease("r", "members", "own", order="records"))
     assert (await body(releases, actor, "r")).decode() == (
         "city,race\n*,any race\nIndiana,=Asian\nChicago,White\nLafayette,any race\n"
     )
@@ -103,7 +115,37 @@ async def test_the_manifest_says_what_was_released_and_withheld(
         "suppressed_records": 1,
         "classes": 4,
         "neutralise_formulas": False,
+        "order": "shuffled",
+        "order_chosen": False,
     }
+
+
+async def test_a_release_made_before_orders_were_secret_keeps_its_bytes(
+    releases: ReleaseService, actor: Actor, world: World
+) -> None:
+    """As such releases are stored: without an order in summary or document, hashed in the records' order."""
+    made = await releases.create(actor, CreateRelease("new", "members", "states", order="records"))
+    kept = {key: made.resource.summary[key] for key in made.resource.summary if not key.startswith("order")}
+    document = {"neutralise_formulas": False}
+    old = NewResource(Kind.RELEASE, "old", "a" * 64, kept, document, made.resource.uses)
+    async with world.store.work(actor.tenant) as work:
+        await work.resources.add(old)
+        await work.commit()
+    data = await body(releases, actor, "old")
+    assert data.decode().splitlines()[1:] == [
+        "Indiana,White", "Indiana,=Asian", "Illinois,White", "Indiana,any race",
+    ]  # fmt: skip
+    assert hashlib.sha256(data).hexdigest() == kept["csv_sha256"]
+    answer = shown(Release, await releases.get(actor, "old"))
+    assert (answer.order, answer.order_chosen) == ("records", False)
+
+
+async def test_another_order_under_the_same_name_is_a_conflict(
+    releases: ReleaseService, actor: Actor
+) -> None:
+    await releases.create(actor, CreateRelease("r", "members", "states"))
+    with pytest.raises(Conflict):
+        await releases.create(actor, CreateRelease("r", "members", "states", order="records"))
 
 
 async def test_everything_withheld_is_one_class(releases: ReleaseService, actor: Actor) -> None:
@@ -115,7 +157,9 @@ async def test_everything_withheld_is_one_class(releases: ReleaseService, actor:
 async def test_parquet_holds_the_same_texts_and_where_they_come_from(
     releases: ReleaseService, actor: Actor
 ) -> None:
-    made = await releases.create(actor, CreateRelease("r", "members", "states", neutralise_formulas=True))
+    made = await releases.create(
+        actor, CreateRelease("r", "members", "states", neutralise_formulas=True, order="records")
+    )
     table = pq.read_table(io.BytesIO(await body(releases, actor, "r", DataFormat.PARQUET)))
     assert table.to_pydict() == {
         "city": ["Indiana", "Indiana", "Illinois", "Indiana"],

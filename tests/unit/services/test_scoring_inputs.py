@@ -98,7 +98,7 @@ async def test_levels_of_single_entities_reach_the_score_and_the_release(world: 
     rows = json.loads(await read(await scores(world).records(actor, "score", DataFormat.JSON)))
     assert [row["count"] for row in rows] == [5, 2, 0, 3]
     releases = ReleaseService(world.store, world.loader)
-    await releases.create(actor, CreateRelease("r", "members", "own"))
+    await releases.create(actor, CreateRelease("r", "members", "own", order="records"))
     text = (await read(await releases.data(actor, "r", DataFormat.CSV))).decode()
     assert list(csv.reader(io.StringIO(text)))[:3] == [
         ["city", "birth_date", "income"],
