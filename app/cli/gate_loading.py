@@ -106,7 +106,8 @@ class Loading:
         upload = subject.release
         if isinstance(upload, Path):
             upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, dialect))
-        return {"release": {"upload": upload} | ({} if subject.key is None else {"key": subject.key})}
+        told = {"key": subject.key, "order": subject.order}
+        return {"release": {"upload": upload, **{name: own for name, own in told.items() if own is not None}}}
 
     def _dataset(self, tables: Tables) -> str:
         table = tables.dataset

@@ -50,6 +50,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield ""
     for sentence in verdict.document.get("not_covered") or ():
         yield f"* Not covered: {_plain(str(sentence))}"
+    for sentence in verdict.document.get("warnings") or ():
+        yield f"* Warning: {_plain(str(sentence))}"
 
 
 def _remark(criterion: JudgedCriterion) -> str:

@@ -33,6 +33,8 @@ class Subject:
     release, key
         The finished release, a file or a stored upload's name, and the column that says which record is
         which.
+    order
+        ``records`` if the release keeps the order of the records and that is meant.
     dictionaries
         Slot of the policy → a file or a stored dictionary's name.
     sensitivity, failure
@@ -48,6 +50,7 @@ class Subject:
     dictionaries: Mapping[str, Path | str]
     sensitivity: Path | str | None
     failure: Path | str | None
+    order: str | None = None
 
     @property
     def shown(self) -> str:
@@ -75,6 +78,11 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     )
     form.add_argument("--release", type=Path, metavar="FILE", help="a finished release instead of a rule")
     subject.add_argument("--key", metavar="COLUMN", help="column that says which record of it is which")
+    subject.add_argument(
+        "--order",
+        choices=["records"],
+        help="the release keeps the order of the dataset's records, and that is meant",
+    )
     subject.add_argument(
         "--dictionary",
         action="append",
@@ -112,6 +120,10 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         )  # fmt: skip
     if arguments.key and not arguments.release:
         raise InvalidInput.of("--key", "needs-release", "--key belongs to a release file.", "Add --release.")
+    if arguments.order and not arguments.release:
+        raise InvalidInput.of(
+            "--order", "needs-release", "--order belongs to a release file.", "Add --release."
+        )
     for path in (arguments.dataset, arguments.tables, arguments.release):
         _require_file(path)
     return Subject(
@@ -123,6 +135,7 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         dictionaries=_dictionaries(arguments.dictionary, held),
         sensitivity=_profile(arguments.sensitivity, "--sensitivity", held),
         failure=_profile(arguments.failure, "--failure", held),
+        order=arguments.order,
     )
 
 

@@ -79,6 +79,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  {change}"
     for sentence in verdict.document.get("not_covered") or ():
         yield f"  Not covered: {sentence}"
+    for sentence in verdict.document.get("warnings") or ():
+        yield f"  Warning: {sentence}"
     if outcome.evaluation is not None:
         yield f"  Stored as the evaluation {outcome.evaluation}"
 

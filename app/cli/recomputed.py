@@ -9,6 +9,8 @@ from typing import Any, Final
 from app.cli.gate_verdict import Json
 
 RELATIVE: Final = 1e-12
+_SAID_LATER: Final = frozenset({"assumptions", "order", "order_chosen"})
+"""Members that reports of earlier versions do not have."""
 _NAMES: Final = frozenset({"name", "upload", "dataset", "sensitivity", "failure"})
 """Members of a verdict's subject that say what things are called, which is nothing to recompute."""
 
@@ -102,7 +104,7 @@ def _without_names(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 def _values(place: str, then: Any, now: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON values
     if isinstance(then, Mapping) and isinstance(now, Mapping):
-        for key in sorted(then.keys() | now.keys()):
+        for key in sorted(then.keys() | (now.keys() - _SAID_LATER)):
             yield from _values(f"{place}/{key}", then.get(key), now.get(key))
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for number, (before, after) in enumerate(zip(then, now, strict=True)):

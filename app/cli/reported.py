@@ -93,7 +93,10 @@ def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
         if given.release is None and not by_name:
             raise _missing("--release", "a release file")
         upload = given.release or checked_name(release["upload"], "--release")
-        return replace(given, release=upload, key=given.key or release["key"])
+        # Reports that say nothing of an order are of files without a key that had to keep the records' order.
+        before = "records" if release["key"] is None else None
+        order = given.order or release.get("order", before)
+        return replace(given, release=upload, key=given.key or release["key"], order=order)
     if given.release is not None:
         raise InvalidInput.of(
             "--release", "other-question", "The report is about a rule, not a release file."

@@ -65,7 +65,7 @@ def sections(report: Document) -> Document:
         "changes": [_change(own, criteria) for own in result["changes"]],
         "margins": _margins(criteria),
         "risks": _risks(result),
-        "assumptions": assumptions_of(report),
+        "assumptions": [*assumptions_of(report), *result.get("assumptions", ())],
         "worst": [own for own in criteria if own["worst"] and own["outcome"] != "passed"],
         "waived": [own for own in criteria if own["waiver"]],
         "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],

@@ -2,7 +2,9 @@
 
 A file is a table of the disclosed attributes, in any order. A missing column is withheld; an additional one
 is refused, since nothing would be said of it. Whose row is whose is known by a key column, which holds the
-identifiers of the dataset, else by the order, if every row is a generalisation of the record in its place.
+identifiers of the dataset, or by the order, where somebody says that it is that of the records and every row
+is a generalisation of the record in its place. With neither the file is not aligned. Either way it is looked
+whether the file keeps the records' order, for that tells whose row is whose.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.classes.grouping import Bools
-from app.domain.distinct import Ints, Longs
+from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
+from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
 from app.services.dataset_schema import declarations_of, identifier_of
@@ -28,6 +31,9 @@ from app.services.resources import Stored, TenantId
 from app.services.tables import TableLoader
 from app.services.text_columns import MISSING, TextColumn, read_columns
 
+NOBODY_SAID: Final = (
+    "Neither a key column nor the records' order was named, so that nobody knows whose row is whose."
+)
 WITHHELD: Final = "*"
 """What stands for a withheld cell whatever the hierarchy calls it, beside empty cells."""
 ROWS_SHOWN: Final = 20
@@ -52,6 +58,11 @@ class AlignedRelease:
         Why there is no rule, as one sentence.
     table
         The file alone: classes are of equal texts, sensitive values are those of the dataset's hierarchies.
+    kept
+        How far a file that was aligned by a key keeps the order of the records; None if it does not.
+    fits_in_place
+        Of a file that nobody said how to align: each row is above the record in its place, but not each
+        above the next one, so that it seems to keep their order.
     """
 
     rule: CellRule | None
@@ -60,6 +71,15 @@ class AlignedRelease:
     absent: Bools
     reason: str | None
     table: Table
+    kept: KeptOrder | None = None
+    fits_in_place: bool = False
+
+    @property
+    def order(self) -> Literal["records", "other", "unknown"]:
+        """Whether the rows stand in the order of the records; ``unknown`` if that was not found out."""
+        if self.aligned_by is None:
+            return "unknown"
+        return "records" if self.aligned_by == "order" or self.kept is not None else "other"
 
 
 async def align_release(
@@ -69,6 +89,7 @@ async def align_release(
     dataset: Stored,
     upload: Stored,
     key: str | None = None,
+    order: Literal["records"] | None = None,
     pointer: str = "/release",
 ) -> AlignedRelease:
     """Align a release file with the dataset.
@@ -76,7 +97,9 @@ async def align_release(
     Parameters
     ----------
     key
-        Column of the file with the identifier of every row. It is no part of the release. None: by order.
+        Column of the file with the identifier of every row. It is no part of the release.
+    order
+        Says that the file keeps the order of the records; needed to align it without a key.
 
     InvalidInput for a file with other columns, for values that are in no hierarchy, for keys that are
     missing, repeated or unknown, and, with a key, for rows that are no generalisation of their records.
@@ -91,7 +114,9 @@ async def align_release(
 
     def found() -> AlignedRelease:
         release = _Release(upload, dataset, table, texts, replaced, pointer)
-        return release.by_order() if key is None else release.by_key(key, columns[key])
+        if key is not None:
+            return release.by_key(key, columns[key])
+        return release.by_order() if order == "records" else release.by_nothing()
 
     return await asyncio.to_thread(found)
 
@@ -176,7 +201,10 @@ class _Release:
                     for misfit in alignment.misfits
                 ]
             )
-        return AlignedRelease(alignment.rule, "key", self._n_rows, rows == DROPPED, None, self._alone())
+        alone = self._alone()
+        return AlignedRelease(
+            alignment.rule, "key", self._n_rows, rows == DROPPED, None, alone, _kept(alone, rows)
+        )
 
     def by_order(self) -> AlignedRelease:
         """The rule if every row is a generalisation of the record in its place, else why there is none."""
@@ -195,6 +223,18 @@ class _Release:
         reason = f"The rows are not those of the dataset in their order: {shown}"
         return AlignedRelease(None, None, n, nobody, reason, self._alone())
 
+    def by_nothing(self) -> AlignedRelease:
+        """No rule, for nobody said whose row is whose; and whether the rows seem to keep their order."""
+        n, table, seems = self._n_rows, self._table, False
+        if n == table.n_records > 1:
+            places = np.arange(n, dtype=np.int64)
+            in_place, one_further = (
+                align(table, self._columns, rows).rule is not None for rows in (places, np.roll(places, 1))
+            )
+            seems = in_place and not one_further
+        nobody = np.zeros(table.n_records, dtype=bool)
+        return AlignedRelease(None, None, n, nobody, NOBODY_SAID, self._alone(), fits_in_place=seems)
+
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))
         which = f"row {shown}" if len(misfit.rows) == 1 else f"{len(misfit.rows)} rows"
@@ -211,7 +251,8 @@ class _Release:
                 f"{self._pointer}/key",
                 "no-identifier",
                 f"The dataset {self._dataset.name!r} has no identifier that a key could be compared with.",
-                "Declare an identifier in its schema, or give the file in the order of the records.",
+                "Declare an identifier in its schema, or, if the file keeps the order of the records, say so "
+                'by "order": "records".',
             )
         record_of = {entity: row for row, entity in enumerate(self._table.entity_ids.tolist())}
         found = np.array([*(record_of.get(text, UNKNOWN) for text in ids.values), UNKNOWN], dtype=np.int64)
@@ -321,6 +362,18 @@ class _Release:
                 "Give a key column, so that the originals tell which of them is meant.",
             )
         return _of_cells([TOP if node is None else node for node in nodes], self._texts[name])
+
+
+def _kept(alone: Table, row_of_record: Longs) -> KeptOrder | None:
+    """Whether a file reads as it would in the order of the records that its rows are of."""
+    kept = np.flatnonzero(row_of_record != DROPPED)
+    records = np.empty(alone.n_records, dtype=np.int64)
+    records[row_of_record[kept]] = kept
+    columns, sizes = alone.codes.T, alone.sizes
+    quasi = alone.quasi_identifiers
+    rows = distinct_rows(columns, sizes, alone.n_records)
+    classes = distinct_rows([columns[j] for j in quasi], [sizes[j] for j in quasi], alone.n_records)
+    return kept_order(records, rows.inverse, classes.inverse)
 
 
 def _of_cells(nodes: Sequence[int], column: TextColumn) -> Ints:

@@ -349,7 +349,7 @@ async def test_the_evidence_names_the_releases_that_a_value_takes_into_account(j
 
 
 async def test_the_changes_of_a_file_are_those_of_the_rule_that_made_it(journey: httpx.AsyncClient):
-    released = {"name": "to-change", "dataset": "members", "rule": "proposal"}
+    released = {"name": "to-change", "dataset": "members", "rule": "proposal", "order": "records"}
     assert (await journey.post("/v1/releases", json=released)).status_code == 201
     table = (await journey.get("/v1/releases/to-change/data")).content
     headers = {"Content-Type": "text/csv"}
@@ -358,7 +358,8 @@ async def test_the_changes_of_a_file_are_those_of_the_rule_that_made_it(journey:
     by_rule = await verdict(journey, GATE, name="changes-of-rule")
     question = {key: value for key, value in QUESTION.items() if key != "rule"}
     answer = await journey.post(
-        GATE, json={**question, "name": "changes-of-file", "release": {"upload": "to-change"}}
+        GATE,
+        json={**question, "name": "changes-of-file", "release": {"upload": "to-change", "order": "records"}},
     )
     by_file = answer.json()["result"]
     told = ("for", "status", "levels", "suppressed_records", "utility_before", "utility_after")

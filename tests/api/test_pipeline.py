@@ -142,13 +142,19 @@ async def test_a_bad_release_is_blocked_and_passes_with_the_suggested_change(api
 
     # What leaves the house passes by itself, too: the file is aligned with the dataset and judged as it is.
     await made(
-        client.post("/v1/releases", json={"name": "out", "dataset": rule["dataset"], "rule": "changed"})
+        client.post(
+            "/v1/releases",
+            json={"name": "out", "dataset": rule["dataset"], "rule": "changed", "order": "records"},
+        )
     )
     table = (await client.get("/v1/releases/out/data")).content
     headers = {"Content-Type": "text/csv"}
     await made(client.post("/v1/uploads?name=out", content=table, headers=headers))
     file = await evaluated(
-        api, client, "planners", {**question, "name": "third", "release": {"upload": "out"}}
+        api,
+        client,
+        "planners",
+        {**question, "name": "third", "release": {"upload": "out", "order": "records"}},
     )
     assert file["result"]["verdict"] == "pass", file["result"]
     assert file["result"]["subject"]["release"]["aligned_by"] == "order"

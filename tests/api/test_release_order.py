@@ -163,3 +163,118 @@ async def test_releases_made_before_keep_their_order_and_say_that_nobody_chose_i
         shown = (await client.get("/v1/releases/old")).json()
         (listed,) = (await client.get("/v1/releases?name=old")).json()["items"]
         assert [(own["order"], own["order_chosen"]) for own in (shown, listed)] == [("records", False)] * 2
+
+
+KEYED = "person,town,illness\n" + "".join(f"p{number:02},{row}\n" for number, row in enumerate(ROWS))
+DEMANDS: dict[str, Any] = {
+    "classes": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
+    "loss": {
+        "kind": "measure", "measure": {"kind": "information_loss"}, "value": "precision_loss",
+        "comparison": "at_most", "threshold": 1,
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+async def gate(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """People with identifiers, and a policy about classes and losses."""
+    headers = {"Content-Type": "text/csv"}
+    await made(client.post("/v1/uploads?name=people", content=KEYED, headers=headers))
+    roles = {"person": "identifier", **ROLES}
+    attributes = [
+        {"name": own, "type": "text" if role == "identifier" else "categorical", "role": role}
+        for own, role in roles.items()
+    ]
+    body = {"name": "people", "upload": "people", "attributes": attributes}
+    await made(client.post("/v1/datasets", json=body))
+    criteria = [
+        {"id": id_, "title": "It holds", "reason": "For the test.", "demand": demand}
+        for id_, demand in DEMANDS.items()
+    ]
+    head = {"format": "privacy-risk/policy/1", "name": "order", "version": 1, "title": "People"}
+    policy = {**head, "assumes": {"attacker": "All"}, "criteria": criteria}
+    await made(client.post("/v1/policies", json=policy))
+    return client
+
+
+async def judged(client: httpx.AsyncClient, name: str, lines: list[str], **release: Any) -> dict[str, Any]:
+    """The result of the gate for a file of these lines, header first."""
+    headers = {"Content-Type": "text/csv"}
+    text = "".join(f"{line}\n" for line in lines)
+    await made(client.post(f"/v1/uploads?name={name}", content=text, headers=headers))
+    body = {"name": name, "dataset": "people", "release": {"upload": name, **release}}
+    found: dict[str, Any] = (await made(client.post("/v1/gates/order/evaluations", json=body)))["result"]
+    return found
+
+
+def said_of(result: dict[str, Any]) -> tuple[Any, ...]:
+    subject = result["subject"]
+    return subject["release"]["aligned_by"], subject["order"], subject["order_chosen"]
+
+
+async def test_a_file_is_not_aligned_unless_somebody_says_whose_row_is_whose(gate: httpx.AsyncClient):
+    result = await judged(gate, "nobody-said", ["town,illness", *ROWS])
+    assert (result["verdict"], *said_of(result)) == ("error", None, "unknown", False)
+    outcomes = {own["id"]: own["outcome"] for own in result["criteria"]}
+    assert outcomes == {"classes": "passed", "loss": "not_computable"}
+    (lost,) = [own for own in result["criteria"] if own["id"] == "loss"]
+    assert "key column" in lost["error"]["remedy"]
+    assert '"order": "records"' in lost["error"]["remedy"]
+    (warning,) = result["warnings"]
+    assert "seems to keep the order" in warning
+    sorted_ = await judged(gate, "sorted", ["town,illness", *sorted(ROWS)])
+    assert (said_of(sorted_), sorted_["warnings"]) == ((None, "unknown", False), [])
+
+
+async def test_the_records_order_is_an_assumption_where_it_was_chosen(gate: httpx.AsyncClient):
+    result = await judged(gate, "chosen", ["town,illness", *ROWS], order="records")
+    assert (result["verdict"], *said_of(result)) == ("pass", "order", "records", True)
+    assert result["warnings"] == []
+    (assumption,) = result["assumptions"]
+    assert "was chosen" in assumption
+    shown = (await gate.get("/v1/evaluations/chosen")).json()
+    assert shown["release"] == {"upload": "chosen", "key": None, "order": "records"}
+    page = (await gate.get("/v1/evaluations/chosen/report")).text
+    assert "The rows stand in the order of the data" in page
+
+
+async def test_a_file_with_a_key_that_keeps_the_records_order_is_warned_of(gate: httpx.AsyncClient):
+    header, *lines = KEYED.splitlines()
+    keeps = await judged(gate, "keeps", [header, *lines], key="person")
+    assert (keeps["verdict"], *said_of(keeps)) == ("pass", "key", "records", False)
+    (warning,) = keeps["warnings"]
+    assert "less than once in a million times" in warning
+    assert "order" in warning
+    by_class = sorted(lines, key=lambda line: line.split(",")[1])
+    within = await judged(gate, "within", [header, *by_class], key="person")
+    assert "Within its equivalence classes" in within["warnings"][0]
+    meant = await judged(gate, "meant", [header, *lines], key="person", order="records")
+    assert (said_of(meant), meant["warnings"]) == (("key", "records", True), [])
+    assert len(meant["assumptions"]) == 1
+    mixed = await judged(gate, "mixed", [header, *random.Random(5).sample(lines, 30)], key="person")
+    assert (said_of(mixed), mixed["warnings"], mixed["assumptions"]) == (("key", "other", False), [], [])
+
+
+async def test_a_rule_is_judged_as_it_will_be_released(gate: httpx.AsyncClient):
+    body = {"name": "rule", "dataset": "people", "rule": {"kind": "identity"}}
+    result = (await made(gate.post("/v1/gates/order/evaluations", json=body)))["result"]
+    assert (result["subject"]["order"], result["subject"]["order_chosen"]) == ("shuffled", False)
+    (assumption,) = result["assumptions"]
+    assert "says nothing of the records' order" in assumption
+
+
+async def test_an_evaluation_asked_for_before_means_what_it_meant(api: Api, gate: httpx.AsyncClient):
+    """Without a key a file had to keep the records' order; such requests are stored without an order."""
+    await judged(gate, "asked-now", ["town,illness", *ROWS], order="records")
+    token = gate.headers["Authorization"].removeprefix("Bearer ")
+    tenant = (await api.services.tenants.authenticate(token)).tenant
+    async with api.store.work(tenant) as work:
+        now = await work.resources.get(Kind.EVALUATION, "asked-now")
+        document = {key: own for key, own in (now.document or {}).items() if key != "order"}
+        before = NewResource(Kind.EVALUATION, "before", "c" * 64, now.summary, document, now.uses)
+        stored, _ = await work.resources.add(before)
+        run = await work.runs.create(stored, stored.sha256, {})
+        await work.commit()
+    await api.work_off(run.id)
+    result = (await gate.get("/v1/evaluations/before")).json()["result"]
+    assert (result["verdict"], result["subject"]["release"]["aligned_by"]) == ("pass", "order")

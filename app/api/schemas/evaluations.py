@@ -32,8 +32,17 @@ class FinishedRelease(Request):
         Column | None,
         Field(
             description="Column of the file, and identifier of the dataset, that tells which record each row "
-            "is. Without one the rows must be all records in their order.",
+            "is. With neither this nor `order` only what needs nothing but the file's classes is computed.",
             examples=["member_id"],
+        ),
+    ] = None
+    order: Annotated[
+        Literal["records"] | None,
+        Field(
+            description="`records` says that the file keeps the order of the dataset's records and that this "
+            "is meant: who knows that order knows whose row is whose. Without a key the rows must be all "
+            "records. The verdict lists it among its assumptions.",
+            examples=["records"],
         ),
     ] = None
 
@@ -82,7 +91,7 @@ class NewEvaluation(Request):
             policy=policy,
             dataset=self.dataset,
             rule=self.rule if isinstance(self.rule, str | None) else self.rule.definition(),
-            release=None if release is None else ReleaseFile(release.upload, release.key),
+            release=None if release is None else ReleaseFile(release.upload, release.key, release.order),
             dictionaries=self.dictionaries,
             sensitivity=self.sensitivity,
             failure=self.failure,
@@ -333,6 +342,9 @@ class VerdictResult(Answer):
         Field(description="Slot → the score of the release in short; null where there is none."),
     ]
     not_covered: Annotated[list[str], Field(description="What the verdict says nothing about.")]
+    assumptions: Annotated[
+        list[str], Field(description="What is taken for granted, the order of the released rows for one.")
+    ] = []  # noqa: RUF012 - pydantic copies it
     warnings: Annotated[list[str], Field(description="What to know beside.")]
     tolerance: Annotated[dict[str, Number], Field(description="By which real numbers are compared.")]
 
@@ -360,7 +372,7 @@ class EvaluationSummary(Resource):
         dict[str, Any] | None, Field(description="The rule: its name or its definition in short.")
     ]
     release: Annotated[
-        dict[str, Any] | None, Field(description="The release file and its key; null for a rule.")
+        dict[str, Any] | None, Field(description="The release file, its key and its order; null for a rule.")
     ]
     dictionaries: Annotated[
         dict[str, str], Field(description="Slot → dictionary.", examples=[{"register": "census"}])

@@ -137,7 +137,9 @@ async def load_bench(store: Store, loader: TableLoader, tenant: TenantId, subjec
     aligned = None
     rule: Rule | None
     if subject.upload is not None:
-        aligned = await align_release(loader, store, tenant, subject.dataset, subject.upload, subject.key)
+        aligned = await align_release(
+            loader, store, tenant, subject.dataset, subject.upload, subject.key, subject.order
+        )
         rule = aligned.rule
     elif subject.rule is not None:
         rule = await asyncio.to_thread(rule_of, subject.rule, base.table)

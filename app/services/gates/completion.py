@@ -101,7 +101,9 @@ def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
     return {
         "dataset": subject.dataset.name,
         "rule": None if rule is None else {**rule, "sha256": rule_hash(subject)},
-        "release": None if upload is None else {"upload": upload.name, "key": subject.key},
+        "release": None
+        if upload is None
+        else {"upload": upload.name, "key": subject.key, "order": subject.order},
         "dictionaries": {slot: stored.name for slot, stored in subject.dictionaries.items()},
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,

@@ -12,6 +12,7 @@ from app.domain.policies.policy import PolicyCriterion
 from app.services.evidence_values import TOLERANCE
 from app.services.fingerprints import plain
 from app.services.gates.bench import Bench
+from app.services.gates.row_order import order_assumptions, order_document, order_warnings
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
 from app.services.rule_documents import rule_in_short, rule_sha256
@@ -146,7 +147,8 @@ def verdict_document(
         "changes": list(changes),
         "risk": dict(risks) or None,
         "not_covered": _not_covered(subject, bench, criteria),
-        "warnings": _warnings(criteria, risks),
+        "assumptions": order_assumptions(subject, bench),
+        "warnings": [*order_warnings(subject, bench), *_warnings(criteria, risks)],
         "tolerance": TOLERANCE,
     }
     return plain(document)  # type: ignore[no-any-return]
@@ -168,6 +170,7 @@ def _subject(subject: Subject, bench: Bench) -> JsonObject:
         "rule": shown_rule(subject),
         "rule_sha256": rule_hash(subject),
         "release": release,
+        **order_document(subject, bench),
         "records": bench.table.n_records,
         "dictionaries": {
             slot: {

@@ -205,6 +205,7 @@ class EvaluationService(NamedResources):
             rule_kind=kind,
             upload=upload,
             key=None if request.release is None else request.release.key,
+            order=None if request.release is None else request.release.order,
             parameters=parameters,
             referred=referred,
             waivers={id_: own for id_, own in waivers.items() if id_ in known},

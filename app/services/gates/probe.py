@@ -16,8 +16,8 @@ from app.domain.tables import Table
 UNALIGNED = (
     "The release file could not be aligned with the records of the dataset, so that only what needs nothing "
     "but its own classes can be computed.",
-    "Name a key column that both have, give the rule that made the file, or give the file in the order of "
-    "the dataset's records.",
+    "Name a key column that both have, give the rule that made the file, or, if the file keeps the order of "
+    'the dataset\'s records, say so by "order": "records".',
 )
 
 Tick = Callable[[int], None]

@@ -17,10 +17,15 @@ Route = Literal["direct", "run"]
 
 @dataclass(frozen=True)
 class ReleaseFile:
-    """A finished release: an upload, and the column that tells which record each of its rows is."""
+    """A finished release: an upload, and how it is known which record each of its rows is.
+
+    Either by the column ``key``, or because the file keeps the order of the records and ``order`` says that
+    this is meant; with both the key counts. With neither nobody knows.
+    """
 
     upload: str
     key: str | None = None
+    order: Literal["records"] | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from app.services.fingerprints import resource_sha256
 from app.services.gates.documents import rule_hash, shown_rule
@@ -35,6 +35,9 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "key": subject.key,
         "change_rules": change_rules,
     }
+    if subject.upload is not None:
+        # Without it the same request meant that the file keeps the records' order.
+        meaning["order"] = subject.order
     sha256 = resource_sha256(Kind.EVALUATION, meaning, _hashes(subject))
     document = {
         **meaning,
@@ -91,11 +94,18 @@ def _summary(subject: Subject) -> JsonObject:
         "policy": {"name": subject.policy.name, "version": subject.policy.version},
         "dataset": subject.dataset.name,
         "rule": shown_rule(subject),
-        "release": None if upload is None else {"upload": upload.name, "key": subject.key},
+        "release": None
+        if upload is None
+        else {"upload": upload.name, "key": subject.key, "order": subject.order},
         "dictionaries": names,
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,
     }
+
+
+def _order_before(document: JsonObject) -> Literal["records"] | None:
+    """What an evaluation without an order meant: without a key the file had to keep the records' order."""
+    return "records" if document["key"] is None else None
 
 
 async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
@@ -120,6 +130,7 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         rule_kind=document["rule_kind"],
         upload=None if upload is None else await work.resources.get(Kind.UPLOAD, upload),
         key=document["key"],
+        order=document.get("order", _order_before(document)) if upload is not None else None,
         parameters=parameters,
         referred=await find_referred(work, parameters),
         waivers=document["waivers"],

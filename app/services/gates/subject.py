@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from app.domain.errors import Fault, InvalidInput
 from app.domain.policies.policy import (
@@ -46,6 +46,7 @@ class Subject:
 
     ``slots`` are the sources with the dictionary of each slot that is filled; ``base`` those without any.
     ``rule`` is the document of the rule, None for a finished release; ``stored_rule`` where it is stored.
+    ``key`` and ``order`` say how the rows of a finished release are found; ``order`` None: nobody chose one.
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
     these lead to. ``waivers`` by criterion.
     """
@@ -59,6 +60,7 @@ class Subject:
     rule_kind: str | None
     upload: Stored | None
     key: str | None
+    order: Literal["records"] | None
     parameters: Mapping[str, Any]
     referred: Mapping[tuple[Kind, str], Stored]
     waivers: Mapping[str, JsonObject]

@@ -207,6 +207,14 @@ def test_a_release_file_is_judged_by_its_key(judge, stub):
     assert "rule" not in stub.sent[ASKED]
 
 
+def test_a_release_file_keeps_the_records_order_only_if_the_command_says_so(judge, stub):
+    judge("--tables", "tables.toml", "--release", "release.csv", "--key", "id")
+    assert stub.sent[ASKED]["release"].keys() == {"upload", "key"}
+    judge("--tables", "tables.toml", "--release", "release.csv", "--order", "records")
+    release = stub.sent[ASKED]["release"]
+    assert (release["order"], "key" in release) == ("records", False)
+
+
 def test_a_dictionary_of_a_file_takes_the_place_of_the_described_one(judge, stub, files):
     (files / "new.csv").write_text("zip\n2\n")
     judge("--tables", "tables.toml", "--dictionary", "register=new.csv")
@@ -451,6 +459,7 @@ def test_a_policy_that_cannot_be_read_is_2(judge, files, capsys, text, said):
         (["--rule", "a b", "--server", "http://s"], "is no name"),
         (["--sensitivity", "harm"], "--server"),
         (["--key", "id"], "--release"),
+        (["--order", "records"], "--release"),
         (["--release", "none.csv"], "no file none.csv"),
         (["--tables", "none.toml"], "no file none.toml"),
         (["--tables", "policy.yaml"], "cannot be parsed"),

@@ -165,6 +165,12 @@ def test_markdown_is_a_heading_and_a_table_of_as_many_cells_in_every_row():
     assert r"generalise at least to city 1" in FORMATS["markdown"](outcome(FAIL))
 
 
+@pytest.mark.parametrize("format_", ["text", "markdown", "json"])
+def test_warnings_are_told_where_the_verdict_is(format_):
+    told = FORMATS[format_](outcome({**PASS, "warnings": ["The release file keeps an order."]}))
+    assert "The release file keeps an order." in told
+
+
 @given(
     text=st.text(max_size=40),
     subject=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
@@ -178,6 +184,7 @@ def test_no_text_of_a_policy_breaks_a_format(text, subject):
             "b", "waived", waiver={"approved_by": text, "reason": text, "until": text, "in_force": True}
         ),
         not_covered=[text],
+        warnings=[text],
     )
     one = outcome(document, subject)
     assert Xml.fromstring(FORMATS["junit"](one)).find("testsuite/testcase/failure") is not None

@@ -121,6 +121,16 @@ def test_integers_outcomes_and_texts_are_equal_or_differ(now):
     assert differences(predicate(), now)
 
 
+def test_what_only_later_versions_say_is_no_difference():
+    now = with_result(assumptions=["The rows leave in an order of their own."])
+    now["result"]["subject"] |= {"order": "shuffled", "order_chosen": False}
+    assert differences(predicate(), now) == []
+    assert differences(now, predicate())
+    other = copy.deepcopy(now)
+    other["result"]["subject"]["order"] = "records"
+    assert differences(now, other) == ["result/subject/order: shuffled in the report, records now"]
+
+
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
@@ -355,8 +365,26 @@ def test_a_release_file_is_aligned_by_the_key_of_the_report(reproduce, recomputi
     asked = recomputing.sent["POST /gates/public-release@2/evaluations"]["release"]
     assert asked["key"] == "id"
     assert recomputing.uploads[asked["upload"]][0] == b"id;city\n1;*\n"
+    assert "order" not in asked
     assert reproduce(then, "--rule", "rule.yaml") == 2
     assert reproduce(predicate(), "--release", "release.csv") == 2
+
+
+@pytest.mark.parametrize(
+    ("stated", "order"),
+    [
+        ({"key": None}, "records"),  # before an order could be named, a file without a key had to keep it
+        ({"key": None, "order": "records"}, "records"),
+        ({"key": None, "order": None}, None),
+        ({"key": "id", "order": "records"}, "records"),
+    ],
+)
+def test_a_release_file_is_aligned_by_the_order_that_the_report_says(reproduce, recomputing, stated, order):
+    then = predicate()
+    then["parameters"] |= {"rule": None, "release": {"upload": "out", **stated}}
+    assert reproduce(then, "--release", "release.csv") == 0
+    asked = recomputing.sent["POST /gates/public-release@2/evaluations"]["release"]
+    assert (asked.get("order"), asked.get("key")) == (order, stated["key"])
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,11 @@ def test_verdicts_without_pictures_risks_or_changes_have_a_page():
     assert page.named("svg") == []
 
 
+def test_what_a_verdict_takes_for_granted_of_the_order_is_on_its_page():
+    page = verdict_with(assumptions=["The rows leave in an order of their own."])
+    assert "The rows leave in an order of their own." in page.text
+
+
 def test_a_release_file_and_infinite_numbers_are_shown():
     subject = verdict_result()["subject"] | {
         "rule": None,

@@ -9,7 +9,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import TableRule, apply
 from app.services.dataset_schema import Role
-from app.services.release_alignment import align_release
+from app.services.release_alignment import NOBODY_SAID, align_release
 from app.services.released_tables import release_of
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
@@ -39,9 +39,10 @@ async def world(store: MemoryStore, actor: Actor) -> World:
     return made
 
 
-async def aligned(world: World, text: str, key: str | None = None):
+async def aligned(world: World, text: str, key: str | None = None, order: str | None = None):
     upload = await world.upload(f"release-{abs(hash(text))}", text)
-    return await align_release(world.loader, world.store, world.actor.tenant, world.members, upload, key)
+    tenant = world.actor.tenant
+    return await align_release(world.loader, world.store, tenant, world.members, upload, key, order)
 
 
 async def refused(world: World, text: str, key: str | None = None) -> list[tuple[str, str]]:
@@ -64,8 +65,9 @@ async def test_the_products_own_release_is_aligned_by_its_order(world: World, ne
     rule = TableRule((1, 0))
     data = b"".join(release_of(table, rule).csv_chunks(neutralise_formulas=neutralise)).decode()
     assert ("'=52" in data) == neutralise
-    found = await aligned(world, data)
+    found = await aligned(world, data, order="records")
     assert (found.aligned_by, found.records, found.absent.sum(), found.reason) == ("order", 4, 0, None)
+    assert found.order == "records"
     assert found.rule.codes.tolist() == apply(rule, table).tolist()
     assert found.table.codes[:, 0].tolist() == [2, 1, 2, TOP]
     assert found.table.hierarchies[1] is table.hierarchies[1]
@@ -79,7 +81,7 @@ async def test_rows_in_another_order_are_found_by_their_key(world: World) -> Non
 
 
 async def test_without_key_another_number_of_rows_leaves_only_the_file_itself(world: World) -> None:
-    found = await aligned(world, "city,income\nIndiana,48\nIndiana,*\n")
+    found = await aligned(world, "city,income\nIndiana,48\nIndiana,*\n", order="records")
     assert (found.rule, found.aligned_by, found.records) == (None, None, 2)
     assert "2 rows and the dataset 4 records" in found.reason
     assert found.table.n_records == 2
@@ -87,15 +89,46 @@ async def test_without_key_another_number_of_rows_leaves_only_the_file_itself(wo
 
 
 async def test_without_key_rows_in_another_order_are_no_rule(world: World) -> None:
-    found = await aligned(world, "city\nChicago\nLafayette\nDayton\n*\n")
+    found = await aligned(world, "city\nChicago\nLafayette\nDayton\n*\n", order="records")
     assert found.rule is None
     assert "'city'" in found.reason
     assert "first rows: 1, 2" in found.reason
     assert (found.table.codes[:, 1] == TOP).all()
 
 
+async def test_a_file_is_aligned_by_its_order_only_if_somebody_says_so(world: World) -> None:
+    in_place = await aligned(world, "city\nLafayette\nChicago\nDayton\n*\n")
+    assert (in_place.rule, in_place.aligned_by, in_place.order) == (None, None, "unknown")
+    assert in_place.reason == NOBODY_SAID
+    assert in_place.fits_in_place
+    # Sorted, or so general that every order fits: nothing speaks for the order of the records.
+    for rows in ("*\nChicago\nDayton\nLafayette", "*\n*\n*\n*"):
+        assert not (await aligned(world, f"city\n{rows}\n")).fits_in_place
+
+
+async def test_with_a_key_it_is_seen_whether_the_rows_keep_the_order_of_the_records(world: World) -> None:
+    rows = ["m1,Indiana,=52", "m2,*,=52", "m3,Indiana,48", "m4,*,*"]
+    everywhere, within, mixed, alike = [
+        await aligned(world, "\n".join(["no,city,income", *own]), "no")
+        for own in (
+            rows,
+            [rows[1], rows[3], rows[0], rows[2]],
+            [rows[2], rows[1], rows[0], rows[3]],
+            ["m2,*,=52", "m1,*,=52"],
+        )
+    ]
+    assert [own.order for own in (everywhere, within, mixed, alike)] == [
+        "records",
+        "records",
+        "other",
+        "other",
+    ]
+    assert (everywhere.kept.within_classes, within.kept.within_classes) == (False, True)
+    assert [round(10**-own.kept.log10_chance) for own in (everywhere, within)] == [24, 4]
+
+
 async def test_a_missing_original_is_never_shown_as_a_value(world: World) -> None:
-    found = await aligned(world, "city\nLafayette\nChicago\nDayton\nDayton\n")
+    found = await aligned(world, "city\nLafayette\nChicago\nDayton\nDayton\n", order="records")
     assert found.rule is None
     assert "row 4" in found.reason
 
