@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,8 @@ class Walk:
         if search.get("rule") is not None:
             found = search["rule"]["levels"]
             optimum = self._score(self._name("optimum"), {name: found[name] for name in names})
-            after = self._release()
+            self._release()
+            after = self._after()
         return Walked(
             as_is, proposal, optimum, first_record, search, points, before, after, self.seconds, self.sizes
         )
@@ -223,7 +223,16 @@ class Walk:
     def _finish(self, step: str, run: Run) -> Run:
         return self.client.runs.wait(run.id, lambda progress: self.listener.progress(step, progress))
 
-    def _release(self) -> list[Json]:
+    def _after(self) -> list[Json]:
+        """The first records as they are released: the release itself does not say which they are."""
+        body: Json = {
+            "dataset": self.journey.dataset.name, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
+        }  # fmt: skip
+        preview = self.client.rules.preview(body)
+        rows = [["*" if cell is None else cell for cell in own["after"]] for own in preview["records"]]
+        return [dict(zip(preview["columns"], row, strict=True)) for row in rows]
+
+    def _release(self) -> None:
         with self._step("release") as say:
             name = self._name("release")
             self.client.releases.create(
@@ -240,8 +249,6 @@ class Walk:
                     file.write(chunk)
             self.sizes["release_bytes"] = self.release_path.stat().st_size
             say.append(str(self.release_path))
-        with self.release_path.open(encoding="utf-8", newline="") as text:
-            return [dict(row) for row in islice(csv.DictReader(text), SHOWN_RECORDS)]
 
 
 def _described(attribute: Attribute, hierarchy: Resource) -> str:

@@ -10,8 +10,8 @@ from app.services.release_alignment import AlignedRelease
 from app.services.resources import JsonObject
 
 SHUFFLED: Final = (
-    "The rows leave in an order that says nothing of the records' order, as every release made here does "
-    "unless the records' order is asked for."
+    "The rows leave in an order that says nothing of the records' order. A release by this rule in the "
+    "records' order is not what was judged."
 )
 CHOSEN: Final = (
     "The rows stand in the order of the dataset's records, which was chosen: nobody who knows that order is "

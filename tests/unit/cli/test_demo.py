@@ -19,7 +19,14 @@ PREVIEW = {
     ],
     "total_rows": 200,
 }
-RELEASE = b"city,race,birth_date,income\nWest Lafayette,White,*,52k\nChicago,Black,*,40k\nBoston,,*,61k\n"
+RELEASE = b"city,race,birth_date,income\nBoston,,*,61k\nChicago,Black,*,40k\nWest Lafayette,White,*,52k\n"
+AFTER = [
+    ["West Lafayette", "White", None, "52k"],
+    ["Chicago", "Black", None, "40k"],
+    ["Boston", None, None, "61k"],
+]
+"""The first records under the rule; the release has its rows in an order of its own."""
+RULE_PREVIEW = {"columns": PREVIEW["columns"][1:], "records": [{"row": 1, "after": own} for own in AFTER]}
 RECORDS = b"row,count,probability,phi,loss,utility\r\n1,7,0.142857,7.028688,1.004098,13\r\n2,1,1,7,7,13\r\n"
 
 
@@ -77,6 +84,8 @@ class Stub:
                 return 200, self.result
             case "GET", ["runs", _, "map"]:
                 return 200, {"rules": 300, "points": points}
+            case "POST", ["rule-previews"]:
+                return 200, RULE_PREVIEW
             case "POST", _:
                 return 201, resource
         return 404, {"type": "/problems/not-found", "title": "There is nothing here", "status": 404}
@@ -149,7 +158,8 @@ def test_it_shows_records_rules_and_files(demo, tmp_path, capsys):
     assert "optimisation: rules 150 of 300 (50 %)" in out
     for line in (
         "before  West Lafayette  White      1975-05-10  52k",
-        "after   Boston          (missing)  *           61k",
+        "before  Boston          (missing)  1990-03-04  61k",
+        "after   Boston          *          *           61k",
     ):
         assert line in out
     assert "highest single loss" in out
