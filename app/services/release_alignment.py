@@ -369,7 +369,7 @@ def _kept(alone: Table, row_of_record: Longs) -> KeptOrder | None:
     kept = np.flatnonzero(row_of_record != DROPPED)
     records = np.empty(alone.n_records, dtype=np.int64)
     records[row_of_record[kept]] = kept
-    columns, sizes = alone.codes.T, alone.sizes
+    columns, sizes = [alone.codes[:, j] for j in range(alone.n_attributes)], alone.sizes
     quasi = alone.quasi_identifiers
     rows = distinct_rows(columns, sizes, alone.n_records)
     classes = distinct_rows([columns[j] for j in quasi], [sizes[j] for j in quasi], alone.n_records)
