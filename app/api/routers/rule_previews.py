@@ -25,6 +25,7 @@ async def preview_rule(
     """Preview a rule.
 
     Some records before and after a stored rule, or one that is only tried, and how far each cell is
-    generalised. Nothing is stored. Needs the scope `data:read`.
+    generalised. Nothing is stored. The records stand in their own order, each with its row: this is for the
+    holder of the data and no release. Needs the scope `data:read`.
     """
     return RulePreview.model_validate(await services.rules.preview(actor, body.request()))
