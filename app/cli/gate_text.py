@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from app.cli.gate_outcome import Outcome
+from app.cli.gate_outcome import Kept, Outcome
 from app.cli.gate_verdict import Json, Standing, Verdict, shown
 from app.cli.plain_lines import plain_json, plain_line
 
@@ -79,8 +79,23 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  {change}"
     for sentence in verdict.document.get("not_covered") or ():
         yield f"  Not covered: {sentence}"
-    if outcome.evaluation is not None:
-        yield f"  Stored as the evaluation {outcome.evaluation}"
+    if outcome.kept is not None:
+        yield from (f"  {line}" for line in _kept(outcome, outcome.kept))
+
+
+def _kept(outcome: Outcome, kept: Kept) -> Iterator[str]:
+    """Where the evidence is, and what it shows of itself."""
+    if kept.signed_by == "service":
+        yield f"Stored on the server as the evaluation {outcome.evaluation}"
+        return
+    if kept.report is None:
+        yield "Nothing of this is stored: --report FILE writes the signed evidence"
+        return
+    yield f"Evidence written to {kept.report}, the public key to {kept.keys}"
+    if kept.signed_by == "pipeline":
+        yield "Signed with the pipeline's key: its origin is proven to whoever trusts the public key of that"
+    else:
+        yield "Signed with a key made for this report alone: it shows any change, but not who signed it"
 
 
 def _why(explanation: str, document: Json) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from app.cli.file_hashes import file_sha256
 from app.evidence.instants import instant_text
 from app.evidence.statement import FILE_PREFIX, Statement, is_sha256
 
@@ -79,8 +79,7 @@ def _subjects(statement: Statement, demands: Demands) -> Iterator[str]:
         if wanted not in hashes:
             yield f"It is not about {wanted}."
     for path in demands.files:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = file_sha256(path)
         if found not in released:
             yield f"The release that was judged is not the file {path} as that is now (sha256 {found})."
 

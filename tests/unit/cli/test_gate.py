@@ -106,7 +106,12 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
     monkeypatch.setattr(gate_service, "Client", client)
     monkeypatch.setattr(embedded, "Client", client)
+    monkeypatch.setattr(
+        "app.reports.page.render_page", lambda report: stub_page(hashlib.sha256(report).hexdigest())
+    )
     monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    for name in ("GITHUB_REPOSITORY", "CI_PROJECT_PATH"):
+        monkeypatch.delenv(name, raising=False)
     return stub
 
 
@@ -262,7 +267,7 @@ def test_files_are_written_in_their_formats_and_text_is_printed(judge, stub, fil
     assert json.loads((files / "b.sarif").read_text())["version"] == "2.1.0"
     assert statement_of(opened((files / "r.json").read_bytes()).content).predicate["result"] == PASS
     written = hashlib.sha256((files / "r.json").read_bytes()).hexdigest()
-    assert (files / "r.html").read_text() == stub.page(written)
+    assert (files / "r.html").read_text() == stub_page(written)
     assert judge("--quiet", "--output", "a.txt") == 0
     assert capsys.readouterr().out == ""
 
@@ -270,7 +275,7 @@ def test_files_are_written_in_their_formats_and_text_is_printed(judge, stub, fil
 @pytest.mark.parametrize("page", ["<p>Log in to the network</p>", stub_page("0" * 64)])
 def test_another_page_than_that_of_the_evidence_is_2(judge, stub, files, page):
     stub.page = lambda sha256: page
-    assert judge("--html", "r.html") == 2
+    assert judge("--server", "http://x", "--tables", "tables.toml", "--html", "r.html") == 2
     assert not (files / "r.html").exists()
 
 
