@@ -45,7 +45,7 @@ class Loading:
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
         body |= self._profiles(subject, dataset)
-        if subject.tables is not None and subject.sensitivity is None:
+        if subject.tables is not None and subject.sensitivity is None and _is_about_harm(document, tables):
             body["sensitivity"] = self._sensitivity(dataset, tables)
         return body
 
@@ -189,6 +189,18 @@ class Loading:
         named = replace(table, name=stored_name(table.name, content))
         made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
         return made.name
+
+
+def _is_about_harm(policy: Json, tables: Tables) -> bool:
+    """Whether weights are of use: some are given, or a requirement asks for more than a privacy model.
+
+    Of a policy that only the server knows that is taken for granted.
+    """
+    criteria = policy.get("criteria")
+    if criteria is None or any(own.has_weight for own in tables.attributes):
+        return True
+    demands = [own.get("demand") or {} for own in criteria]
+    return any(own.get("kind") != "privacy_model" for own in demands)
 
 
 def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value

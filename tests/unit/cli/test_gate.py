@@ -190,6 +190,24 @@ def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, s
     assert stub.uploads[stub.sent["POST /datasets"]["upload"]][0] == b"id;city\n1;Gary\n"
 
 
+@pytest.mark.parametrize(
+    ("weight", "demand", "is_sent"),
+    [("", "privacy_model", False), ("", "score", True), ("weight = 0.3\n", "privacy_model", True)],
+)
+def test_no_sensitivity_is_made_up_where_nobody_gave_weights_or_asks_for_harm(
+    judge, stub, files, weight, demand, is_sent
+):
+    (files / "tables.toml").write_text(TABLES.replace("weight = 0.3\n", weight))
+    criteria = [
+        {"id": id_, "severity": severity, "demand": {"kind": demand}}
+        for id_, severity in (("a", "block"), ("b", "warn"), ("c", "block"))
+    ]
+    (files / "policy.yaml").write_text(POLICY.replace("criteria: []", f"criteria: {json.dumps(criteria)}"))
+    assert judge("--tables", "tables.toml") == 0
+    assert ("sensitivity" in stub.sent[ASKED]) is is_sent
+    assert ("POST /sensitivity-profiles" in stub.sent) is is_sent
+
+
 def test_the_same_files_get_the_same_names_and_others_do_not(judge, stub, files):
     judge("--tables", "tables.toml")
     before = stub.sent[ASKED]
