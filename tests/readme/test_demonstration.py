@@ -64,7 +64,6 @@ def test_its_numbers_are_those_of_the_case_study_and_of_brute_force(report, envi
     proposed = tuple(report["proposal"]["rule"]["levels"].values())
     assert report["proposal"]["risk"] == pytest.approx(scores[proposed][0], abs=1e-9)
     assert (optimum["utility"], report["proposal"]["utility"]) == (9, 10)
-    assert optimum["highest_loss"] < report["proposal"]["highest_loss"]
 
     assert report["sizes"]["records"] == 400
     assert (tmp_path / "members-release.csv").read_text().count("\n") == 401
