@@ -45,7 +45,11 @@ class Loading:
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
         body |= self._profiles(subject, dataset)
-        if subject.tables is not None and subject.sensitivity is None and _is_about_harm(document, tables):
+        if (
+            subject.tables is not None
+            and subject.sensitivity is None
+            and _is_about_harm(document, tables, body)
+        ):
             body["sensitivity"] = self._sensitivity(dataset, tables)
         return body
 
@@ -191,16 +195,16 @@ class Loading:
         return made.name
 
 
-def _is_about_harm(policy: Json, tables: Tables) -> bool:
-    """Whether weights are of use: some are given, or a requirement asks for more than a privacy model.
+def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
+    """Whether weights are of use: a requirement asks for more than a privacy model, or the risk can be told.
 
-    Of a policy that only the server knows that is taken for granted.
+    The latter takes weights that somebody gave, and a dictionary. Of a policy that only the server knows that
+    is taken for granted.
     """
     criteria = policy.get("criteria")
-    if criteria is None or any(own.has_weight for own in tables.attributes):
+    if criteria is None or (body["dictionaries"] and any(own.has_weight for own in tables.attributes)):
         return True
-    demands = [own.get("demand") or {} for own in criteria]
-    return any(own.get("kind") != "privacy_model" for own in demands)
+    return any((own.get("demand") or {}).get("kind") != "privacy_model" for own in criteria)
 
 
 def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value

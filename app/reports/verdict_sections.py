@@ -68,6 +68,7 @@ def sections(report: Document) -> Document:
         "risks": _risks(result),
         "assumptions": assumptions_of(report) if _is_scored(result) else [],
         "is_scored": _is_scored(result),
+        "parameters": _parameters(report["parameters"], _is_scored(result)),
         "found": {own["id"]: _found(own) for own in criteria},
         "worst": [own for own in criteria if own["worst"] and own["outcome"] != "passed"],
         "waived": [own for own in criteria if own["waiver"]],
@@ -78,6 +79,15 @@ def sections(report: Document) -> Document:
 def _is_scored(result: Document) -> bool:
     """Whether anything of the verdict is about harm: then it matters how harm was counted."""
     return bool(result["risk"]) or any(_asks_for_harm(own["demand"], result) for own in result["criteria"])
+
+
+def _parameters(parameters: Document, is_scored: bool) -> Document:
+    """What recomputing needs; how harm would be counted is left out where nothing is about harm."""
+    options = parameters.get("options")
+    if is_scored or not options:
+        return parameters
+    of_harm = ("risk_model", "absent_policy")
+    return {**parameters, "options": {key: own for key, own in options.items() if key not in of_harm}}
 
 
 def _asks_for_harm(demand: Document, result: Document) -> bool:

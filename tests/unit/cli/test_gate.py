@@ -191,18 +191,26 @@ def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, s
 
 
 @pytest.mark.parametrize(
-    ("weight", "demand", "is_sent"),
-    [("", "privacy_model", False), ("", "score", True), ("weight = 0.3\n", "privacy_model", True)],
+    ("weight", "slots", "demand", "is_sent"),
+    [
+        ("", True, "privacy_model", False),
+        ("", True, "score", True),
+        ("weight = 0.3\n", True, "privacy_model", True),
+        ("weight = 0.3\n", False, "privacy_model", False),
+    ],
 )
 def test_no_sensitivity_is_made_up_where_nobody_gave_weights_or_asks_for_harm(
-    judge, stub, files, weight, demand, is_sent
+    judge, stub, files, weight, slots, demand, is_sent
 ):
     (files / "tables.toml").write_text(TABLES.replace("weight = 0.3\n", weight))
     criteria = [
         {"id": id_, "severity": severity, "demand": {"kind": demand}}
         for id_, severity in (("a", "block"), ("b", "warn"), ("c", "block"))
     ]
-    (files / "policy.yaml").write_text(POLICY.replace("criteria: []", f"criteria: {json.dumps(criteria)}"))
+    policy = POLICY.replace("criteria: []", f"criteria: {json.dumps(criteria)}")
+    if not slots:
+        policy = policy.replace("[{name: register, description: the register}]", "[]")
+    (files / "policy.yaml").write_text(policy)
     assert judge("--tables", "tables.toml") == 0
     assert ("sensitivity" in stub.sent[ASKED]) is is_sent
     assert ("POST /sensitivity-profiles" in stub.sent) is is_sent

@@ -95,13 +95,20 @@ def test_a_report_on_classes_alone_speaks_of_no_risk_and_no_sensitivity_that_nob
     result = verdict_result()
     result["subject"] |= {"dictionaries": {}, "sensitivity": None}
     text = page_of(statement(result=result | {"criteria": [classes], "risk": None, "changes": []})).text
-    for never in ("model I", "sensitivity profile", "Harm is valued", "dictionary fits", "no safety"):
+    for never in (
+        "model I",
+        "sensitivity profile",
+        "Harm is valued",
+        "dictionary fits",
+        "no safety",
+        "risk_model",
+    ):
         assert never not in text, never
     assert "in classes that fail k-anonymity (k = 5)" in text
     assert "0 of 20,000 records at most 0" in text
     assert "k: 0 of 20,000 records in classes that fail k-anonymity (k = 5) (at most 0), passes" in text
     spoken = page_of().text
-    for said in ("(model I)", "sensitivity profile harm", "no safety"):
+    for said in ("(model I)", "sensitivity profile harm", "no safety", "risk_model"):
         assert said in spoken, said
 
 
