@@ -18,17 +18,29 @@ from app.cli.files import write_whole
 from app.cli.gate_evidence import check_evidence, check_policy, check_report_page
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
-from app.cli.gate_outcome import Outcome
+from app.cli.gate_outcome import Kept, Outcome
 from app.cli.gate_question import add_subject_arguments, policy_of, subject_of
 from app.cli.gate_sarif import sarif_of
 from app.cli.gate_service import Gate, Told, service_client
+from app.cli.gate_signing import (
+    Own,
+    add_signing_arguments,
+    check_signing_arguments,
+    environment,
+    requested_by,
+    signed_here,
+    signing_key,
+)
 from app.cli.gate_text import json_of, plan_text, text_of
-from app.cli.gate_verdict import FAULT, Json, Verdict, read_verdict
+from app.cli.gate_verdict import FAULT, Json, read_verdict
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_json, plain_lines
 from app.cli.progress import Bar
+from app.cli.verify import keys_beside
 from app.client import Client, ClientError, Progress, Resource
 from app.domain.errors import InvalidInput, PrivacyRiskError
+from app.evidence.canonical import sha256_of_bytes
+from app.evidence.keys import keys_bytes
 
 FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
     "text": text_of,
@@ -66,6 +78,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     told.add_argument("--html", type=Path, metavar="FILE", help="write the evidence as a page to read")
     told.add_argument("--dry-run", action="store_true", help="say what judging would take, and judge nothing")
     told.add_argument("--quiet", action="store_true", help="no progress, and no text beside files")
+    add_signing_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -111,6 +124,9 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
             "A dry run has no verdict to write.",
             "Leave --output, --report and --html out; --format is text or json.",
         )
+    check_signing_arguments(arguments)
+    if arguments.server is None:
+        signing_key(arguments.signing_key, environment())
     policy, subject = policy_of(arguments.policy, arguments.server is not None), subject_of(arguments)
     with service_client(arguments.server, operations) as client:
         plan = Gate(client, _told(arguments)).plan(subject, policy)
@@ -124,14 +140,22 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     named = (arguments.release, arguments.dataset, arguments.dataset_id, arguments.tables)
     shown = next((str(own) for own in named if own is not None), "nothing")
     try:
+        check_signing_arguments(arguments)
+        key = None if arguments.server else signing_key(arguments.signing_key, environment())
         policy = policy_of(arguments.policy, arguments.server is not None)
         subject = subject_of(arguments)
         with service_client(arguments.server, operations) as client:
             evaluation = Gate(client, _told(arguments)).evaluate(subject, policy)
             verdict = read_verdict(evaluation.document.get("result"))
             check_policy(verdict, policy)
-            evidence = _written(arguments, client, evaluation, verdict)
-            return Outcome(arguments.policy, subject.shown, verdict, None, evaluation.name, evidence)
+            envelope = client.evaluations.evidence(evaluation.id)
+            evidence = check_evidence(envelope, evaluation.document.get("evidence"), evaluation.name, verdict)
+            if arguments.server is None:
+                asked_by = requested_by(arguments.requested_by, environment())
+                evidence, kept = _written_here(arguments, signed_here(envelope, key, asked_by, subject), key)
+            else:
+                kept = _written(arguments, client, evaluation, envelope, evidence)
+            return Outcome(arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept)
     except EXPECTED as error:
         return Outcome(arguments.policy, shown, None, error_text(error))
     except Exception as error:
@@ -139,17 +163,35 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
         return Outcome(arguments.policy, shown, None, f"The command failed inside: {type(error).__name__}.")
 
 
-def _written(arguments: argparse.Namespace, client: Client, evaluation: Resource, verdict: Verdict) -> Json:
-    """The verdict's evidence, which is written where it was asked for."""
-    envelope = client.evaluations.evidence(evaluation.id)
-    evidence = check_evidence(envelope, evaluation.document.get("evidence"), evaluation.name, verdict)
+def _written(
+    arguments: argparse.Namespace, client: Client, evaluation: Resource, envelope: bytes, evidence: Json
+) -> Kept:
+    """Write a server's evidence where it was asked for."""
     if arguments.report is not None:
         write_whole(arguments.report, envelope)
     if arguments.html is not None:
         page = client.evaluations.report(evaluation.id)
         check_report_page(page, evidence)
         write_whole(arguments.html, page.encode())
-    return evidence
+    return Kept("service", arguments.report, None)
+
+
+def _written_here(arguments: argparse.Namespace, own: Own, key: object) -> tuple[Json, Kept]:
+    """Write the evidence that the command has signed, its public key first, and the page made from it."""
+    beside, page = None, b""
+    if arguments.html is not None:
+        # Pages load templates and pictures, which nobody else waits for.
+        from app.reports.page import render_page
+
+        page = render_page(own.envelope).encode()
+    if arguments.report is not None:
+        beside = arguments.keys or keys_beside(arguments.report)
+        write_whole(beside, keys_bytes([own.key]))
+        write_whole(arguments.report, own.envelope)
+    if arguments.html is not None:
+        write_whole(arguments.html, page)
+    kept = Kept("temporary" if key is None else "pipeline", arguments.report, beside)
+    return {"id": None, "sha256": sha256_of_bytes(own.envelope)}, kept
 
 
 def _output(text: str, default: str) -> tuple[str, Path]:

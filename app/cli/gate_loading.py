@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from app.cli.file_hashes import file_sha256
 from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
 from app.cli.journey import Attribute, Json, TableFile
@@ -22,7 +23,6 @@ from app.client import Client
 from app.domain.errors import InvalidInput
 
 _MOST_IN_STEM: Final = 60
-_PIECE: Final = 1 << 20
 
 
 class Loading:
@@ -45,7 +45,11 @@ class Loading:
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
         body |= self._profiles(subject, dataset)
-        if subject.tables is not None and subject.sensitivity is None:
+        if (
+            subject.tables is not None
+            and subject.sensitivity is None
+            and _is_about_harm(document, tables, body)
+        ):
             body["sensitivity"] = self._sensitivity(dataset, tables)
         return body
 
@@ -186,10 +190,22 @@ class Loading:
         return self._client.sensitivity_profiles.create({"name": name, **body}).name
 
     def _upload(self, table: TableFile) -> str:
-        content = {"sha256": _file_sha256(table.path), "format": table.format, **table.dialect}
+        content = {"sha256": file_sha256(table.path), "format": table.format, **table.dialect}
         named = replace(table, name=stored_name(table.name, content))
         made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
         return made.name
+
+
+def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
+    """Whether weights are of use: a requirement asks for more than a privacy model, or the risk can be told.
+
+    The latter takes weights that somebody gave, and a dictionary. Of a policy that only the server knows that
+    is taken for granted.
+    """
+    criteria = policy.get("criteria")
+    if criteria is None or (body["dictionaries"] and any(own.has_weight for own in tables.attributes)):
+        return True
+    return any((own.get("demand") or {}).get("kind") != "privacy_model" for own in criteria)
 
 
 def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -197,12 +213,3 @@ def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON valu
     clean = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:_MOST_IN_STEM] or "table"
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
     return f"{clean}-{hashlib.sha256(canonical).hexdigest()[:16]}"
-
-
-def _file_sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        pieces: Iterable[bytes] = iter(lambda: file.read(_PIECE), b"")
-        for piece in pieces:
-            digest.update(piece)
-    return digest.hexdigest()

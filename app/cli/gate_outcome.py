@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.cli.gate_verdict import FAULT, Json, Verdict
+from app.evidence.statement import SignedBy
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is left of the evidence: whose key signed it, where it was written, and the key beside it."""
+
+    signed_by: SignedBy
+    report: Path | None = None
+    keys: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -20,9 +31,11 @@ class Outcome:
     verdict
         None if there is none, and ``fault`` says why.
     evaluation
-        Name of the stored evaluation.
+        Name of the evaluation; a server stores it.
     evidence
-        Its evidence: ``id`` and ``sha256``.
+        Its evidence: ``id`` (None without a server, which would hold it) and ``sha256``.
+    kept
+        Where the evidence is; None without any.
     """
 
     policy: str
@@ -31,6 +44,7 @@ class Outcome:
     fault: str | None = None
     evaluation: str | None = None
     evidence: Json | None = None
+    kept: Kept | None = None
 
     @property
     def exit_code(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from app.cli.gate_outcome import Outcome
+from app.cli.gate_outcome import Kept, Outcome
 from app.cli.gate_verdict import Json, Standing, Verdict, shown
 from app.cli.plain_lines import plain_json, plain_line
 
@@ -43,12 +43,7 @@ def changes_of(verdict: Verdict) -> Iterator[str]:
             continue
         wanted = titles.get(change["for"], change["for"])
         if change["status"] != "found":
-            none = (
-                "No generalisation passes"
-                if change.get("proven")
-                else "No passing generalisation was found for"
-            )
-            yield f"{none} {wanted}."
+            yield _not_found(wanted, change)
             continue
         levels = ", ".join(f"{name} {level}" for name, level in (change.get("levels") or {}).items())
         withheld = change.get("suppressed_records") or 0
@@ -57,6 +52,13 @@ def changes_of(verdict: Verdict) -> Iterator[str]:
             what += f" and withhold {withheld:,} records"
         cost = f"utility {shown(change.get('utility_before'))} → {shown(change.get('utility_after'))}"
         yield f"To pass {wanted}: {what} ({cost}{'' if change.get('proven') else '; not proven nearest'})."
+
+
+def _not_found(wanted: str, change: Json) -> str:
+    """What was searched in vain: other rules than those that generalise this one further were not."""
+    if change.get("proven"):
+        return f"No rule that only generalises this one further passes {wanted}; another rule may."
+    return f"No rule was found that only generalises this one further and passes {wanted}; another rule may."
 
 
 def _what(change: Json) -> Json:
@@ -81,8 +83,23 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  Not covered: {sentence}"
     for sentence in verdict.document.get("warnings") or ():
         yield f"  Warning: {sentence}"
-    if outcome.evaluation is not None:
-        yield f"  Stored as the evaluation {outcome.evaluation}"
+    if outcome.kept is not None:
+        yield from (f"  {line}" for line in _kept(outcome, outcome.kept))
+
+
+def _kept(outcome: Outcome, kept: Kept) -> Iterator[str]:
+    """Where the evidence is, and what it shows of itself."""
+    if kept.signed_by == "service":
+        yield f"Stored on the server as the evaluation {outcome.evaluation}"
+        return
+    if kept.report is None:
+        yield "Nothing of this is stored: --report FILE writes the signed evidence"
+        return
+    yield f"Evidence written to {kept.report}, the public key to {kept.keys}"
+    if kept.signed_by == "pipeline":
+        yield "Signed with the pipeline's key: its origin is proven to whoever trusts the public key of that"
+    else:
+        yield "Signed with a key made for this report alone: it shows any change, but not who signed it"
 
 
 def _why(explanation: str, document: Json) -> Iterator[str]:

@@ -52,11 +52,20 @@ class JudgedCriterion:
 
     @property
     def demanded(self) -> str:
-        """``k 3, at least 5 is demanded``: the value beside what it is held against."""
-        value = self.document.get("value")
+        """``mean risk of the records 0.46; at most 0.1 is demanded``: the value beside its threshold.
+
+        A share of records is told in records, its threshold in percent.
+        """
+        value, threshold = self.document.get("value"), self.document.get("threshold")
+        quantity = self.document.get("quantity") or {}
+        what, of = str(quantity.get("what") or ""), quantity.get("of_records")
+        found, limit = f"{what} {shown(value)}", shown(threshold)
+        if value is None:
+            found = f"no value for {what}" if what else "no value"
+        elif of is not None:
+            found, limit = f"{round(float(value) * of):,} of {of:,} records {what}", _percent(threshold)
         comparison = str(self.document.get("comparison", "")).replace("_", " ")
-        wanted = f"{comparison} {shown(self.document.get('threshold'))} is demanded"
-        return f"no value; {wanted}" if value is None else f"{shown(value)}; {wanted}"
+        return f"{found.strip()}; {comparison} {limit} is demanded"
 
 
 @dataclass(frozen=True)
@@ -165,3 +174,9 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return {"inf": "∞", "-inf": "−∞", None: "–"}.get(value, str(value))  # type: ignore[call-overload,no-any-return]
+
+
+def _percent(share: object) -> str:
+    """A share as people read it."""
+    known = isinstance(share, int | float) and not isinstance(share, bool)
+    return f"{100 * float(share):.6g} %" if known and share else shown(share)  # type: ignore[arg-type]

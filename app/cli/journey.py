@@ -63,13 +63,17 @@ class TableFile:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A disclosed attribute; ``hierarchy`` is a file, a definition, or None for the flat one."""
+    """A disclosed attribute; ``hierarchy`` is a file, a definition, or None for the flat one.
+
+    ``has_weight`` says that the weight was given, and is not the usual one.
+    """
 
     name: str
     declaration: Json
     hierarchy: Path | Json | None
     weight: float | str
     proposed_level: int
+    has_weight: bool = False
 
     @property
     def hierarchy_name(self) -> str:
@@ -206,6 +210,7 @@ def attributes_of(sections: Section, folder: Path) -> tuple[Attribute, ...]:
                 hierarchy=folder / hierarchy if isinstance(hierarchy, str) else hierarchy,
                 weight=content.get("weight", 1.0),
                 proposed_level=content.get("proposed_level", 0),
+                has_weight="weight" in content,
             )
         )
     return tuple(attributes)

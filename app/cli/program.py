@@ -18,6 +18,7 @@ from app.cli import (
     profile,
     reproduce,
     sample,
+    signing_key,
     tenant_settings,
     verify,
 )
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.add_parser(commands)
     experiment.add_parser(commands)
     verify.add_parser(commands)
+    signing_key.add_parser(commands)
     tenant_settings.add_parser(commands)
     operator_commands.add_parsers(commands)
     return parser

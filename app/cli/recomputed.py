@@ -83,8 +83,9 @@ def _comparable(predicate: Json) -> dict[str, Any]:
 
 def _computed(criterion: Json) -> Json:
     outcome = "failed" if criterion["outcome"] == "waived" else criterion["outcome"]
-    # The sentence says what the numbers say, in words that a later version may choose better.
-    return {**criterion, "outcome": outcome, "waiver": None, "explanation": None}
+    # Sentences say what the numbers say, in words that a later version may choose better.
+    words = {"explanation": None, "quantity": None}
+    return {**criterion, "outcome": outcome, "waiver": None, **words}
 
 
 def _verdict(criteria: Sequence[Json]) -> str:

@@ -91,7 +91,10 @@ def _statement(path: Path, keys: Path | None) -> Statement:
     content = path.read_bytes()
     try:
         if keys is not None:
-            return verify(content, read_keys(keys.read_bytes())).statement
+            verified = verify(content, read_keys(keys.read_bytes()))
+            if not verified.proves_origin:
+                print("The report is unaltered; who signed it is not proven.", file=sys.stderr)
+            return verified.statement
         print("The signature is not checked: no --keys were given.", file=sys.stderr)
         return statement_of(opened(content).content)
     except EvidenceError as error:

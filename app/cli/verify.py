@@ -1,27 +1,38 @@
-"""``verify``: whether a report is genuine. Needs two files and no service, and starts without the rest."""
+"""``verify``: whether a report is genuine and what was asked. Needs no service, and loads nothing else."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
+from app.cli.verify_demands import Demands, age_of, sha256_text, unmet
 from app.evidence.faults import EvidenceError
 from app.evidence.instants import instant_text
 from app.evidence.keys import read_keys
 from app.evidence.verification import Verified, check_page, verify
 
 GENUINE: Final = 0
+NOT_AS_ASKED: Final = 1
 NOT_GENUINE: Final = 2
 """Also where nothing can be said, since a file cannot be read: anything but 0 is no reason to trust."""
+ORIGIN_NOT_PROVEN: Final = 3
+
+_Read = TypeVar("_Read")
 
 
-def main(argv: list[str]) -> int:
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def main(argv: list[str], clock: Callable[[], datetime] = _now) -> int:
     """Run the command by itself; ``argv`` begins after its name."""
     parser = argparse.ArgumentParser(prog="privacy-risk verify", description=_DESCRIPTION)
     _add_arguments(parser)
-    return run_verify(parser.parse_args(argv))
+    return run_verify(parser.parse_args(argv), clock)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,27 +42,71 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(run=lambda arguments, _operations: run_verify(arguments))
 
 
+def keys_beside(report: Path) -> Path:
+    """Where a gate without a server writes the public key: ``evidence.keys.json`` for ``evidence.json``."""
+    return report.with_name(f"{report.name.removesuffix('.json')}.keys.json")
+
+
 _DESCRIPTION: Final = (
-    "Whether a report is what a service signed, byte by byte. Exit status 0: it is; 2: it is not, or cannot "
-    "be read."
+    "Whether a report is what was signed, byte by byte, by whom, and whether it is what you ask for. Exit "
+    "status 0: it is, and one of the keys that you trust has signed it; 1: it is genuine, but not what you "
+    "ask for; 2: it was altered, is of no known key, or cannot be read; 3: it is unaltered, and who signed "
+    "it is not proven, since its key came along with it."
 )
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("report", type=Path, help="the signed report, as the service answered it")
     parser.add_argument(
-        "--keys", type=Path, required=True, help="the service's public keys (GET /v1/signing-keys)"
+        "--keys",
+        type=Path,
+        help="the public keys that you trust, from the service (GET /v1/signing-keys) or the pipeline "
+        "(signing-key); without them those that lie beside the report, which prove nothing of its origin",
     )
     parser.add_argument("--html", type=Path, help="a readable page that must carry the report's hash")
+    asked = parser.add_argument_group("what the report must say (exit status 1 if it does not)")
+    asked.add_argument("--verdict", choices=("pass", "fail", "error"), help="the verdict")
+    asked.add_argument(
+        "--subject", type=_argument(sha256_text), action="append", default=[], metavar="SHA256",
+        help="it is about this: the sha256 of the release file's bytes, or the hash of a dataset, rule, "
+        "release or dictionary; may be repeated",
+    )  # fmt: skip
+    asked.add_argument(
+        "--subject-file", type=Path, action="append", default=[], metavar="FILE",
+        help="it is about this very release file, byte by byte; may be repeated",
+    )  # fmt: skip
+    asked.add_argument(
+        "--max-age",
+        type=_argument(age_of),
+        metavar="AGE",
+        help="how long ago it may have been issued: 24h, 7d",
+    )
 
 
-def run_verify(arguments: argparse.Namespace) -> int:
+def _argument(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
+    """The reader of an option's text, whose fault the parser shows."""
+
+    def checked(text: str) -> _Read:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return checked
+
+
+def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _now) -> int:
     """Verify and say what was found."""
+    trusted = arguments.keys is not None
+    demands = Demands(
+        arguments.verdict, tuple(arguments.subject), tuple(arguments.subject_file), arguments.max_age
+    )
     try:
-        keys = read_keys(arguments.keys.read_bytes())
+        keys = read_keys((arguments.keys if trusted else keys_beside(arguments.report)).read_bytes())
         verified = verify(arguments.report.read_bytes(), keys)
         if arguments.html is not None:
             check_page(arguments.html.read_text(encoding="utf-8"), verified.sha256)
+        missed = unmet(verified.statement, demands, clock())
     except EvidenceError as error:
         print(f"privacy-risk: {error.code}: {error.message} {error.remedy}", file=sys.stderr)
         return NOT_GENUINE
@@ -61,11 +116,16 @@ def run_verify(arguments: argparse.Namespace) -> int:
     except OSError as error:
         print(f"privacy-risk: {error}", file=sys.stderr)
         return NOT_GENUINE
-    print(_text(verified))
-    return GENUINE
+    proven = trusted and verified.proves_origin
+    print(_text(verified, proven))
+    for sentence in missed:
+        print(f"privacy-risk: not what was asked: {sentence}", file=sys.stderr)
+    if missed:
+        return NOT_AS_ASKED
+    return GENUINE if proven else ORIGIN_NOT_PROVEN
 
 
-def _text(verified: Verified) -> str:
+def _text(verified: Verified, proven: bool) -> str:
     statement, predicate = verified.statement, verified.statement.predicate
     resource = predicate["resource"]
     result = predicate["result"]
@@ -74,12 +134,19 @@ def _text(verified: Verified) -> str:
         about += f": {result.get('verdict')}"
     until = "now" if verified.key.valid_until is None else instant_text(verified.key.valid_until)
     lines = [
-        f"Genuine: {about}",
+        f"{'Genuine' if proven else 'Unaltered, origin not proven'}: {about}",
         f"  sha256  {verified.sha256}",
         f"  issued  {predicate['issued_at']}",
         f"  key     {verified.key.id}",
         f"          in use from {instant_text(verified.key.valid_from)} to {until}",
+        *([] if proven else [f"          {_why_not_proven(verified)}"]),
         "  about",
         *(f"          {subject.sha256}  {subject.name}" for subject in statement.subjects),
     ]
     return "\n".join(lines)
+
+
+def _why_not_proven(verified: Verified) -> str:
+    if verified.statement.signed_by == "temporary":
+        return "made for this report alone: anybody can make a report with such a key"
+    return "came along with the report: compare it with a key that you have from whoever signs"

@@ -10,7 +10,8 @@
     ├─ OutsideKeyValidity         it was issued before its key began or after it ended
     ├─ MalformedStatement         what is signed is not a statement of this kind
     ├─ OtherReport                the readable page was made from another report
-    └─ MalformedKeys              the key set cannot be used
+    ├─ MalformedKeys              the key set cannot be used
+    └─ MalformedPrivateKey        what is to be signed with is no key
 
 Messages name what is wrong and never repeat the content of a report that is not believed.
 """
@@ -77,3 +78,9 @@ class MalformedKeys(EvidenceError):
     """The key set is not one, or contradicts itself."""
 
     code = "malformed-keys"
+
+
+class MalformedPrivateKey(EvidenceError):
+    """A text or file is no private key that reports can be signed with."""
+
+    code = "malformed-signing-key"

@@ -7,7 +7,9 @@
                "public_key": "<base64 of the 32 bytes>",
                "valid_from": "2026-11-20T09:00:00.000000Z", "valid_until": null}]}
 
-A key's id follows from the key itself, so that no file can give a key the name of another.
+A key's id follows from the key itself, so that no file can give a key the name of another. An entry may say
+``"proves": "integrity"``: it came along with a report, and shows that the report is unaltered, but not who
+signed it.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ FORMAT: Final = "privacy-risk/keys/1"
 ALGORITHM: Final = "ed25519"
 KEY_BYTES: Final = 32
 _MEMBERS: Final = frozenset({"id", "algorithm", "public_key", "valid_from", "valid_until"})
+_PROVES, _INTEGRITY = "proves", "integrity"
 _REMEDY: Final = "Get the key set anew: GET /v1/signing-keys of the service that issued the report."
 
 
@@ -60,12 +63,14 @@ def base64_text(content: bytes) -> str:
 class PublicKey:
     """One public key (32 bytes) and when reports may have been signed with it.
 
-    From ``valid_from`` to ``valid_until``, both included; None: it is still in use.
+    From ``valid_from`` to ``valid_until``, both included; None: it is still in use. Of a key that came along
+    with a report ``proves_origin`` is False.
     """
 
     raw: bytes
     valid_from: datetime
     valid_until: datetime | None = None
+    proves_origin: bool = True
 
     @property
     def id(self) -> str:
@@ -78,7 +83,8 @@ class PublicKey:
 
     def document(self) -> dict[str, Any]:
         """The key as an entry of a key set."""
-        return {
+        marked = {} if self.proves_origin else {_PROVES: _INTEGRITY}
+        return marked | {
             "id": self.id,
             "algorithm": ALGORITHM,
             "public_key": base64_text(self.raw),
@@ -119,18 +125,23 @@ def read_keys(content: bytes) -> Mapping[str, PublicKey]:
 
 
 def _key_of(entry: object, number: int) -> PublicKey:
-    if not isinstance(entry, dict) or entry.keys() != _MEMBERS or entry["algorithm"] != ALGORITHM:
+    marked = isinstance(entry, dict) and _PROVES in entry
+    members = _MEMBERS | {_PROVES} if marked else _MEMBERS
+    if not isinstance(entry, dict) or entry.keys() != members or entry["algorithm"] != ALGORITHM:
         raise MalformedKeys(
             f"Entry {number} of the key set must be an {ALGORITHM} key with the members "
             f"{', '.join(sorted(_MEMBERS))}, and no other.",
             _REMEDY,
         )
+    if marked and entry[_PROVES] != _INTEGRITY:
+        raise MalformedKeys(f"What entry {number} of the key set proves is unknown here.", _REMEDY)
     try:
         until = entry["valid_until"]
         key = PublicKey(
             base64_bytes(entry["public_key"]),
             instant_of(entry["valid_from"]),
             None if until is None else instant_of(until),
+            proves_origin=not marked,
         )
         Ed25519PublicKey.from_public_bytes(key.raw)
     except ValueError:

@@ -2,14 +2,15 @@
 
 Subjects are what the statement is about, by hash (the dataset, the rule or the release, the dictionaries);
 the predicate is the report itself. Hashes of subjects are those of the product's resources: of their meaning,
-not of a file.
+not of a file. A release file has a further subject, ``file/NAME``, with the sha256 of its bytes. The files
+that a dataset or a dictionary came in are no subjects: what is judged is what would be released.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from app.evidence.canonical import canonical_json, parse_strictly
 from app.evidence.faults import MalformedStatement
@@ -27,6 +28,16 @@ PREDICATE_MEMBERS: Final = frozenset(
         "seeds", "hypotheses", "result", "tolerance",
     }
 )  # fmt: skip
+LATER_MEMBERS: Final = frozenset({"asked_by", "files", "signed_by"})
+"""What reports say that older ones do not."""
+
+FILE_PREFIX: Final = "file/"
+"""How the name of the subject begins that is a release file."""
+
+SignedBy = Literal["service", "pipeline", "temporary"]
+"""Whose key it is: a service's that stays, a pipeline's own, or one that was made for this report alone."""
+SIGNED_BY: Final[tuple[SignedBy, ...]] = get_args(SignedBy)
+
 _MEMBERS: Final = frozenset({"_type", "subject", "predicateType", "predicate"})
 _HEX: Final = frozenset("0123456789abcdef")
 _REMEDY: Final = "Use a newer release of this program, or get the report again from the service."
@@ -42,7 +53,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement; ``predicate`` is plain JSON with the members ``PREDICATE_MEMBERS``."""
+    """A statement; ``predicate`` is plain JSON with the members ``PREDICATE_MEMBERS``, and later ones."""
 
     report: Report
     subjects: tuple[Subject, ...]
@@ -52,6 +63,12 @@ class Statement:
     def issued_at(self) -> datetime:
         """When it was signed, by the service's clock."""
         return instant_of(self.predicate["issued_at"])
+
+    @property
+    def signed_by(self) -> SignedBy:
+        """Whose key it was signed with, as it says itself; before reports said so it was a service's."""
+        found: SignedBy = self.predicate.get("signed_by", "service")
+        return found
 
     def to_bytes(self) -> bytes:
         """Its one serialisation, which is what is signed."""
@@ -106,10 +123,12 @@ def _subjects_of(entries: object) -> tuple[Subject, ...]:
 
 
 def _predicate_of(predicate: object, report: Report) -> dict[str, Any]:
-    if not isinstance(predicate, dict) or predicate.keys() != PREDICATE_MEMBERS:
+    if not isinstance(predicate, dict) or predicate.keys() - LATER_MEMBERS != PREDICATE_MEMBERS:
         raise MalformedStatement("The report lacks members, or has some that are unknown here.", _REMEDY)
     if predicate["report"] != report or predicate["version"] != 1:
         raise MalformedStatement("The report is of another kind or version than the statement says.", _REMEDY)
+    if predicate.get("signed_by", "service") not in SIGNED_BY:
+        raise MalformedStatement("The report does not say whose key it was signed with.", _REMEDY)
     try:
         instant_of(predicate["issued_at"])
     except ValueError:

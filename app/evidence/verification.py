@@ -31,6 +31,15 @@ class Verified:
     key: PublicKey
     sha256: str
 
+    @property
+    def proves_origin(self) -> bool:
+        """Whether it is known who signed it, provided that the key set comes from whoever is trusted.
+
+        A key that came along with the report, or that the report itself calls temporary, shows only that the
+        report is unaltered: anybody can make such a pair.
+        """
+        return self.key.proves_origin and self.statement.signed_by != "temporary"
+
 
 def verify(report: bytes, keys: Mapping[str, PublicKey]) -> Verified:
     """The statement that the report's bytes carry; an EvidenceError names why they are not believed.

@@ -21,6 +21,7 @@ def sections(report: Document) -> Document:
     result: Document = report["result"]
     return {
         "result": result,
+        "parameters": report["parameters"],
         "risk_picture": quantiles("risk", "Risk of the records", result),
         "counts": _bars(
             result["histogram"]["counts"],

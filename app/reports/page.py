@@ -53,7 +53,8 @@ def render_page(report: bytes) -> str:
     predicate: dict[str, Any] = statement.predicate
     return _environment().get_template(f"{statement.report}.html").render(
         **_SECTIONS[statement.report](predicate),
-        report=predicate,
+        report={"files": (), "asked_by": None} | predicate,
+        signed_by=statement.signed_by,
         issued_at=statement.issued_at,
         subjects=statement.subjects,
         sha256=sha256_of_bytes(report),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.charts.drawing import Caption
 from app.charts.rows import Amount, Margin, draw_amounts, draw_margins
 from app.reports.assumptions import assumptions_of
-from app.reports.numbers import number, real
+from app.reports.numbers import number, real, records
 
 Document = dict[str, Any]
 
@@ -46,8 +46,9 @@ GUARANTEES: Final = {
 }
 CHANGES: Final = {
     "found": "The nearest change that passes",
-    "none_exists": "No generalisation of this rule passes",
-    "not_found": "No change that passes was found; there may be one",
+    "none_exists": "No change that only generalises this rule further passes; another rule may",
+    "not_found": "Among changes that only generalise this rule further none was found that passes; there may "
+    "be one, and another rule may pass",
 }
 
 
@@ -65,10 +66,60 @@ def sections(report: Document) -> Document:
         "changes": [_change(own, criteria) for own in result["changes"]],
         "margins": _margins(criteria),
         "risks": _risks(result),
-        "assumptions": [*assumptions_of(report), *result.get("assumptions", ())],
+        "assumptions": [
+            *(assumptions_of(report) if _is_scored(result) else ()),
+            *result.get("assumptions", ()),
+        ],
+        "is_scored": _is_scored(result),
+        "parameters": _parameters(report["parameters"], _is_scored(result)),
+        "found": {own["id"]: _found(own) for own in criteria},
         "worst": [own for own in criteria if own["worst"] and own["outcome"] != "passed"],
         "waived": [own for own in criteria if own["waiver"]],
         "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],
+    }
+
+
+def _is_scored(result: Document) -> bool:
+    """Whether anything of the verdict is about harm: then it matters how harm was counted."""
+    return bool(result["risk"]) or any(_asks_for_harm(own["demand"], result) for own in result["criteria"])
+
+
+def _parameters(parameters: Document, is_scored: bool) -> Document:
+    """What recomputing needs; how harm would be counted is left out where nothing is about harm."""
+    options = parameters.get("options")
+    if is_scored or not options:
+        return parameters
+    of_harm = ("risk_model", "absent_policy")
+    return {**parameters, "options": {key: own for key, own in options.items() if key not in of_harm}}
+
+
+def _asks_for_harm(demand: Document, result: Document) -> bool:
+    match demand["kind"]:
+        case "privacy_model":
+            return False
+        case "optimum":
+            return bool(demand["objective"]["kind"] != "min_loss")
+        case "measure":
+            return result["subject"].get("sensitivity") is not None
+        case _:
+            return True
+
+
+def _found(criterion: Document) -> Document:
+    """The value, what it is a number of, and what it must be; a share of records in records."""
+    value, threshold = criterion["value"], criterion["threshold"]
+    quantity = criterion.get("quantity") or {"what": "", "of_records": None}
+    of = quantity["of_records"]
+    wanted = number(threshold)
+    if of is not None and threshold:
+        wanted = f"{number(100 * real(threshold))} %"
+    comparison, what = COMPARISONS.get(criterion["comparison"], ""), quantity["what"]
+    shown = number(value) if of is None else f"{number(round(real(value) * of))} of {records(of)}"
+    return {
+        "value": shown,
+        "what": what,
+        "said": (f"{what} {shown}" if of is None else f"{shown} {what}").strip(),
+        "wanted": f"{comparison} {wanted}".strip(),
     }
 
 
@@ -94,9 +145,9 @@ def _margins(criteria: list[Document]) -> Markup | None:
             own["id"],
             _relative(real(own["margin"]), real(own["threshold"])),
             real(own["margin"]) >= 0 and own["outcome"] == "passed",
-            f"{number(own['value'])} ({COMPARISONS[own['comparison']]} {number(own['threshold'])})",
+            f"{found['said']} ({found['wanted']})",
         )
-        for own in judged
+        for own, found in ((own, _found(own)) for own in judged)
     ]
     caption = Caption(
         "margins",

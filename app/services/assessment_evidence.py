@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.errors import Conflict
-from app.services.evidence import Attested, EvidenceIssuer, EvidenceRef, inputs_of
+from app.services.evidence import Attested, EvidenceIssuer, EvidenceRef, files_of, inputs_of
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, Stored
@@ -64,6 +64,7 @@ async def issue_assessment(work: UnitOfWork, issuer: EvidenceIssuer, assessment:
                 "bounds": assessment.summary.get("bounds"),
             },
             hypotheses=_hypotheses(result),
+            files=await files_of(work, sources.dataset),
         ),
     )
 

@@ -16,10 +16,12 @@ from app import __version__
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import sealed
 from app.evidence.instants import instant_text
-from app.evidence.statement import Report, Statement, Subject
+from app.evidence.statement import FILE_PREFIX, Report, Statement, Subject
+from app.services.evidence_inputs import files_of as files_of
 from app.services.evidence_inputs import inputs_of as inputs_of
 from app.services.evidence_masking import masked_options, masked_policy, masked_rule, masked_verdict
 from app.services.evidence_values import TOLERANCE, NewEvidence
+from app.services.evidence_values import EvidenceFile as EvidenceFile
 from app.services.evidence_values import EvidenceInput as EvidenceInput
 from app.services.evidence_values import EvidenceRef as EvidenceRef
 from app.services.fingerprints import MEANING_VERSION, plain
@@ -53,6 +55,8 @@ class Attested:
         What was drawn at random → its seed.
     hypotheses
         Those of theorems that the result rests on, with id, holds and reason.
+    files
+        The files that dataset and release came in, see :func:`files_of`.
     """
 
     report: Report
@@ -64,6 +68,7 @@ class Attested:
     measures: Mapping[str, int] = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)
     hypotheses: Sequence[JsonObject] = ()
+    files: Sequence[EvidenceFile] = ()
 
 
 class EvidenceIssuer:
@@ -81,8 +86,10 @@ class EvidenceIssuer:
         signer = await work.signing_keys.signer()
         # A process whose clock is behind that of the one which made the key must not seem to precede it.
         issued_at = max(self._clock(), signer.key.valid_from)
-        predicate = _predicate(attested, instant_text(issued_at))
-        envelope = sealed(Statement(attested.report, _subjects(attested.inputs), predicate), signer)
+        asked_by = await _asked_by(work, resource)
+        predicate = _predicate(attested, asked_by, instant_text(issued_at))
+        subjects = (*_subjects(attested.inputs), *_released_files(attested.files))
+        envelope = sealed(Statement(attested.report, subjects, predicate), signer)
         stored = await work.evidence.add(
             NewEvidence(
                 attested.report, resource.id, resource.name, resource.sha256, signer.key.id,
@@ -98,7 +105,14 @@ async def find(work: UnitOfWork, resource_id: str) -> EvidenceRef | None:
     return None if found is None else found.ref
 
 
-def _predicate(attested: Attested, issued_at: str) -> JsonObject:
+async def _asked_by(work: UnitOfWork, resource: Stored) -> JsonObject | None:
+    """The key that the result was asked for with, as the audit trail has it; None if that does not know."""
+    action = f"{resource.kind.value}.create"
+    events, _ = await work.audit.list(action=action, subject=resource.id, limit=1, cursor=None)
+    return {"kind": "key", "id": events[0].key_id, "name": events[0].key_name} if events else None
+
+
+def _predicate(attested: Attested, asked_by: JsonObject | None, issued_at: str) -> JsonObject:
     """What the statement says of its subjects."""
     report, resource, result = attested.report, attested.resource, attested.result
     predicate: JsonObject = plain(
@@ -116,6 +130,9 @@ def _predicate(attested: Attested, issued_at: str) -> JsonObject:
             "hypotheses": list(attested.hypotheses),
             "result": masked_verdict(result) if report == "verdict" else result,
             "tolerance": TOLERANCE,
+            "asked_by": asked_by,
+            "files": [asdict(own) for own in attested.files],
+            "signed_by": "service",
         }
     )
     return predicate
@@ -151,3 +168,8 @@ def _subjects(inputs: Sequence[EvidenceInput]) -> tuple[Subject, ...]:
             name = f"{name}#{number}"
         subjects.append(Subject(name, own.sha256))
     return tuple(subjects)
+
+
+def _released_files(files: Sequence[EvidenceFile]) -> list[Subject]:
+    """The release file by its bytes: what whoever holds it can compare."""
+    return [Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in files if own.role == "release"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.services.evidence_values import EvidenceInput
+from app.services.evidence_values import EvidenceFile, EvidenceInput
 from app.services.fingerprints import sha256_of
 from app.services.ports import UnitOfWork
 from app.services.references import document_of, without_names
@@ -52,6 +52,17 @@ async def inputs_of(
     if policy is not None:
         found.append(EvidenceInput("policy", policy.name, policy.sha256))
     found += [EvidenceInput("waiver", own.name, own.sha256) for own in sorted(waivers, key=lambda w: w.name)]
+    return tuple(found)
+
+
+async def files_of(
+    work: UnitOfWork, dataset: Stored, release: Stored | None = None
+) -> tuple[EvidenceFile, ...]:
+    """The files that the dataset and the finished release came in, if the latter is one."""
+    upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+    found = [EvidenceFile("dataset", upload.name, upload.summary["content_sha256"])]
+    if release is not None:
+        found.append(EvidenceFile("release", release.name, release.summary["content_sha256"]))
     return tuple(found)
 
 

@@ -31,6 +31,15 @@ class EvidenceInput:
 
 
 @dataclass(frozen=True)
+class EvidenceFile:
+    """A file that was uploaded, under the upload's name; ``sha256`` is of its bytes as they arrived."""
+
+    role: Literal["dataset", "release"]
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class EvidenceRef:
     """Stored evidence; ``sha256`` is of the bytes of its envelope."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 from datetime import timedelta
@@ -9,9 +10,11 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from app.api.examples.gates import EVALUATIONS, NAME
 from app.evidence.envelope import MEDIA_TYPE, opened
 from app.evidence.faults import OutsideKeyValidity
 from app.evidence.keys import PublicKey, read_keys
+from app.evidence.statement import Subject
 from app.evidence.verification import check_page, verify
 from tests.api.problem_documents import problem_of
 
@@ -49,6 +52,41 @@ async def test_an_assessments_report_verifies_and_says_what_was_found(journey: h
         hashes["dictionary", "dictionary"] == (await journey.get("/v1/dictionaries/census")).json()["sha256"]
     )
     assert {own["id"]: own["holds"] for own in said["hypotheses"]}["phi_monotone"] == "yes"
+
+
+async def test_a_verdict_names_who_asked_and_the_release_file_by_its_bytes(journey: httpx.AsyncClient):
+    made = {"name": "to-be-proven", "dataset": "members", "rule": "proposal"}
+    assert (await journey.post("/v1/releases", json=made)).status_code == 201
+    table = (await journey.get("/v1/releases/to-be-proven/data")).content
+    raw = (await journey.get("/v1/uploads/members")).json()
+    uploaded = await journey.post(
+        "/v1/uploads?name=proven", content=table, headers={"Content-Type": "text/csv"}
+    )
+    assert uploaded.status_code == 201, uploaded.text
+    question = {key: own for key, own in EVALUATIONS[NAME]["value"].items() if key not in ("name", "rule")}
+    answer = await journey.post(
+        "/v1/gates/members-release/evaluations",
+        json={**question, "name": "proven", "release": {"upload": "proven"}},
+    )
+    assert answer.status_code == 201, answer.text
+    report = (await journey.get("/v1/evaluations/proven/evidence")).content
+    verified = verify(report, await keys_of(journey))
+    assert verified.proves_origin
+    sha256 = hashlib.sha256(table).hexdigest()
+    assert verified.statement.subjects[-1] == Subject("file/proven", sha256)
+    said = verified.statement.predicate
+    assert said["files"] == [
+        {"role": "dataset", "name": "members", "sha256": raw["content_sha256"]},
+        {"role": "release", "name": "proven", "sha256": sha256},
+    ]
+    mine = (await journey.get("/v1/api-keys/current")).json()
+    assert said["asked_by"] == {"kind": "key", "id": mine["id"], "name": mine["name"]}
+    page = (await journey.get("/v1/evaluations/proven/report")).text
+    assert f"the key “{mine['name']}” ({mine['id']})" in page
+    assert sha256 in page
+    score = verify((await journey.get(EVIDENCE)).content, await keys_of(journey)).statement.predicate
+    assert score["asked_by"] == said["asked_by"]
+    assert [own["role"] for own in score["files"]] == ["dataset"]
 
 
 async def test_a_report_is_the_same_ever_after(journey: httpx.AsyncClient):

@@ -74,6 +74,10 @@ async def test_the_evidence_spells_out_what_the_policy_leaves_as_usual(journey: 
     }  # fmt: skip
     (small,) = [own for own in stated["result"]["criteria"] if own["id"] == "small-classes"]
     assert "in classes that fail k-anonymity (k = 2);" in small["explanation"]
+    records = stated["result"]["subject"]["records"]
+    assert small["quantity"] == {"what": "in classes that fail k-anonymity (k = 2)", "of_records": records}
+    (harm,) = [own for own in stated["result"]["criteria"] if own["id"] == "harm"]
+    assert harm["quantity"] == {"what": "mean risk of the records", "of_records": None}
 
 
 async def test_a_suggested_change_makes_its_criterion_pass(journey: httpx.AsyncClient):

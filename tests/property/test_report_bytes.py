@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, urlsafe_b64encode
+from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.evidence.canonical import canonical_json
 from app.evidence.faults import EvidenceError
+from app.evidence.keys import keys_bytes, read_keys
 from app.evidence.verification import verify
 from tests.property.effort import examples
 from tests.unit.reports.documents import KEY, signed, statement
@@ -122,3 +125,32 @@ def test_canonical_json_reads_back_and_is_the_only_form(value):
     read = json.loads(written)
     assert read == value
     assert canonical_json(read) == written
+
+
+MARKED = keys_bytes([replace(KEY, proves_origin=False)])
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x20, 0x80])
+def test_no_flipped_byte_makes_a_key_that_came_along_prove_an_origin(flip):
+    """Only leaving the whole mark out would; therefore keys beside a report never prove one."""
+    proving = []
+    for place in range(len(MARKED)):
+        changed = MARKED[:place] + bytes([MARKED[place] ^ flip]) + MARKED[place + 1 :]
+        with suppress(EvidenceError):
+            if verify(REPORT, read_keys(changed)).proves_origin:
+                proving.append(place)
+    assert proving == []
+
+
+def test_flipping_any_byte_of_a_report_with_later_members_is_noticed():
+    report = signed(
+        statement("assessment", signed_by="temporary", asked_by={"kind": "pipeline", "said": "x"}, files=[])
+    )
+    assert is_believed(report)
+    assert not verify(report, KEYS).proves_origin
+    believed = [
+        place
+        for place in range(len(report))
+        if is_believed(report[:place] + bytes([report[place] ^ 1]) + report[place + 1 :])
+    ]
+    assert believed == []

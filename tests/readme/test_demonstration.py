@@ -54,7 +54,7 @@ def test_its_numbers_are_those_of_the_case_study_and_of_brute_force(report, envi
     names = list(report["proposal"]["rule"]["levels"])
     boxes = itertools.product(range(5), range(3), range(4), range(5))
     scores = {
-        levels: oracle.score(dict(zip(names, levels, strict=True))) for levels in boxes if sum(levels) <= 3
+        levels: oracle.score(dict(zip(names, levels, strict=True))) for levels in boxes if sum(levels) <= 4
     }
     best = min(scores, key=lambda levels: (scores[levels][0], sum(levels), levels))
     optimum = report["optimum"]
@@ -63,7 +63,7 @@ def test_its_numbers_are_those_of_the_case_study_and_of_brute_force(report, envi
     assert optimum["smallest_number_of_consistent_entities"] == scores[best][1]
     proposed = tuple(report["proposal"]["rule"]["levels"].values())
     assert report["proposal"]["risk"] == pytest.approx(scores[proposed][0], abs=1e-9)
-    assert optimum["utility"] == report["proposal"]["utility"] == 10
+    assert (optimum["utility"], report["proposal"]["utility"]) == (9, 10)
 
     assert report["sizes"]["records"] == 400
     assert (tmp_path / "members-release.csv").read_text().count("\n") == 401

@@ -245,6 +245,16 @@ class CriterionError(Answer):
     remedy: Annotated[str, Field(description="What would be right.")]
 
 
+class FoundQuantity(Answer):
+    """What a value is a number of."""
+
+    what: Annotated[str, Field(description="In a few words.", examples=["mean risk of the records"])]
+    of_records: Annotated[
+        Count | None,
+        Field(description="Records that the value is a share of; null if it is none.", examples=[None]),
+    ]
+
+
 class FoundCriterion(Answer):
     """What was found of one criterion."""
 
@@ -262,6 +272,10 @@ class FoundCriterion(Answer):
     ]
     demand: Annotated[dict[str, Any], Field(description="What the policy demands.")]
     value: FoundValue
+    quantity: Annotated[
+        FoundQuantity | None,
+        Field(description="What the value is a number of; null in verdicts of before this was said."),
+    ] = None
     comparison: Annotated[Comparison | None, Field(description="How it is held against the threshold.")]
     threshold: Annotated[bool | int | Number | None, Field(description="The threshold.", examples=[2])]
     margin: Annotated[

@@ -88,7 +88,9 @@ class Upload(Resource):
     pieces: Annotated[Count, Field(description="Encrypted pieces that hold it.", examples=[1])]
     bytes: Annotated[Count, Field(description="Bytes received.", examples=[700])]
     stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
-    content_sha256: Annotated[Hash, Field(description="Hash of the rows, however they were written down.")]
+    content_sha256: Annotated[
+        Hash, Field(description="Hash of the bytes received: what `sha256sum` says of the file.")
+    ]
 
 
 class AttributeProposalAnswer(Answer):

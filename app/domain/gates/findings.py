@@ -53,7 +53,10 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Finding:
-    """All parts of a criterion. ValueError without any: what was not looked at must not pass."""
+    """All parts of a criterion. ValueError without any: what was not looked at must not pass.
+
+    ``of_records`` is how many records the value of the worst part is a share of; None if it is no share.
+    """
 
     comparison: Comparison
     threshold: Value
@@ -63,6 +66,7 @@ class Finding:
     worst_records: WorstRecords | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
     standard_error: float | None = None
+    of_records: int | None = None
 
     def __post_init__(self) -> None:
         if not self.parts:

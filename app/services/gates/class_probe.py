@@ -114,7 +114,7 @@ class ClassProbe(Probe):
         said = with_failures(finding)
         if self.demand.missing == "excluded":
             said = f"{said} {self._of_lacking(release)}".rstrip()
-        return replace(finding, explanation=said)
+        return replace(finding, explanation=said, of_records=of)
 
     def _of_lacking(self, release: Release) -> str:
         """Of the records that lack a quasi-identifier, where that is reason to withhold them."""

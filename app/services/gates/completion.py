@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from app.services.evidence import Attested, EvidenceIssuer
-from app.services.evidence_inputs import inputs_of
+from app.services.evidence_inputs import files_of, inputs_of
 from app.services.evidence_values import EvidenceInput, EvidenceRef
 from app.services.gates.documents import rule_hash, shown_rule
 from app.services.gates.subject import Subject
@@ -65,6 +65,7 @@ class Completion:
                 measures=_measures(subject),
                 seeds=_seeds(subject),
                 hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
+                files=await files_of(work, subject.dataset, subject.upload),
             ),
         )
         await work.webhooks.emit(

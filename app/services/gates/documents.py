@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from app.domain.errors import Fault
 from app.domain.gates.findings import Finding, Part
+from app.domain.gates.quantities import quantity_of
 from app.domain.gates.verdicts import Outcome, verdict_of
+from app.domain.policies.demands import is_scored
 from app.domain.policies.policy import PolicyCriterion
 from app.services.evidence_values import TOLERANCE
 from app.services.fingerprints import plain
@@ -53,6 +55,7 @@ def criterion_document(
         waiver,
         outcome=outcome,
         value=worst.value,
+        quantity={"what": quantity_of(criterion.demand), "of_records": finding.of_records},
         comparison=finding.comparison,
         threshold=finding.threshold,
         margin=worst.margin,
@@ -76,6 +79,7 @@ def broken_document(
         waiver,
         outcome="not_computable",
         value=None,
+        quantity={"what": quantity_of(criterion.demand), "of_records": None},
         comparison=demand.get("comparison"),
         threshold=demand.get("threshold"),
         margin=None,
@@ -204,7 +208,9 @@ def rule_hash(subject: Subject) -> str | None:
 
 def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject]) -> list[str]:
     said = ["Attackers who know more than the policy assumes are not covered."]
-    if subject.base.sensitivity is None:
+    if not any(is_scored(own.demand) for own in subject.policy.criteria):
+        said.append("How much harm a disclosure does is not judged: no requirement asks for it.")
+    elif subject.base.sensitivity is None:
         said.append("No harm of a disclosure was named: the risk itself was not computed.")
     elif not bench.scorings:
         said.append("No dictionary was named: the risk itself was not computed.")

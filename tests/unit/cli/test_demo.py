@@ -8,6 +8,7 @@ import pytest
 
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
+from app.samples.files import JOURNEY, write_sample
 
 LEVELS = {"city": 0, "race": 0, "birth_date": 3, "income": 0}
 PREVIEW = {
@@ -178,10 +179,15 @@ def test_with_json_there_is_one_object_and_nothing_else(demo, capsys):
     assert len(report["records"]["before"]) == len(report["records"]["after"]) == 3
 
 
-def test_the_utility_floor_is_that_of_the_proposal(demo, stub):
-    demo("--json")
+@pytest.mark.parametrize(("stated", "floor"), [(True, 9), (False, 10.0)])
+def test_the_utility_floor_is_that_of_the_journey_or_of_the_proposal(demo, stub, tmp_path, stated, floor):
+    write_sample(tmp_path / "own", 200, 500)
+    journey = tmp_path / "own" / JOURNEY
+    if not stated:
+        journey.write_text(journey.read_text().partition("[optimisation]")[0])
+    demo("--json", "--journey", str(journey))
     question = stub.sent["POST", "/v1/optimisations", "members-optimum"]
-    assert question["objective"] == {"kind": "min_risk", "utility_floor": 10.0}
+    assert question["objective"] == {"kind": "min_risk", "utility_floor": floor}
 
 
 def test_a_score_too_large_for_a_direct_answer_becomes_a_run(demo, stub):

@@ -106,7 +106,12 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
     monkeypatch.setattr(gate_service, "Client", client)
     monkeypatch.setattr(embedded, "Client", client)
+    monkeypatch.setattr(
+        "app.reports.page.render_page", lambda report: stub_page(hashlib.sha256(report).hexdigest())
+    )
     monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    for name in ("GITHUB_REPOSITORY", "CI_PROJECT_PATH"):
+        monkeypatch.delenv(name, raising=False)
     return stub
 
 
@@ -183,6 +188,32 @@ def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, s
     sent = {name.rsplit("-", 1)[0]: parameters for name, (_, parameters) in stub.uploads.items()}
     assert sent["members"]["delimiter"] == ";"
     assert stub.uploads[stub.sent["POST /datasets"]["upload"]][0] == b"id;city\n1;Gary\n"
+
+
+@pytest.mark.parametrize(
+    ("weight", "slots", "demand", "is_sent"),
+    [
+        ("", True, "privacy_model", False),
+        ("", True, "score", True),
+        ("weight = 0.3\n", True, "privacy_model", True),
+        ("weight = 0.3\n", False, "privacy_model", False),
+    ],
+)
+def test_no_sensitivity_is_made_up_where_nobody_gave_weights_or_asks_for_harm(
+    judge, stub, files, weight, slots, demand, is_sent
+):
+    (files / "tables.toml").write_text(TABLES.replace("weight = 0.3\n", weight))
+    criteria = [
+        {"id": id_, "severity": severity, "demand": {"kind": demand}}
+        for id_, severity in (("a", "block"), ("b", "warn"), ("c", "block"))
+    ]
+    policy = POLICY.replace("criteria: []", f"criteria: {json.dumps(criteria)}")
+    if not slots:
+        policy = policy.replace("[{name: register, description: the register}]", "[]")
+    (files / "policy.yaml").write_text(policy)
+    assert judge("--tables", "tables.toml") == 0
+    assert ("sensitivity" in stub.sent[ASKED]) is is_sent
+    assert ("POST /sensitivity-profiles" in stub.sent) is is_sent
 
 
 def test_the_same_files_get_the_same_names_and_others_do_not(judge, stub, files):
@@ -270,7 +301,7 @@ def test_files_are_written_in_their_formats_and_text_is_printed(judge, stub, fil
     assert json.loads((files / "b.sarif").read_text())["version"] == "2.1.0"
     assert statement_of(opened((files / "r.json").read_bytes()).content).predicate["result"] == PASS
     written = hashlib.sha256((files / "r.json").read_bytes()).hexdigest()
-    assert (files / "r.html").read_text() == stub.page(written)
+    assert (files / "r.html").read_text() == stub_page(written)
     assert judge("--quiet", "--output", "a.txt") == 0
     assert capsys.readouterr().out == ""
 
@@ -278,7 +309,7 @@ def test_files_are_written_in_their_formats_and_text_is_printed(judge, stub, fil
 @pytest.mark.parametrize("page", ["<p>Log in to the network</p>", stub_page("0" * 64)])
 def test_another_page_than_that_of_the_evidence_is_2(judge, stub, files, page):
     stub.page = lambda sha256: page
-    assert judge("--html", "r.html") == 2
+    assert judge("--server", "http://x", "--tables", "tables.toml", "--html", "r.html") == 2
     assert not (files / "r.html").exists()
 
 

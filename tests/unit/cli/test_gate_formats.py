@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.cli.gate import FORMATS
-from app.cli.gate_outcome import Outcome
+from app.cli.gate_outcome import Kept, Outcome
 from app.cli.gate_verdict import read_verdict
 from tests.property.effort import examples
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, verdict
@@ -56,8 +58,15 @@ def test_text_says_verdict_values_and_what_would_pass():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"status": "none_exists", "proven": True}, "No generalisation passes Title of b."),
-        ({"status": "not_found", "proven": False}, "No passing generalisation was found for Title of b."),
+        (
+            {"status": "none_exists", "proven": True},
+            "No rule that only generalises this one further passes Title of b; another rule may.",
+        ),
+        (
+            {"status": "not_found", "proven": False},
+            "No rule was found that only generalises this one further and passes Title of b; another rule "
+            "may.",
+        ),
         (
             {
                 "status": "found", "proven": False, "levels": None, "suppressed_records": 3,
@@ -71,6 +80,57 @@ def test_text_says_verdict_values_and_what_would_pass():
 def test_text_says_too_where_no_change_is_known(change, sentence):
     document = verdict("fail", criterion("b", "failed"), changes=[{"for": "b", **change}])
     assert sentence in FORMATS["text"](outcome(document))
+
+
+SHARE = {"what": "in classes that fail k-anonymity (k = 5)", "of_records": 20_000}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            {"value": 0.0, "threshold": 0.0, "comparison": "at_most", "quantity": SHARE},
+            "0 of 20,000 records in classes that fail k-anonymity (k = 5); at most 0 is demanded",
+        ),
+        (
+            {"value": 0.0156, "threshold": 0.02, "comparison": "at_most", "quantity": SHARE},
+            "312 of 20,000 records in classes that fail k-anonymity (k = 5); at most 2 % is demanded",
+        ),
+        (
+            {"value": 6, "quantity": {"what": "mean risk of the records", "of_records": None}},
+            "mean risk of the records 6; at least 5 is demanded",
+        ),
+        ({"value": 6, "quantity": None}, "6; at least 5 is demanded"),
+    ],
+)
+@pytest.mark.parametrize("format_", ["text", "markdown", "sarif", "junit"])
+def test_a_number_is_told_with_what_it_is_of(found, said, format_):
+    one = outcome(verdict("pass", criterion("a", "passed", **found | {"margin": 0})))
+    text = FORMATS[format_](one)
+    if format_ in ("text", "markdown"):
+        assert said in text.replace("\\", "")
+    failed = outcome(verdict("fail", criterion("a", "failed", **found)))
+    assert said in FORMATS[format_](failed).replace("\\", "")
+
+
+def test_no_value_is_told_with_what_it_would_be_of():
+    unknown = criterion("a", "not_computable", quantity={"what": "mean risk", "of_records": None})
+    assert "no value for mean risk; at least 5" in FORMATS["text"](outcome(verdict("error", unknown)))
+
+
+KEPT = {
+    Kept("service"): "Stored on the server as the evaluation evaluation-1",
+    Kept("temporary"): "Nothing of this is stored: --report FILE writes the signed evidence",
+    Kept("temporary", Path("r.json"), Path("r.keys.json")): "any change, but not who signed it",
+    Kept("pipeline", Path("r.json"), Path("k")): "Evidence written to r.json, the public key to k",
+}
+
+
+@pytest.mark.parametrize(("kept", "said"), KEPT.items())
+def test_only_what_stays_is_called_stored(kept, said):
+    text = FORMATS["text"](replace(outcome(PASS), kept=kept))
+    assert said in text
+    assert ("Stored" in text) is (kept.signed_by == "service")
 
 
 def test_a_change_that_serves_one_and_all_is_said_once():

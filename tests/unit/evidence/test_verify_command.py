@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from app.cli import verify as verify_command
 from app.cli.program import run
+from app.evidence.envelope import Signer, sealed
 from app.evidence.keys import PublicKey, keys_bytes
+from app.evidence.statement import Subject
 from app.reports.page import render_page
-from tests.unit.reports.documents import BEGIN, KEY, signed, statement
+from tests.unit.reports.documents import (
+    BEGIN,
+    ISSUED,
+    KEY,
+    OTHER_KEY,
+    OTHER_PRIVATE,
+    signed,
+    statement,
+    verdict_result,
+)
 
 
 @pytest.fixture
@@ -23,8 +38,10 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def verify(folder: Path, *arguments: str) -> int:
-    return run(["verify", str(folder / "report.json"), "--keys", str(folder / "keys.json"), *arguments], None)
+def verify(folder: Path, *arguments: str, age: timedelta = timedelta(hours=1)) -> int:
+    """The command's exit status that long after the report was issued."""
+    argv = [str(folder / "report.json"), "--keys", str(folder / "keys.json"), *arguments]
+    return verify_command.main(argv, lambda: ISSUED + age)
 
 
 def test_a_genuine_report_is_described_and_ends_with_0(files, capsys):
@@ -111,3 +128,125 @@ def test_it_needs_neither_the_service_nor_the_mathematics(files):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Genuine")
+
+
+TEMPORARY = replace(KEY, proves_origin=False)
+
+
+def write(folder, made, keys):
+    (folder / "report.json").write_bytes(signed(made))
+    (folder / "keys.json").write_bytes(keys_bytes(keys))
+
+
+def test_a_key_that_came_along_with_a_report_proves_no_origin_wherever_it_lies(files, capsys):
+    write(files, None, [TEMPORARY])
+    assert verify(files) == 3
+    assert capsys.readouterr().out.startswith("Unaltered, origin not proven: verdict 'members-gate': fail\n")
+    (files / "report.keys.json").write_bytes((files / "keys.json").read_bytes())
+    assert run(["verify", str(files / "report.json")], None) == 3
+
+
+def test_keys_that_lie_beside_the_report_prove_no_origin_even_without_their_mark(files):
+    (files / "report.keys.json").write_bytes(keys_bytes([KEY]))
+    assert run(["verify", str(files / "report.json")], None) == 3
+    assert verify(files) == 0
+
+
+def test_a_report_that_says_its_key_was_temporary_proves_no_origin_even_without_the_keys_mark(files, capsys):
+    write(files, statement(signed_by="temporary"), [KEY])
+    assert verify(files) == 3
+    assert "anybody can make a report with such a key" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("by", ["pipeline", "service"])
+def test_the_key_of_a_pipeline_or_service_that_is_trusted_proves_origin(by, files):
+    write(files, statement(signed_by=by), [KEY])
+    assert verify(files) == 0
+
+
+def test_a_forgers_own_key_is_unknown_to_whoever_trusts_another(files, capsys):
+    forged = sealed(statement(signed_by="pipeline"), Signer(OTHER_KEY, OTHER_PRIVATE.sign))
+    (files / "report.json").write_bytes(forged)
+    assert verify(files) == 2
+    assert "unknown-key" in capsys.readouterr().err
+
+
+def test_without_any_keys_nothing_can_be_said(files, capsys):
+    assert run(["verify", str(files / "report.json")], None) == 2
+    assert "report.keys.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("changed", [{"signed_by": "me"}, {"signed_by": None}, {"more": 1}])
+def test_a_statement_may_not_invent_members(changed, files, capsys):
+    write(files, statement(**changed), [KEY])
+    assert verify(files) == 2
+    assert "malformed-statement" in capsys.readouterr().err
+
+
+def passed():
+    return statement(result=verdict_result() | {"verdict": "pass"}, signed_by="pipeline")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--verdict", "pass"], None),
+        (["--verdict", "fail"], "Its verdict is pass, not fail."),
+        (["--subject", "d" * 64, "--subject", "C" * 64], None),
+        (["--subject", "d" * 64, "--subject", "0" * 64], f"It is not about {'0' * 64}."),
+        (["--max-age", "60m"], None),
+        (["--max-age", "59m"], "longer ago than is allowed"),
+        (["--max-age", "1d"], None),
+    ],
+)
+def test_what_is_asked_of_a_genuine_report_is_a_status_of_its_own(arguments, why, files, capsys):
+    write(files, passed(), [KEY])
+    assert verify(files, *arguments) == (0 if why is None else 1)
+    said = capsys.readouterr()
+    assert said.out.startswith("Genuine: ")
+    assert (why or "") in said.err
+    assert bool(said.err) == (why is not None)
+
+
+def test_an_old_failed_report_on_something_else_is_told_all_three_reasons(files, capsys):
+    asked = ["--verdict", "pass", "--subject", "0" * 64, "--max-age", "7d"]
+    assert verify(files, *asked, age=timedelta(days=8)) == 1
+    assert capsys.readouterr().err.count("not what was asked") == 3
+
+
+def test_what_is_not_as_asked_is_1_also_where_the_origin_is_not_proven(files):
+    write(files, statement(signed_by="temporary"), [TEMPORARY])
+    assert verify(files, "--verdict", "fail") == 3
+    assert verify(files, "--verdict", "pass") == 1
+
+
+def test_a_report_from_the_future_is_no_young_one(files):
+    write(files, passed(), [KEY])
+    assert verify(files, "--max-age", "7d", age=-timedelta(minutes=5)) == 0
+    assert verify(files, "--max-age", "7d", age=-timedelta(minutes=6)) == 1
+
+
+def test_an_assessment_has_no_verdict_to_be_taken_for_a_pass(files):
+    write(files, statement("assessment"), [KEY])
+    assert verify(files, "--verdict", "pass") == 1
+
+
+def test_a_release_file_is_known_by_its_bytes_and_the_dataset_is_not_taken_for_it(files):
+    (files / "release.csv").write_bytes(b"city\nGary\n")
+    (files / "raw.csv").write_bytes(b"name,city\nA. Person,Gary\n")
+    hashes = [hashlib.sha256((files / name).read_bytes()).hexdigest() for name in ("release.csv", "raw.csv")]
+    made = passed()
+    subjects = (*made.subjects, Subject("file/release.csv", hashes[0]), Subject("dataset/raw", hashes[1]))
+    write(files, replace(made, subjects=subjects), [KEY])
+    assert verify(files, "--subject-file", str(files / "release.csv"), "--subject", hashes[0]) == 0
+    assert verify(files, "--subject-file", str(files / "raw.csv")) == 1
+    (files / "release.csv").write_bytes(b"city\nGary \n")
+    assert verify(files, "--subject-file", str(files / "release.csv")) == 1
+    assert verify(files, "--subject-file", str(files / "nowhere.csv")) == 2
+
+
+@pytest.mark.parametrize("asked", [["--max-age", "7"], ["--max-age", "-7d"], ["--subject", "abc"]])
+def test_a_question_that_makes_no_sense_is_2(asked, files):
+    with pytest.raises(SystemExit) as ended:
+        verify(files, *asked)
+    assert ended.value.code == 2

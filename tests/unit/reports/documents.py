@@ -17,6 +17,8 @@ BEGIN = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
 ISSUED = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 KEY = PublicKey(PRIVATE.public_key().public_bytes_raw(), BEGIN)
+OTHER_PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
+OTHER_KEY = PublicKey(OTHER_PRIVATE.public_key().public_bytes_raw(), BEGIN)
 
 RISK: dict[str, Any] = {
     "risk_average": 0.124, "risk_max": 0.8, "min_consistent": 2, "absent": 3,

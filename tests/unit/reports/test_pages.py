@@ -74,7 +74,7 @@ def test_a_verdict_says_all_that_an_officer_needs():
         "until-the-census D. P. Officer 2027-01-31 The region is new.",
         "The nearest change that passes: generalise every record at least as far as city to level 2, race to "
         "level 1, and withhold 4 records. The mean utility then is 7.25 instead of 8.5.",
-        "No generalisation of this rule passes.",
+        "No change that only generalises this rule further passes; another rule may.",
         "Attackers who know incomes were not assessed.",
         "hierarchy (city) city " + "f" * 64,
         "k_map version 1",
@@ -84,6 +84,50 @@ def test_a_verdict_says_all_that_an_officer_needs():
         sha256_of_bytes(signed()),
     ):  # fmt: skip
         assert said in text, said
+
+
+def test_a_report_on_classes_alone_speaks_of_no_risk_and_no_sensitivity_that_nobody_asked_for():
+    classes = criterion(
+        "k", "Nobody stands out", "passed", 0.0, "at_most", 0.0,
+        demand={"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 5}},
+        quantity={"what": "in classes that fail k-anonymity (k = 5)", "of_records": 20_000},
+    )  # fmt: skip
+    result = verdict_result()
+    result["subject"] |= {"dictionaries": {}, "sensitivity": None}
+    text = page_of(statement(result=result | {"criteria": [classes], "risk": None, "changes": []})).text
+    for never in (
+        "model I",
+        "sensitivity profile",
+        "Harm is valued",
+        "dictionary fits",
+        "no safety",
+        "risk_model",
+    ):
+        assert never not in text, never
+    assert "in classes that fail k-anonymity (k = 5)" in text
+    assert "0 of 20,000 records at most 0" in text
+    assert "k: 0 of 20,000 records in classes that fail k-anonymity (k = 5) (at most 0), passes" in text
+    spoken = page_of().text
+    for said in ("(model I)", "sensitivity profile harm", "no safety", "risk_model"):
+        assert said in spoken, said
+
+
+def test_a_report_says_who_asked_which_file_it_is_about_and_whose_key_signed_it():
+    files = [{"role": "release", "name": "out.csv", "sha256": "9" * 64}]
+    key = {"kind": "key", "id": "k-1", "name": "nightly"}
+    text = page_of(statement(files=files, asked_by=key, signed_by="service")).text
+    for said in (
+        "Release file out.csv " + "9" * 64,
+        "Asked by the key “nightly” (k-1)",
+        "service's public keys",
+    ):
+        assert said in text, said
+    pipeline = {"kind": "pipeline", "id": None, "name": None}
+    text = page_of(statement(asked_by=pipeline, signed_by="temporary")).text
+    assert "a pipeline that says nothing of itself" in text
+    assert "It does not prove who signed it" in text
+    assert "shows who signed" not in text
+    assert "pipeline's public keys" in page_of(statement(signed_by="pipeline")).text
 
 
 def test_an_assessment_says_what_it_found_and_judges_nothing():

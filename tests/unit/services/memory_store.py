@@ -20,6 +20,7 @@ from app.services.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ALWAYS,
     ApiKey,
+    AuditEvent,
     JsonObject,
     Kind,
     NewResource,
@@ -256,6 +257,17 @@ class _ApiKeys(_Part):
 class _Audit(_Part):
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
         self.data.audit.append((key_id, action, subject, details))
+
+    async def list(
+        self, *, action: str, subject: str, limit: int, cursor: None
+    ) -> tuple[list[AuditEvent], None]:
+        at, chained = self._work.store.now(), "0" * 64
+        found = [
+            AuditEvent(number, by, f"name of {by}", did, what, details, at, chained)
+            for number, (by, did, what, details) in enumerate(self.data.audit, start=1)
+            if did.startswith(action) and what == subject
+        ]
+        return found[::-1][:limit], None
 
 
 class _SigningKeys(_Part):

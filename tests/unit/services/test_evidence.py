@@ -9,9 +9,10 @@ import pytest
 from app.domain.errors import Conflict
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import opened
+from app.evidence.statement import Subject, statement_of
 from app.evidence.verification import verify
 from app.services.assessment_evidence import issue_assessment
-from app.services.evidence import Attested, EvidenceInput, EvidenceIssuer, find
+from app.services.evidence import Attested, EvidenceFile, EvidenceInput, EvidenceIssuer, find
 from app.services.evidence_masking import masked_policy, masked_verdict
 from app.services.resources import Kind, NewResource
 from tests.unit.reports.documents import verdict_result
@@ -111,6 +112,27 @@ async def test_evidence_is_issued_once_and_verifies():
     assert said["service"]["libraries"]["numpy"]
     assert said["result"]["verdict"] == "fail"
     assert MARK not in opened(report).content.decode()
+
+
+async def test_evidence_says_who_asked_in_which_files_it_came_and_that_a_service_signed():
+    async with MemoryStore().work("t") as work:
+        resource, other = await stored(work), await stored(work, "other")
+        await work.audit.record("key-1", "evaluation.create", resource.id, {})
+        await work.audit.record("key-2", "evaluation.delete", resource.id, {})
+        await work.audit.record("key-3", "evaluation.create", other.id, {})
+        files = [EvidenceFile("dataset", "raw", "1" * 64), EvidenceFile("release", "out", "2" * 64)]
+        statements = []
+        for own in (resource, await stored(work, "unheard-of")):
+            ref = await issue(work, own, files=files)
+            statements.append(statement_of(opened((await work.evidence.get(ref.id)).envelope).content))
+    said, unknown = (one.predicate for one in statements)
+    assert said["asked_by"] == {"kind": "key", "id": "key-1", "name": "name of key-1"}
+    assert unknown["asked_by"] is None
+    assert said["signed_by"] == "service"
+    assert [own["name"] for own in said["files"]] == ["raw", "out"]
+    assert [own for own in statements[0].subjects if own.name.startswith("file/")] == [
+        Subject("file/out", "2" * 64)
+    ]
 
 
 async def test_subjects_have_names_of_their_own():
