@@ -52,7 +52,7 @@ def _time(name: str, *, nullable: bool = False) -> Column[object]:
 
 
 def _database_time(name: str) -> Column[object]:
-    """A sign of life by the database's own clock, the only one that all workers share."""
+    """A sign of life, or how long one holds, by the database's own clock, the only one that all share."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
@@ -240,8 +240,16 @@ idempotency_keys = Table(
     Column("fingerprint", Text, nullable=False),
     Column("reply", LargeBinary, nullable=True),
     _time("created_at"),
+    Column("owner", String(32), nullable=False, server_default=text("''"), comment="one request, fencing"),
+    _database_time("lease_until"),
     PrimaryKeyConstraint("tenant_id", "route", "key"),
     Index("ix_idempotency_keys_tenant_id_created_at", "tenant_id", "created_at"),
+    Index(
+        "ix_idempotency_keys_tenant_id_lease_until",
+        "tenant_id",
+        "lease_until",
+        postgresql_where=text("reply IS NULL"),
+    ),
 )
 
 audit_events = Table(

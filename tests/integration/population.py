@@ -37,8 +37,8 @@ async def populate(store, registry, tenant) -> Population:
         for kind in (kind for kind in Kind if kind is not Kind.UPLOAD):
             made[kind], _ = await work.resources.add(resource(kind, uses=[upload.id]))
         key = await work.api_keys.add("a key", f"prefix-{tenant}", b"h" * 32, frozenset(Scope), None)
-        await work.idempotency.begin("POST /v1/rules", "key", "fingerprint")
-        await work.idempotency.complete("POST /v1/rules", "key", IdempotentReply(201, b"{}"))
+        await work.idempotency.begin("POST /v1/rules", "key", "fingerprint", "owner")
+        await work.idempotency.complete("POST /v1/rules", "key", "owner", IdempotentReply(201, b"{}"))
         await work.webhooks.add("a webhook", "https://x.example/", list(WebhookEvent)[:2], "whsec_AAAA")
         await work.webhooks.send_test("a webhook")
         await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
