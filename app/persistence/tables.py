@@ -252,6 +252,16 @@ idempotency_keys = Table(
     ),
 )
 
+page_sessions = Table(
+    "page_sessions",
+    metadata,
+    _tenant(),
+    Column("id", LargeBinary, nullable=False, comment="sha256 of what the cookie holds"),
+    _time("ends_at"),
+    PrimaryKeyConstraint("id"),
+    Index("ix_page_sessions_ends_at", "ends_at"),
+)
+
 audit_events = Table(
     "audit_events",
     metadata,

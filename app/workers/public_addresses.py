@@ -61,7 +61,7 @@ _TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def carried(address: Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 one leads to, mapped (RFC 4291) or translated (RFC 6052); None without."""
+    """The IPv4 address that an IPv6 one leads to: mapped (RFC 4291) or translated (RFC 6052); else None."""
     if isinstance(address, ipaddress.IPv6Address) and (address in _MAPPED or address in _TRANSLATED):
         return ipaddress.IPv4Address(address.packed[-4:])
     return None
