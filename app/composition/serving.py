@@ -112,6 +112,7 @@ async def application(
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
+        await registry.encrypt_webhook_addresses()
         loader = TableLoader(store, database.table_cache_bytes)
         async with PostgresRunSignals(database.url) as signals:
             services = _use_cases(settings, store, registry, loader, signals)

@@ -328,13 +328,15 @@ webhooks = Table(
     Column("id", String(64), nullable=False),
     Column("serial", BigInteger, Identity(always=True), nullable=False),
     Column("name", Text, nullable=False),
-    Column("url", Text, nullable=False),
+    Column("url", Text, nullable=True, comment="in clear, of the time before address"),
+    Column("address", LargeBinary, nullable=True, comment="encrypted"),
     Column("events", ARRAY(Text), nullable=False),
     Column("secrets", LargeBinary, nullable=False),
     _time("created_at"),
     _time("disabled_at", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "name"),
+    CheckConstraint("(url IS NULL) <> (address IS NULL)", name="one_address"),
 )
 
 webhook_deliveries = Table(

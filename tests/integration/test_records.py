@@ -233,7 +233,8 @@ async def audit_finding(database_urls, master_key):
 async def test_the_doctor_finds_a_sound_database_sound(engine, master_key, tenant, tmp_path, database_urls):
     findings = await examine(database_urls.runtime, master_key, tmp_path)
     assert [finding.name for finding in findings] == [
-        "migrations", "role", "row-level security", "keys", "audit", "signing keys", "disk",
+        "migrations", "role", "row-level security", "keys", "audit", "signing keys",
+        "webhook addresses", "disk",
     ]  # fmt: skip
     assert [finding for finding in findings if not finding.passed] == []
     await refuse_unsafe(engine, master_key)

@@ -1,4 +1,8 @@
-"""Sessions of the pages, so that signing out ends them for whoever holds a copy of the cookie."""
+"""Sessions of the pages, which end when their owner signs out, and encrypted addresses of webhooks.
+
+A migration has no master key: addresses that are stored in clear stay so until a service starts, which
+encrypts them (``lookup_plain_webhooks`` tells it where there are some).
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -22,6 +26,10 @@ _FUNCTIONS = {
         RETURNS boolean LANGUAGE sql STABLE {definer} AS $$
             SELECT EXISTS (SELECT FROM public.page_sessions p WHERE p.id = session AND p.ends_at > at)
         $$""",
+    "lookup_plain_webhooks()": """
+        RETURNS TABLE (tenant_id uuid, webhooks bigint) LANGUAGE sql STABLE {definer} AS $$
+            SELECT w.tenant_id, count(*) FROM public.webhooks w WHERE w.url IS NOT NULL GROUP BY w.tenant_id
+        $$""",
     "lookup_end_page_session(session bytea)": """
         RETURNS void LANGUAGE sql {definer} AS $$
             DELETE FROM public.page_sessions p WHERE p.id = session
@@ -42,12 +50,24 @@ def upgrade() -> None:
     )
     op.create_index("ix_page_sessions_ends_at", "page_sessions", ["ends_at"], unique=False)
     secure("page_sessions", "SELECT")
+    op.alter_column("webhooks", "url", nullable=True, comment="in clear, of the time before address")
+    op.add_column("webhooks", sa.Column("address", sa.LargeBinary(), nullable=True, comment="encrypted"))
+    op.create_check_constraint(
+        op.f("ck_webhooks_one_address"), "webhooks", "(url IS NULL) <> (address IS NULL)"
+    )
     for signature, body in _FUNCTIONS.items():
         op.execute(f"CREATE FUNCTION {signature} {body.format(definer=DEFINER)}")
         let_call(signature)
 
 
 def downgrade() -> None:
+    # Nobody can read encrypted addresses here: such webhooks are there no more, rather than send nowhere.
+    op.execute("SELECT set_config('app.maintenance', 'on', true)")
+    op.execute("DELETE FROM webhooks WHERE url IS NULL")
+    op.execute("SELECT set_config('app.maintenance', '', true)")
+    op.drop_constraint(op.f("ck_webhooks_one_address"), "webhooks")
+    op.drop_column("webhooks", "address")
+    op.alter_column("webhooks", "url", nullable=False, comment=None)
     for signature in _FUNCTIONS:
         op.execute(f"DROP FUNCTION {signature}")
     op.drop_table("page_sessions")
