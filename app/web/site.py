@@ -19,7 +19,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.client import AsyncClient, ProblemError, Retries
-from app.domain.errors import Unavailable
 from app.web import data, overview, rules, runs, scores, searches, verdicts
 from app.web.sessions import Cookies, LiveSessions, new_token
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
@@ -73,9 +72,9 @@ class Site:
     def routes(self) -> list[BaseRoute]:
         """All routes of the pages."""
         return [
-            PageRoute("/sign-in", _told_if_unavailable(self.sign_in), methods=["GET", "POST"]),
-            PageRoute("/sign-out", _told_if_unavailable(self.sign_out), methods=["POST"]),
-            PageRoute("/example-data", _told_if_unavailable(self.example_data), methods=["POST"]),
+            PageRoute("/sign-in", self.sign_in, methods=["GET", "POST"]),
+            PageRoute("/sign-out", self.sign_out, methods=["POST"]),
+            PageRoute("/example-data", self.example_data, methods=["POST"]),
             *(PageRoute(path, self._page(handler), methods=["GET"]) for path, handler in PAGES),
             Mount("/assets", StaticFiles(directory=STATIC)),
         ]
@@ -155,12 +154,12 @@ class Site:
         async def answer(request: Request) -> Response:
             return await self._visited(request, handler)
 
-        return _told_if_unavailable(answer)
+        return answer
 
     async def _visited(self, request: Request, handler: Handler) -> Response:
         """The handler's page for whoever is signed in; others are led to the form, and back from it."""
         session = self.cookies.session(request)
-        if session is None or not await self.sessions.is_live(session.id):
+        if session is None:
             return self._to_sign_in(request)
         async with self.client(session.api_key) as client:
             try:
@@ -168,6 +167,9 @@ class Site:
                 visit = Visit(request, session, client, again, await client.api_keys.current())
             except ProblemError as problem:
                 return self._to_sign_in(request) if problem.status == 401 else _problem(problem, None)
+            # After the interface has answered, so that a loss of the database is told on a page as always.
+            if not await self.sessions.is_live(session.id):
+                return self._to_sign_in(request)
             try:
                 page = await handler(visit)
             except ProblemError as problem:
@@ -200,18 +202,6 @@ def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> N
             await unknown(scope, receive, send)
 
     app.router.default = default
-
-
-def _told_if_unavailable(answer: _Answer) -> _Answer:
-    """Show a page where the service's own store does not answer, instead of a problem document."""
-
-    async def told(request: Request) -> Response:
-        try:
-            return await answer(request)
-        except Unavailable as error:
-            return _refusal(503, "The service cannot answer at the moment", error.message)
-
-    return told
 
 
 def local(goal: str) -> str:

@@ -310,7 +310,8 @@ async def test_addresses_of_the_time_before_work_on_and_are_sealed_by_the_next_s
         connection.execute("UPDATE webhooks SET url = %s, address = NULL", [SECRET_HOOK["url"]])
     receivers = Receivers()
     for is_sealed in (False, True):
-        assert await finding(database_urls, master_key) == is_sealed
+        found = {one.name: one.passed for one in await examine(database_urls.runtime, master_key)}
+        assert found["webhook addresses"] == is_sealed
         assert (await client.get("/v1/webhooks/watcher")).json()["url"] == SECRET_HOOK["url"]
         await client.post("/v1/webhooks/watcher/tests")
         await deliver(receivers)()
@@ -319,11 +320,6 @@ async def test_addresses_of_the_time_before_work_on_and_are_sealed_by_the_next_s
     ((url, address),) = stored_addresses(database_urls)
     assert url is None
     assert b"s3cret" not in address
-
-
-async def finding(database_urls, master_key):
-    found = await examine(database_urls.runtime, master_key)
-    return next(one.passed for one in found if one.name == "webhook addresses")
 
 
 @pytest.fixture
