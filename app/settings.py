@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, IPvAnyNetwork, SecretStr
+from pydantic import BeforeValidator, Field, HttpUrl, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -25,6 +25,14 @@ Days = Annotated[Annotated[int, Field(ge=1, le=36_500)] | None, _OrUnlimited]
 
 Quota = Annotated[Annotated[int, Field(ge=1, le=10**15)] | None, _OrUnlimited]
 """A whole number, or None without a limit."""
+
+
+Networks = Annotated[
+    tuple[IPvAnyNetwork, ...],
+    NoDecode,
+    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+]
+"""Networks, separated by commas; an address is a network of one."""
 
 
 class Settings(BaseSettings):
@@ -63,6 +71,21 @@ class Settings(BaseSettings):
 
     host: Annotated[str, Field(description="Address that the API listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port of the API; 0 takes a free one.")] = 8000
+    public_url: Annotated[
+        HttpUrl | None,
+        Field(
+            description="Address that browsers use, such as `https://risk.example.org`. With https the "
+            "cookies of the pages are `Secure`, whatever a proxy says or does not say."
+        ),
+    ] = None
+    trusted_proxies: Annotated[
+        Networks,
+        Field(
+            description="Addresses or networks of the proxies whose `X-Forwarded-For` and "
+            "`X-Forwarded-Proto` are believed, by commas. Unset: those of this machine, `127.0.0.1` and "
+            "`::1`."
+        ),
+    ] = ()
     metrics_host: Annotated[str, Field(description="Address that the metrics are served on.")] = "127.0.0.1"
     metrics_port: Annotated[
         int | None, Field(ge=0, le=65535, description="Port of the metrics; unset: no metrics.")
@@ -114,9 +137,7 @@ class Settings(BaseSettings):
     ] = 100
 
     webhook_networks: Annotated[
-        tuple[IPvAnyNetwork, ...],
-        NoDecode,
-        BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+        Networks,
         Field(
             description="Networks beside the public ones that webhooks may be sent to, by commas: 10.0.0.0/8."
         ),

@@ -1,12 +1,16 @@
 """Idempotency-Key: a repeated POST is answered as the first one was, and done once.
 
-Only success is kept: a refused request changed nothing, so its key stays free for a corrected one.
+Only success is kept: a refused request changed nothing, so its key stays free for a corrected one. While a
+request is answered its key is leased to it: after a crash the key works again once the lease has ended. What
+a crash left done without its reply is found by its name: the repeat answers 200 with what exists.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
@@ -14,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.domain.errors import InvalidInput
+from app.services.leases import KEY_LEASE, held
 from app.services.ports import Store
 from app.services.resources import Actor, IdempotentReply
 
@@ -46,6 +51,8 @@ class Once:
         self._actor = actor
         self._route = f"{request.method} {request.url.path}"
         self._key = key
+        self._owner = uuid.uuid4().hex
+        self._held_since = 0.0
 
     async def answer(self, body: bytes, handle: Callable[[], Awaitable[Response]]) -> Response:
         """The kept reply to a request with the same body, or what ``handle`` answers."""
@@ -86,33 +93,45 @@ class Once:
         parts = (self._actor.key_id, self._request.url.query, body_hash)
         fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         async with self._store.work(self._actor.tenant) as work:
-            kept = await work.idempotency.begin(self._route, self._key, fingerprint)
+            self._held_since = asyncio.get_running_loop().time()
+            kept = await work.idempotency.begin(self._route, self._key, fingerprint, self._owner)
             await work.commit()
         return kept
 
     async def _do(self, handle: Callable[[], Awaitable[Response]], headers: dict[str, str]) -> Response:
         is_kept = False
         try:
-            response = await handle()
-            if response.status_code < 300:
-                kept = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
-                # A body with a secret names what may be kept of it.
-                body = getattr(self._request.state, "reply_to_keep", bytes(response.body))
-                await self._complete(IdempotentReply(response.status_code, body, kept | headers))
-                is_kept = True
+            async with held(KEY_LEASE, self._held_since, self._renew):
+                response = await handle()
+                if response.status_code < 300:
+                    kept = {
+                        name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers
+                    }
+                    # A body with a secret names what may be kept of it.
+                    body = getattr(self._request.state, "reply_to_keep", bytes(response.body))
+                    is_kept = await self._complete(
+                        IdempotentReply(response.status_code, body, kept | headers)
+                    )
         finally:
             if not is_kept:
                 await self._abandon()
         return response
 
-    async def _complete(self, reply: IdempotentReply) -> None:
+    async def _renew(self) -> bool:
         async with self._store.work(self._actor.tenant) as work:
-            await work.idempotency.complete(self._route, self._key, reply)
+            is_held = await work.idempotency.renew(self._route, self._key, self._owner)
             await work.commit()
+        return is_held
+
+    async def _complete(self, reply: IdempotentReply) -> bool:
+        async with self._store.work(self._actor.tenant) as work:
+            is_kept = await work.idempotency.complete(self._route, self._key, self._owner, reply)
+            await work.commit()
+        return is_kept
 
     async def _abandon(self) -> None:
         async with self._store.work(self._actor.tenant) as work:
-            await work.idempotency.abandon(self._route, self._key)
+            await work.idempotency.abandon(self._route, self._key, self._owner)
             await work.commit()
 
 

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.api.idempotency import HEADER
 from app.api.problems import PROBLEM_TYPES, ProblemType
+from app.api.routers.answers import problems
 from app.api.routers.collection import CLEAN_UP
 from app.api.schemas.problems import Problem
 
@@ -73,9 +74,17 @@ _IDEMPOTENCY_KEY: Final = {
     "in": "header",
     "required": False,
     "description": "Any random text, such as a UUID. A repeated request with the same key and body is "
-    "answered as the first one was, for 24 hours; with another body it is refused.",
+    "answered as the first one was, for 24 hours; with another body it is refused. While the first is being "
+    "answered it is 409, and Retry-After says when to come back.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
+
+_RETRY_AFTER: Final = {
+    "description": "Seconds after which to send the same request again. Of a 409: only where the first "
+    "request with the same Idempotency-Key is still being answered.",
+    "schema": {"type": "integer", "minimum": 1},
+}
+_RETRIED: Final = ("409", "429", "503")
 
 
 def operation_id(route: APIRoute) -> str:
@@ -146,9 +155,16 @@ def _split_description(operation: dict[str, Any]) -> None:
 
 
 def _describe_post(operation: dict[str, Any]) -> None:
-    """Add the header that every POST takes, and the names that go with the examples of raw bodies."""
+    """Add what every POST takes and may answer, and the names that go with the examples of raw bodies."""
     parameters = operation.setdefault("parameters", [])
     parameters.append(_IDEMPOTENCY_KEY)
+    responses = operation["responses"]
+    responses.update(
+        {str(status): own for status, own in problems("conflict").items() if str(status) not in responses}
+    )
+    for status in _RETRIED:
+        if status in responses:
+            responses[status]["headers"] = {"Retry-After": _RETRY_AFTER}
     contents = operation.get("requestBody", {}).get("content", {}).values()
     keys = [key for content in contents for key in content.get("examples", ())]
     for parameter in parameters:

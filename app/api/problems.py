@@ -107,8 +107,11 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         409,
         "The request contradicts what is stored",
         "The name is taken by a resource with other content, the resource is in use (its users are listed), "
-        "the work has ended already, or the first request with the same Idempotency-Key is still in flight.",
-        "Read `detail`: choose another name, delete the users first, or repeat the request later.",
+        "the work has ended already, or the first request with the same Idempotency-Key is still in flight. "
+        "Only then the answer has a Retry-After header: at the latest so many seconds after the process that "
+        "was to answer it has died, the key works again.",
+        "Read `detail`: choose another name, delete the users first, or, where there is a Retry-After "
+        "header, repeat the request with the same key after so many seconds.",
     ),
     ProblemType(
         "too-large",
@@ -246,8 +249,8 @@ def headers_of_error(error: PrivacyRiskError) -> dict[str, str]:
     match error:
         case Unauthenticated():
             return {"WWW-Authenticate": 'Bearer realm="privacy-risk"'}
-        case RateLimited():
-            return {"Retry-After": str(error.retry_after)}
+        case RateLimited(retry_after=int(seconds)) | Conflict(retry_after=int(seconds)):
+            return {"Retry-After": str(seconds)}
         case Unavailable():
             return {"Retry-After": str(RETRY_SECONDS)}
     return {}

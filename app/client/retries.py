@@ -1,8 +1,9 @@
 """When a request is sent again, and how long to wait before.
 
-Sent again are requests that the service could not answer at that moment (429, 502, 503, 504) and those
-whose connection broke. Doing so changes nothing twice: GET and DELETE by their nature, every POST because
-it carries an Idempotency-Key that stays the same for all its attempts.
+Sent again are requests that the service could not answer at that moment (429, 502, 503, 504, and 409 while it
+still answers the first request with the same Idempotency-Key) and those whose connection broke. Doing so
+changes nothing twice: GET and DELETE by their nature, every POST because it carries an Idempotency-Key that
+stays the same for all its attempts.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Retries:
         if attempt >= self.attempts:
             return None
         if isinstance(failure, httpx.Response):
-            if failure.status_code not in TRANSIENT and not _still_being_answered(attempt, failure):
+            if failure.status_code not in TRANSIENT and not _still_being_answered(failure):
                 return None
             asked = retry_after(failure, datetime.now(UTC))
             if asked is not None:
@@ -74,6 +75,6 @@ def retry_after(response: httpx.Response, now: datetime) -> float | None:
     return max(0.0, (until - now).total_seconds())
 
 
-def _still_being_answered(attempt: int, response: httpx.Response) -> bool:
-    """Whether the service is still busy with an earlier attempt, whose connection broke."""
-    return attempt > 1 and response.status_code == 409 and b"Idempotency-Key" in response.content
+def _still_being_answered(response: httpx.Response) -> bool:
+    """Whether an earlier request with the same key is at work: no other 409 says when to come back."""
+    return response.status_code == 409 and "Retry-After" in response.headers

@@ -19,11 +19,13 @@ from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
 from app.composition.example_source import example_data_service
 from app.composition.processes import embedded_database, worker_process
+from app.composition.proxies import believed_proxies
 from app.composition.starter import end_with_starter
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
 from app.persistence.embedded import EmbeddedPostgres
+from app.persistence.page_sessions import PostgresPageSessions
 from app.persistence.registry import PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
@@ -55,6 +57,7 @@ from app.services.tenants import TenantService
 from app.services.uploads import UploadService
 from app.services.webhooks import WebhookService
 from app.settings import Settings
+from app.web.sessions import Cookies
 from app.web.site import install_pages
 
 
@@ -91,6 +94,7 @@ async def _serve(settings: Settings, database: Database) -> None:
             config = uvicorn.Config(
                 app, host=settings.host, port=settings.port, log_config=None, access_log=False,
                 server_header=False, timeout_graceful_shutdown=5,
+                forwarded_allow_ips=believed_proxies(settings.trusted_proxies),
             )  # fmt: skip
             await uvicorn.Server(config).serve()
     finally:
@@ -108,6 +112,7 @@ async def application(
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
+        await registry.encrypt_webhook_addresses()
         loader = TableLoader(store, database.table_cache_bytes)
         async with PostgresRunSignals(database.url) as signals:
             services = _use_cases(settings, store, registry, loader, signals)
@@ -118,10 +123,18 @@ async def application(
                 max_upload_bytes=settings.upload_max_bytes,
                 registry=metrics,
             )
-            install_pages(app, database.master_key.derive("pages"), utc_now)
+            install_pages(
+                app,
+                Cookies(database.master_key.derive("pages"), utc_now, always_secure=_is_https(settings)),
+                PostgresPageSessions(engine, utc_now),
+            )
             yield app
     finally:
         await engine.dispose()
+
+
+def _is_https(settings: Settings) -> bool:
+    return settings.public_url is not None and settings.public_url.scheme == "https"
 
 
 def _use_cases(

@@ -40,9 +40,11 @@ async def _serve_queue(settings: Settings, database: Database) -> None:
             preload=(RUN_PROCESS,),
             webhook_networks=settings.webhook_networks,
         )
+        registry = PostgresRegistry(engine, database.master_key, utc_now, tenant_defaults(settings))
+        await registry.encrypt_webhook_addresses()
         await run_worker(
             PostgresStore(engine, database.master_key, utc_now),
-            PostgresRegistry(engine, database.master_key, utc_now, tenant_defaults(settings)),
+            registry,
             libpq_url(database.url),
             partial(execute_claim, database),
             options,

@@ -96,13 +96,23 @@ class NotFound(PrivacyRiskError):
 
 
 class Conflict(PrivacyRiskError):
-    """The request contradicts what exists; ``details`` names it."""
+    """The request contradicts what exists; ``details`` names it.
+
+    ``retry_after``: seconds after which it may do so no more; None: not by waiting.
+    """
 
     code = "conflict"
 
-    def __init__(self, message: str, remedy: str = "", details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        remedy: str = "",
+        details: Mapping[str, Any] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message, remedy)
         self.details = dict(details or {})
+        self.retry_after = retry_after
 
 
 class TooLarge(PrivacyRiskError):

@@ -63,6 +63,7 @@ async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -
             findings.append(await _audit(engine))
         if all(finding.passed for finding in findings[:4]):
             findings.append(await _signing_keys(engine, master_key))
+            findings.append(await _webhook_addresses(engine))
     finally:
         await engine.dispose()
     if folder is not None:
@@ -174,6 +175,19 @@ async def _audit(engine: AsyncEngine) -> Finding:
                 "Compare with a backup: events were changed or removed.",
             )  # fmt: skip
     return Finding("audit", True, f"The audit chains of {len(tenants)} tenants are whole.")
+
+
+async def _webhook_addresses(engine: AsyncEngine) -> Finding:
+    async with database_errors(), engine.connect() as connection:
+        rows = (await connection.execute(text("SELECT webhooks FROM lookup_plain_webhooks()"))).all()
+    plain = sum(row.webhooks for row in rows)
+    if not plain:
+        return Finding("webhook addresses", True, "Every address of a webhook is encrypted.")
+    return Finding(
+        "webhook addresses", False,
+        f"{plain} addresses of webhooks of {len(rows)} tenants are stored in clear.",
+        "Start the API or a worker: either encrypts them at its start.",
+    )  # fmt: skip
 
 
 def _disk(folder: Path) -> Finding:

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.sql.dml import ReturningUpdate
 
-from app.domain.errors import NotFound
+from app.domain.errors import NotFound, Unavailable
 from app.persistence.encryption import MasterKey, derived, new_data_key, place, seal, unseal
 from app.persistence.resources import PostgresResources
 from app.persistence.tables import data_keys, resources, upload_pieces
@@ -43,7 +44,7 @@ class PostgresPieces:
         """Write one piece in a transaction of its own."""
         tenant = self._transaction.tenant
         async with tenant_transaction(self._transaction.engine, tenant) as own:
-            key = await self._staging_key(own, upload_id)
+            key = await self._staging_key(own, upload_id, number)
             where = place(tenant, "piece", upload_id, number)
             sealed = await off_loop(len(payload), lambda: seal(key, payload, where))
             digest = await off_loop(len(sealed), lambda: hashlib.sha256(sealed).hexdigest())
@@ -60,6 +61,12 @@ class PostgresPieces:
             await PostgresOwnTenant(own, self._defaults).admit("stored_bytes")
             await own.commit()
 
+    async def keep(self, upload_id: str) -> None:
+        """Show in a transaction of its own that the upload is under way."""
+        async with tenant_transaction(self._transaction.engine, self._transaction.tenant) as own:
+            await own.execute(_touched(upload_id))
+            await own.commit()
+
     async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
         """Turn the staged pieces into an upload, in the unit of work's transaction."""
         staged = (
@@ -68,7 +75,7 @@ class PostgresPieces:
             .with_for_update(key_share=True)
         )
         if (await self._transaction.execute(staged)).first() is None:
-            raise NotFound("staged upload", upload_id)
+            raise _swept()
         stored, created = await self._resources.add_with_id(upload_id, new)
         if stored.id != upload_id:
             await self._destroy(self._transaction, upload_id)
@@ -108,15 +115,12 @@ class PostgresPieces:
         key = await self._vault.data_key(upload_id)
         return derived(key, place(self._transaction.tenant, "secret", upload_id, purpose))
 
-    async def _staging_key(self, own: TenantTransaction, upload_id: str) -> bytes:
-        """The upload's key, made by its first piece; says that the upload is alive."""
-        touched = (
-            update(data_keys)
-            .where(data_keys.c.id == upload_id)
-            .values(touched_at=func.clock_timestamp())
-            .returning(data_keys.c.wrapped_key)
-        )
+    async def _staging_key(self, own: TenantTransaction, upload_id: str, number: int) -> bytes:
+        """The upload's key, made by its first piece and by no other; says that the upload is alive."""
+        touched = _touched(upload_id)
         wrapped = (await own.execute(touched)).scalar_one_or_none()
+        if wrapped is None and number > 0:
+            raise _swept()
         if wrapped is None:
             wrapped = self._master_key.wrap(new_data_key(), own.tenant, upload_id)
             made = postgresql.insert(data_keys).values(
@@ -135,3 +139,18 @@ class PostgresPieces:
             )
         )
         self._vault.forget(upload_id)
+
+
+def _touched(upload_id: str) -> ReturningUpdate[tuple[bytes]]:
+    """Note that the upload is alive; its wrapped key."""
+    return (
+        update(data_keys)
+        .where(data_keys.c.id == upload_id)
+        .values(touched_at=func.clock_timestamp())
+        .returning(data_keys.c.wrapped_key)
+    )
+
+
+def _swept() -> Unavailable:
+    """What an upload is told that gave no sign of life for so long that its pieces were removed."""
+    return Unavailable("The upload was interrupted for too long; nothing of it is kept.", "Send it again.")

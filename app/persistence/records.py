@@ -6,9 +6,10 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, extract, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
@@ -17,6 +18,7 @@ from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.resources import new_id
 from app.persistence.tables import api_keys, audit_events, idempotency_keys
 from app.persistence.transactions import TenantTransaction, Vault
+from app.services.leases import KEY_LEASE
 from app.services.ports import Clock
 from app.services.resources import (
     ALWAYS,
@@ -31,8 +33,6 @@ from app.services.resources import (
 )
 
 REPLIES_KEPT = timedelta(hours=24)
-# A request that has not ended by then died with its process; the key is free again.
-LONGEST_REQUEST = timedelta(minutes=15)
 _EVENT_FIELDS = ("number", "key_id", "action", "subject", "details", "at")
 _CHAIN_START = b"\0" * 32
 
@@ -45,19 +45,21 @@ class PostgresIdempotencyKeys:
         self._vault = vault
         self._clock = clock
 
-    async def begin(self, route: str, key: str, fingerprint: str) -> IdempotentReply | None:
+    async def begin(self, route: str, key: str, fingerprint: str, owner: str) -> IdempotentReply | None:
         """Hold the key, or answer what was answered before; see the port.
 
         The key is held for others once the transaction is committed; until then they wait here.
         """
-        now = self._clock()
         await self.forget_old()
         statement = postgresql.insert(idempotency_keys).values(
-            tenant_id=self._transaction.tenant, route=route, key=key, fingerprint=fingerprint, created_at=now
+            tenant_id=self._transaction.tenant, route=route, key=key, fingerprint=fingerprint,
+            created_at=self._clock(), owner=owner, lease_until=_lease_from_now(),
         ).on_conflict_do_nothing().returning(idempotency_keys.c.key)  # fmt: skip
         if (await self._transaction.execute(statement)).first() is not None:
             return None
-        query = select(idempotency_keys.c.fingerprint, idempotency_keys.c.reply).where(*_is(route, key))
+        table = idempotency_keys.c
+        left = extract("epoch", table.lease_until - func.clock_timestamp()).label("left")
+        query = select(table.fingerprint, table.reply, left).where(*_is(route, key))
         row = (await self._transaction.execute(query)).one_or_none()
         if row is not None and row.fingerprint != fingerprint:
             raise InvalidInput.of(
@@ -67,36 +69,41 @@ class PostgresIdempotencyKeys:
                 "Send a new key with a new request.",
             )
         if row is None or row.reply is None:
-            raise Conflict(
-                "The first request with this Idempotency-Key is still being answered.", "Try again shortly."
-            )
+            raise _in_flight(float(row.left) if row is not None else 0.0)
         return _reply(await self._vault.unseal_json(row.reply, "idempotent reply", f"{route} {key}"))
 
-    async def complete(self, route: str, key: str, reply: IdempotentReply) -> None:
-        """Keep the reply for the next request with this key."""
+    async def renew(self, route: str, key: str, owner: str) -> bool:
+        """Hold the key for another lease; an ended one can be renewed as long as nobody took the key."""
+        return await self._update(_held_by(route, key, owner), lease_until=_lease_from_now())
+
+    async def complete(self, route: str, key: str, owner: str, reply: IdempotentReply) -> bool:
+        """Keep the reply, unless the key is another owner's by now."""
         document = {
             "status": reply.status,
             "body": base64.b64encode(reply.body).decode(),
             "headers": dict(reply.headers),
         }
         sealed = await self._vault.seal_json(document, "idempotent reply", f"{route} {key}")
-        await self._transaction.execute(update(idempotency_keys).where(*_is(route, key)).values(reply=sealed))
+        return await self._update(_held_by(route, key, owner), reply=sealed)
 
-    async def abandon(self, route: str, key: str) -> None:
-        """Free a key whose request came to nothing."""
-        await self._transaction.execute(
-            delete(idempotency_keys).where(*_is(route, key), idempotency_keys.c.reply.is_(None))
-        )
+    async def abandon(self, route: str, key: str, owner: str) -> None:
+        """Free the owner's key."""
+        await self._transaction.execute(delete(idempotency_keys).where(*_held_by(route, key, owner)))
 
     async def forget_old(self) -> None:
-        """Delete what is kept no longer: replies of a day ago, and keys of requests that never ended."""
-        now, table = self._clock(), idempotency_keys.c
+        """Delete what is kept no longer: replies of a day ago, and keys whose lease has ended."""
+        table = idempotency_keys.c
         await self._transaction.execute(
             delete(idempotency_keys).where(
-                (table.created_at <= now - REPLIES_KEPT)
-                | (table.reply.is_(None) & (table.created_at <= now - LONGEST_REQUEST))
+                (table.reply.is_not(None) & (table.created_at <= self._clock() - REPLIES_KEPT))
+                | (table.reply.is_(None) & (table.lease_until <= func.clock_timestamp()))
             )
         )
+
+    async def _update(self, condition: Sequence[ColumnElement[bool]], **values: Any) -> bool:  # noqa: ANN401
+        statement = update(idempotency_keys).where(*condition).values(**values)
+        statement = statement.returning(idempotency_keys.c.key)
+        return (await self._transaction.execute(statement)).first() is not None
 
 
 class PostgresApiKeys:
@@ -242,8 +249,28 @@ def api_key(row: Any) -> ApiKey:  # noqa: ANN401 - a row
     )  # fmt: skip
 
 
-def _is(route: str, key: str) -> tuple[Any, Any]:
+def _is(route: str, key: str) -> Sequence[ColumnElement[bool]]:
     return idempotency_keys.c.route == route, idempotency_keys.c.key == key
+
+
+def _held_by(route: str, key: str, owner: str) -> Sequence[ColumnElement[bool]]:
+    """The row of a key that this owner, and nobody after it, holds."""
+    return *_is(route, key), idempotency_keys.c.owner == owner, idempotency_keys.c.reply.is_(None)
+
+
+def _lease_from_now() -> ColumnElement[datetime]:
+    """By the database's clock, which all processes share."""
+    return func.clock_timestamp() + timedelta(seconds=KEY_LEASE.seconds)
+
+
+def _in_flight(seconds_left: float) -> Conflict:
+    """What a request is told whose key another one holds."""
+    seconds = max(1, ceil(seconds_left))
+    return Conflict(
+        "The first request with this Idempotency-Key is still being answered.",
+        f"Send the request again in {seconds} s, as the Retry-After header says.",
+        retry_after=seconds,
+    )
 
 
 def _reply(document: JsonObject) -> IdempotentReply:

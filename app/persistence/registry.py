@@ -100,6 +100,15 @@ class PostgresRegistry:
                 await work.pieces.discard(row.id)
         return len(stale)
 
+    async def encrypt_webhook_addresses(self) -> int:
+        """Encrypt the addresses of webhooks that were stored in clear before; how many there were."""
+        encrypted = 0
+        for row in await self._call("SELECT tenant_id FROM lookup_plain_webhooks()", {}):
+            async with self._work(TenantId(str(row.tenant_id))) as work:
+                encrypted += await work.outbox.encrypt_addresses()
+                await work.commit()
+        return encrypted
+
     async def apply_retention(self, tenant: TenantId, most: int) -> Removed:
         """Remove at most so many of each kind of what is past the tenant's retention; what there was."""
         async with self._work(tenant) as work:

@@ -44,7 +44,8 @@ from app.services.tenant_settings import USUAL, OwnTenant, TenantSettings
 class PostgresUnitOfWork:
     """Implements the port ``UnitOfWork``; the transaction begins with the first statement.
 
-    ``claims`` are the runs, ``replies`` the idempotency keys, with what only the registry does to them;
+    ``claims`` are the runs, ``replies`` the idempotency keys, ``outbox`` the webhooks, with what only the
+    registry does to them;
     ``defaults`` are the settings of tenants that have none of their own.
     """
 
@@ -76,6 +77,7 @@ class PostgresUnitOfWork:
         self.audit: Audit = noted
         self.retention = PostgresRetention(transaction, named, self.claims, noted, clock)
         self.tenant: OwnTenant = owner
+        self.outbox = told
         self.webhooks: Webhooks = told
 
     async def enqueue(self, run_id: str) -> None:

@@ -52,7 +52,7 @@ def _time(name: str, *, nullable: bool = False) -> Column[object]:
 
 
 def _database_time(name: str) -> Column[object]:
-    """A sign of life by the database's own clock, the only one that all workers share."""
+    """A sign of life, or how long one holds, by the database's own clock, the only one that all share."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
@@ -240,8 +240,26 @@ idempotency_keys = Table(
     Column("fingerprint", Text, nullable=False),
     Column("reply", LargeBinary, nullable=True),
     _time("created_at"),
+    Column("owner", String(32), nullable=False, server_default=text("''"), comment="one request, fencing"),
+    _database_time("lease_until"),
     PrimaryKeyConstraint("tenant_id", "route", "key"),
     Index("ix_idempotency_keys_tenant_id_created_at", "tenant_id", "created_at"),
+    Index(
+        "ix_idempotency_keys_tenant_id_lease_until",
+        "tenant_id",
+        "lease_until",
+        postgresql_where=text("reply IS NULL"),
+    ),
+)
+
+page_sessions = Table(
+    "page_sessions",
+    metadata,
+    _tenant(),
+    Column("id", LargeBinary, nullable=False, comment="sha256 of what the cookie holds"),
+    _time("ends_at"),
+    PrimaryKeyConstraint("id"),
+    Index("ix_page_sessions_ends_at", "ends_at"),
 )
 
 audit_events = Table(
@@ -310,13 +328,15 @@ webhooks = Table(
     Column("id", String(64), nullable=False),
     Column("serial", BigInteger, Identity(always=True), nullable=False),
     Column("name", Text, nullable=False),
-    Column("url", Text, nullable=False),
+    Column("url", Text, nullable=True, comment="in clear, of the time before address"),
+    Column("address", LargeBinary, nullable=True, comment="encrypted"),
     Column("events", ARRAY(Text), nullable=False),
     Column("secrets", LargeBinary, nullable=False),
     _time("created_at"),
     _time("disabled_at", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "name"),
+    CheckConstraint("(url IS NULL) <> (address IS NULL)", name="one_address"),
 )
 
 webhook_deliveries = Table(

@@ -1,7 +1,7 @@
 """Webhooks and their messages in PostgreSQL: an outbox that is filled in the transaction of what it tells.
 
 A message that was written is sent at least once, however often a worker dies: whoever takes one holds it for
-a while only.
+a while only. Addresses are encrypted as secrets are, for they may carry one of the receiver.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ KEPT: Final = timedelta(days=30)
 """Messages that are done are shown for so long."""
 
 _SECRETS: Final = "webhook secrets"
+_ADDRESS: Final = "webhook address"
 
 
 class PostgresWebhooks:
@@ -52,7 +53,8 @@ class PostgresWebhooks:
         """Keep a webhook, or find the equal one of this name; see the port."""
         made = Webhook(new_id(), name, url, tuple(events), self._clock())
         statement = postgresql.insert(webhooks).values(
-            tenant_id=self._transaction.tenant, id=made.id, name=name, url=url,
+            tenant_id=self._transaction.tenant, id=made.id, name=name,
+            address=await self._sealed_address(made.id, url),
             events=[event.value for event in events], created_at=made.created_at,
             secrets=await self._sealed(made.id, [(secret, None)]),
         ).on_conflict_do_nothing().returning(webhooks.c.id)  # fmt: skip
@@ -69,17 +71,17 @@ class PostgresWebhooks:
     async def list(self) -> Sequence[Webhook]:
         """All webhooks of the tenant, newest first."""
         query = select(webhooks).order_by(webhooks.c.serial.desc())
-        return [_webhook(row) for row in await self._transaction.execute(query)]
+        return [await self._webhook(row) for row in (await self._transaction.execute(query)).all()]
 
     async def get(self, ref: str) -> Webhook:
         """The webhook of this id or name; NotFound otherwise."""
-        return _webhook(await self._row(ref))
+        return await self._webhook(await self._row(ref))
 
     async def delete(self, ref: str) -> Webhook:
         """Delete the webhook with its messages."""
         row = await self._row(ref)
         await self._transaction.execute(delete(webhooks).where(webhooks.c.id == row.id))
-        return _webhook(row)
+        return await self._webhook(row)
 
     async def rotate(self, ref: str, secret: str, old_until: datetime) -> Webhook:
         """Sign with a new secret; with those of before, too, until then."""
@@ -94,7 +96,7 @@ class PostgresWebhooks:
         await self._transaction.execute(
             update(webhooks).where(webhooks.c.id == row.id).values(secrets=sealed)
         )
-        return _webhook(row)
+        return await self._webhook(row)
 
     async def emit(self, event: WebhookEvent, data: JsonObject) -> None:
         """Write a message for each webhook that wants to hear of this."""
@@ -132,7 +134,7 @@ class PostgresWebhooks:
         """What to send; None if it is done, or its webhook gone or disabled."""
         table = webhook_deliveries.c
         query = (
-            select(webhooks.c.id, webhooks.c.url, webhooks.c.secrets, table.payload, table.attempts)
+            select(webhooks, table.payload, table.attempts)
             .join(webhooks, webhooks.c.id == table.webhook_id)
             .where(table.id == delivery_id, table.state == DeliveryState.PENDING.value)
             .where(webhooks.c.disabled_at.is_(None))
@@ -142,7 +144,7 @@ class PostgresWebhooks:
             return None
         now = self._clock()
         secrets = tuple(own for own, until in await self._secrets(row) if until is None or until > now)
-        return Message(delivery_id, row.url, secrets, row.payload, row.attempts)
+        return Message(delivery_id, await self._address(row), secrets, row.payload, row.attempts)
 
     async def record(self, delivery_id: str, attempt: Attempt, next_attempt_at: datetime | None) -> None:
         """Note what came of sending; without a next attempt a message that was not taken has failed.
@@ -173,6 +175,17 @@ class PostgresWebhooks:
         ).one_or_none()
         if row is not None and attempt.is_gone:
             await self._disable(row.webhook_id, now)
+
+    async def encrypt_addresses(self) -> int:
+        """Encrypt the addresses that are stored in clear; how many there were."""
+        plain = select(webhooks.c.id, webhooks.c.url).where(webhooks.c.url.is_not(None)).with_for_update()
+        rows = (await self._transaction.execute(plain)).all()
+        for row in rows:
+            sealed = await self._sealed_address(row.id, row.url)
+            await self._transaction.execute(
+                update(webhooks).where(webhooks.c.id == row.id).values(url=None, address=sealed)
+            )
+        return len(rows)
 
     async def _disable(self, webhook_id: str, now: datetime) -> None:
         await self._transaction.execute(
@@ -217,6 +230,18 @@ class PostgresWebhooks:
             raise NotFound("webhook", ref)
         return row
 
+    async def _webhook(self, row: Any) -> Webhook:  # noqa: ANN401 - a row
+        events = tuple(map(WebhookEvent, row.events))
+        return Webhook(row.id, row.name, await self._address(row), events, row.created_at, row.disabled_at)
+
+    async def _address(self, row: Any) -> str:  # noqa: ANN401 - a row
+        if row.address is None:
+            return str(row.url)
+        return (await self._vault.unseal_bytes(row.address, _ADDRESS, row.id)).decode()
+
+    async def _sealed_address(self, webhook_id: str, url: str) -> bytes:
+        return await self._vault.seal_bytes(url.encode(), _ADDRESS, webhook_id)
+
     async def _sealed(self, webhook_id: str, secrets: Sequence[tuple[str, datetime | None]]) -> bytes:
         held = [{"secret": own, "until": until and until.isoformat()} for own, until in secrets]
         return await self._vault.seal_json({"secrets": held}, _SECRETS, webhook_id)
@@ -227,12 +252,6 @@ class PostgresWebhooks:
             (own["secret"], own["until"] and datetime.fromisoformat(own["until"]))
             for own in document["secrets"]
         ]
-
-
-def _webhook(row: Any) -> Webhook:  # noqa: ANN401 - a row
-    return Webhook(
-        row.id, row.name, row.url, tuple(map(WebhookEvent, row.events)), row.created_at, row.disabled_at
-    )
 
 
 def _delivery(row: Any) -> Delivery:  # noqa: ANN401 - a row

@@ -91,7 +91,13 @@ class Pieces(Protocol):
     """The encrypted Parquet pieces of uploads."""
 
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
-        """Encrypt and write one piece in a transaction of its own; invisible until ``publish``."""
+        """Encrypt and write one piece in a transaction of its own; invisible until ``publish``.
+
+        Pieces are numbered from 0. Raises Unavailable if those before were removed meanwhile.
+        """
+
+    async def keep(self, upload_id: str) -> None:
+        """Show in a transaction of its own that the upload is under way, if it has pieces yet."""
 
     async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
         """Make the staged pieces an upload resource under this id, or discard them if it exists."""
@@ -189,17 +195,21 @@ class Results(Protocol):
 class IdempotencyKeys(Protocol):
     """Replies kept for 24 h per tenant and route."""
 
-    async def begin(self, route: str, key: str, fingerprint: str) -> IdempotentReply | None:
-        """None: go on, the key is now held. A reply: the request was answered before.
+    async def begin(self, route: str, key: str, fingerprint: str, owner: str) -> IdempotentReply | None:
+        """None: go on, the owner now holds the key. A reply: the request was answered before.
 
-        Raises Conflict while the first request is in flight, InvalidInput for another fingerprint.
+        Raises Conflict, saying when to come back, while the first request is in flight, InvalidInput for
+        another fingerprint.
         """
 
-    async def complete(self, route: str, key: str, reply: IdempotentReply) -> None:
-        """Keep the reply for the next request with this key."""
+    async def renew(self, route: str, key: str, owner: str) -> bool:
+        """Hold the key for another lease; False if the owner has it no more."""
 
-    async def abandon(self, route: str, key: str) -> None:
-        """Free a key whose request came to nothing."""
+    async def complete(self, route: str, key: str, owner: str, reply: IdempotentReply) -> bool:
+        """Keep the reply for the next request with this key; False if the owner has the key no more."""
+
+    async def abandon(self, route: str, key: str, owner: str) -> None:
+        """Free the owner's key, whose request came to nothing."""
 
 
 class ApiKeys(Protocol):

@@ -15,6 +15,7 @@ from app.services.fingerprints import plain, resource_sha256
 from app.services.ingest.dialect import Dialect, UploadFormat, UploadLimits, check_dialect, dialect_document
 from app.services.ingest.intake import Intake
 from app.services.ingest.proposals import DialectProposal, SchemaProposal, propose_dialect, propose_schema
+from app.services.leases import UPLOAD_LEASE, held
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.ports import Store
@@ -61,8 +62,15 @@ class UploadService(NamedResources):
         check_name(request.name)
         check_dialect(request.dialect)
         upload_id = uuid4().hex
+
+        async def keep() -> bool:
+            async with self._store.work(actor.tenant) as work:
+                await work.pieces.keep(upload_id)
+            return True
+
         try:
-            return await self._take_in(actor, request, upload_id, body)
+            async with held(UPLOAD_LEASE, asyncio.get_running_loop().time(), keep):
+                return await self._take_in(actor, request, upload_id, body)
         except BaseException:
             async with self._store.work(actor.tenant) as work:
                 await work.pieces.discard(upload_id)

@@ -1,7 +1,8 @@
 """Who is signed in: an API key and a token against forged forms, sealed in a cookie.
 
-The service keeps no sessions: the cookie is encrypted and authenticated (AES-256-GCM) under a key of the
-service, bound to its purpose, and says itself when it ends.
+The cookie is encrypted and authenticated (AES-256-GCM) under a key of the service, bound to its purpose, and
+says itself when it ends. The service keeps of a session only the hash of its id: signing out removes it, and
+a copy of the cookie is worth nothing any more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -38,18 +39,36 @@ class Session:
     api_key: str
     form_token: str
     ends: datetime
+    id: str
 
     def allows(self, form_token: str) -> bool:
         """Whether a form was made for this session."""
         return hmac.compare_digest(self.form_token.encode(), form_token.encode())
 
 
+class LiveSessions(Protocol):
+    """The sessions that have begun and not ended, as all processes of the service see them."""
+
+    async def begin(self, key_prefix: str, session_id: str, ends: datetime) -> None:
+        """Note a session of the API key with this public prefix."""
+
+    async def is_live(self, session_id: str) -> bool:
+        """Whether the session has begun and not ended."""
+
+    async def end(self, session_id: str) -> None:
+        """End the session; a second time changes nothing."""
+
+
 @dataclass(frozen=True)
 class Cookies:
-    """Seals and opens the two cookies: of the session, and of the form that begins one."""
+    """Seals and opens the two cookies: of the session, and of the form that begins one.
+
+    They are ``Secure`` where the request came by https, or ``always_secure``.
+    """
 
     secret: bytes
     now: Callable[[], datetime]
+    always_secure: bool = False
 
     def session(self, request: Request) -> Session | None:
         """The session of a request; None without one, or if it has ended or was altered."""
@@ -59,14 +78,17 @@ class Cookies:
         """The form that the request's browser was given; its key is empty."""
         return self._open(request, "form")
 
-    def begin(self, request: Request, response: Response, api_key: str) -> None:
+    def begin(self, request: Request, response: Response, api_key: str) -> Session:
         """Sign in."""
-        self._set(request, response, "session", api_key, LIFETIME)
+        session = Session(api_key, new_token(), self.now() + LIFETIME, new_token())
+        self._set(request, response, "session", session, LIFETIME)
         self._drop(request, response, "form")
+        return session
 
     def offer(self, request: Request, response: Response, form_token: str) -> None:
         """Let the browser prove that the form for signing in was made for it."""
-        self._set(request, response, "form", "", FORM_LIFETIME, form_token)
+        form = Session("", form_token, self.now() + FORM_LIFETIME, "")
+        self._set(request, response, "form", form, FORM_LIFETIME)
 
     def end(self, request: Request, response: Response) -> None:
         """Sign out."""
@@ -77,31 +99,36 @@ class Cookies:
         request: Request,
         response: Response,
         purpose: str,
-        api_key: str,
+        session: Session,
         lifetime: timedelta,
-        form_token: str | None = None,
     ) -> None:
-        ends = self.now() + lifetime
-        content = {"key": api_key, "form": form_token or new_token(), "ends": ends.timestamp()}
+        content = {
+            "key": session.api_key, "form": session.form_token, "ends": session.ends.timestamp(),
+            "id": session.id,
+        }  # fmt: skip
         nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(self.secret).encrypt(nonce, json.dumps(content).encode(), purpose.encode())
         response.set_cookie(
-            _name(request, purpose),
+            self._name(request, purpose),
             base64.urlsafe_b64encode(nonce + sealed).decode().rstrip("="),
             max_age=int(lifetime.total_seconds()),
             path="/",
-            secure=is_secure(request),
+            secure=self._is_secure(request),
             httponly=True,
             samesite="strict",
         )
 
     def _drop(self, request: Request, response: Response, purpose: str) -> None:
         response.delete_cookie(
-            _name(request, purpose), path="/", secure=is_secure(request), httponly=True, samesite="strict"
+            self._name(request, purpose),
+            path="/",
+            secure=self._is_secure(request),
+            httponly=True,
+            samesite="strict",
         )
 
     def _open(self, request: Request, purpose: str) -> Session | None:
-        given = request.cookies.get(_name(request, purpose), "")
+        given = request.cookies.get(self._name(request, purpose), "")
         if not given or len(given) > _LONGEST:
             return None
         try:
@@ -111,20 +138,20 @@ class Cookies:
             return None
         content = json.loads(text)
         ends = datetime.fromtimestamp(content["ends"], UTC)
-        return Session(content["key"], content["form"], ends) if self.now() < ends else None
+        # Cookies of the version before have no id: whoever holds one signs in again.
+        if self.now() >= ends or "id" not in content:
+            return None
+        return Session(content["key"], content["form"], ends, content["id"])
+
+    def _is_secure(self, request: Request) -> bool:
+        return self.always_secure or request.url.scheme == "https"
+
+    def _name(self, request: Request, purpose: str) -> str:
+        """By https under a name that browsers accept from this host alone, and only with ``Secure``."""
+        prefix = "__Host-" if self._is_secure(request) else ""
+        return f"{prefix}privacy-risk-{purpose}"
 
 
 def new_token() -> str:
     """A random token that nobody can guess."""
     return secrets.token_urlsafe(32)
-
-
-def is_secure(request: Request) -> bool:
-    """Whether the browser came by https, the proxy in front included."""
-    return request.url.scheme == "https"
-
-
-def _name(request: Request, purpose: str) -> str:
-    """By https under a name that browsers accept from this host alone, and only with ``Secure``."""
-    prefix = "__Host-" if is_secure(request) else ""
-    return f"{prefix}privacy-risk-{purpose}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -21,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.client import AsyncClient, ProblemError, Retries
 from app.web import data, overview, rules, runs, scores, searches, verdicts
-from app.web.sessions import Cookies, new_token
+from app.web.sessions import Cookies, LiveSessions, new_token
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
 from app.web.words import address
 
@@ -48,6 +47,8 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 )
 """What a signed-in key can look at."""
 
+_Answer = Callable[[Request], Awaitable[Response]]
+
 _LARGEST_FORM: Final = 16 * 1024
 
 
@@ -62,16 +63,11 @@ class PageRoute(Route):
 
 @dataclass(frozen=True)
 class Site:
-    """The pages in front of an application; ``secret`` (32 bytes) seals the cookies."""
+    """The pages in front of an application; a session holds while its cookie is whole and it is live."""
 
     api: ASGIApp
-    secret: bytes
-    now: Callable[[], datetime]
-
-    @property
-    def cookies(self) -> Cookies:
-        """The cookies under this site's secret."""
-        return Cookies(self.secret, self.now)
+    cookies: Cookies
+    sessions: LiveSessions
 
     def routes(self) -> list[BaseRoute]:
         """All routes of the pages."""
@@ -104,8 +100,12 @@ class Site:
         api_key = fields.get("api_key", "").strip()
         if not await self._is_valid(api_key):
             return self._form(request, goal, "This is not a valid API key.", 403)
+        before = self.cookies.session(request)
+        if before is not None:
+            await self.sessions.end(before.id)
         response = RedirectResponse(goal, 303)
-        self.cookies.begin(request, response, api_key)
+        session = self.cookies.begin(request, response, api_key)
+        await self.sessions.begin(api_key.partition(".")[0], session.id, session.ends)
         return response
 
     async def sign_out(self, request: Request) -> Response:
@@ -113,6 +113,8 @@ class Site:
         session, fields = self.cookies.session(request), await _fields(request)
         if session is not None and not session.allows(fields.get("form_token", "")):
             return _refusal(403, "The form was not made for this session", "Go back and try again.")
+        if session is not None:
+            await self.sessions.end(session.id)
         response = RedirectResponse("/sign-in", 303)
         self.cookies.end(request, response)
         return response
@@ -148,7 +150,7 @@ class Site:
 
     # --- pages -----------------------------------------------------------------------------------------
 
-    def _page(self, handler: Handler) -> Callable[[Request], object]:
+    def _page(self, handler: Handler) -> _Answer:
         async def answer(request: Request) -> Response:
             return await self._visited(request, handler)
 
@@ -165,6 +167,9 @@ class Site:
                 visit = Visit(request, session, client, again, await client.api_keys.current())
             except ProblemError as problem:
                 return self._to_sign_in(request) if problem.status == 401 else _problem(problem, None)
+            # After the interface has answered, so that a loss of the database is told on a page as always.
+            if not await self.sessions.is_live(session.id):
+                return self._to_sign_in(request)
             try:
                 page = await handler(visit)
             except ProblemError as problem:
@@ -182,12 +187,12 @@ class Site:
         return response
 
 
-def install_pages(app: Starlette, secret: bytes, now: Callable[[], datetime]) -> None:
+def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> None:
     """Add the pages to the application whose interface they read.
 
     Addresses that nobody knows get a readable page where a browser asks for one.
     """
-    app.router.routes.extend(Site(app, secret, now).routes())
+    app.router.routes.extend(Site(app, cookies, sessions).routes())
     unknown = app.router.default
 
     async def default(scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from app.services.leases import UPLOAD_LEASE
 from app.services.ports import Registry
 from app.workers.executor import MAX_ATTEMPTS
 from app.workers.failures import worker_lost
@@ -14,10 +15,8 @@ from app.workers.queue import RunQueue
 
 PASSES_PER_SILENCE: Final = 3
 
-UPLOAD_SILENT_SECONDS: Final = 3600.0
-"""Half-written uploads are invisible and harmless; nobody sends one piece for so long."""
-
-UPLOAD_PASS_SECONDS: Final = 600.0
+UPLOAD_PASS_SECONDS: Final = 30.0
+"""Half-written uploads are invisible and harmless; they are gone so long after their lease, at the latest."""
 
 log = structlog.get_logger(__name__)
 
@@ -62,7 +61,7 @@ class Reaper:
                 await self._registry.fail_lost(lost, worker_lost(lost.attempt))
         now = asyncio.get_running_loop().time()
         if now >= self._uploads_due_at:
-            discarded = await self._registry.discard_stale_uploads(UPLOAD_SILENT_SECONDS)
+            discarded = await self._registry.discard_stale_uploads(UPLOAD_LEASE.seconds)
             if discarded:
                 log.info("stale_uploads_discarded", uploads=discarded)
             self._uploads_due_at = now + UPLOAD_PASS_SECONDS

@@ -21,14 +21,9 @@ import httpx
 
 from app.services.webhook_values import Attempt, Message
 from app.services.webhooks import SECRET_PREFIX
+from app.workers.public_addresses import Address, Network, carried, is_public
 
 SECONDS: Final = 10.0
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-_TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
-"""Addresses that a gateway of the network translates (NAT64)."""
 
 
 class WebhookSender:
@@ -85,10 +80,10 @@ class WebhookSender:
     def _allows(self, address: Address, scheme: str) -> bool:
         if any(address in network for network in self._inside):
             return True
-        inner = _inner_address(address)
+        inner = carried(address)
         if inner is not None:
             return self._allows(inner, scheme)
-        return scheme == "https" and address.is_global and not address.is_multicast
+        return scheme == "https" and is_public(address)
 
 
 def signed_headers(message: Message, timestamp: int) -> dict[str, str]:
@@ -103,15 +98,6 @@ def signed_headers(message: Message, timestamp: int) -> dict[str, str]:
         "webhook-timestamp": str(timestamp),
         "webhook-signature": " ".join(f"v1,{own}" for own in signatures),
     }
-
-
-def _inner_address(address: Address) -> ipaddress.IPv4Address | None:
-    """The address of the old kind that one of the new kind leads to, if it does."""
-    if not isinstance(address, ipaddress.IPv6Address):
-        return None
-    if address in _TRANSLATED:
-        return ipaddress.IPv4Address(address.packed[-4:])
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
 
 
 def _key(secret: str) -> bytes:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from app.services.ports import Clock, Registry, Store
 from app.workers.child import Entry, Limits
 from app.workers.executor import RunExecutor, Worker
+from app.workers.public_addresses import Network
 from app.workers.queue import RunQueue
 from app.workers.reaper import Reaper
 from app.workers.retention import RetentionKeeper
 from app.workers.supervisor import ChildProcesses, Supervisor
 from app.workers.webhook_delivery import WebhookDelivery
-from app.workers.webhook_sender import Network, WebhookSender
+from app.workers.webhook_sender import WebhookSender
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import httpx
+import psycopg
 import pytest
 
+from app.api import idempotency
 from app.api.app import routed_app
+from app.persistence.records import PostgresIdempotencyKeys
+from app.services.leases import KEY_LEASE, Lease
 from app.services.resources import Scope
 from tests.api.problem_documents import pointers, problem_of
 
@@ -55,21 +59,98 @@ async def test_a_key_holds_for_one_address_one_tenant_and_one_api_key(api, clien
         problem_of(response, 422, "invalid-input")
 
 
-async def test_while_the_first_request_is_in_flight_the_second_is_a_conflict(api, client, monkeypatch):
-    reached, may_go_on = asyncio.Event(), asyncio.Event()
-    create = api.services.hierarchies.create
+class HeldUp:
+    """The first request to make a hierarchy waits before its work, until it is let go on."""
 
-    async def slow(*args):
-        reached.set()
-        await may_go_on.wait()
-        return await create(*args)
+    def __init__(self, api, monkeypatch):
+        self.reached, self.may_go_on = asyncio.Event(), asyncio.Event()
+        self._create = api.services.hierarchies.create
+        monkeypatch.setattr(api.services.hierarchies, "create", self)
 
-    monkeypatch.setattr(api.services.hierarchies, "create", slow)
+    async def __call__(self, *args):
+        if not self.reached.is_set():
+            self.reached.set()
+            await self.may_go_on.wait()
+        return await self._create(*args)
+
+
+async def test_while_the_first_request_is_in_flight_the_second_is_told_when_to_come_back(
+    api, client, monkeypatch
+):
+    held_up = HeldUp(api, monkeypatch)
     first = asyncio.create_task(client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY))
-    await reached.wait()
-    problem_of(await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY), 409, "conflict")
-    may_go_on.set()
+    await held_up.reached.wait()
+    second = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    seconds = int(second.headers["retry-after"])
+    assert 1 <= seconds <= KEY_LEASE.seconds
+    assert f"{seconds} s" in problem_of(second, 409, "conflict")["remedy"]
+    held_up.may_go_on.set()
     assert (await first).status_code == 201
+    other = HIERARCHY | {"definition": {"kind": "flat", "values": ["green"]}}
+    taken = await client.post("/v1/hierarchies", json=other)
+    assert (taken.status_code, "retry-after" in taken.headers) == (409, False), "waiting does not help here"
+
+
+async def test_who_is_held_up_for_longer_than_the_lease_does_not_answer_for_whoever_took_over(
+    api, client, monkeypatch, database_urls
+):
+    held_up = HeldUp(api, monkeypatch)
+    first = asyncio.create_task(client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY))
+    await held_up.reached.wait()
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE idempotency_keys SET lease_until = lease_until - interval '8 seconds'")
+    second = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    assert second.status_code == 201
+    held_up.may_go_on.set()
+    assert (await first).status_code == 200, "what it was to make exists by now"
+    third = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    assert (third.status_code, third.content) == (201, second.content)
+    assert third.headers["idempotency-replayed"] == "true"
+
+
+async def test_a_request_whose_key_is_lost_ends_before_its_work(api, client, monkeypatch, database_urls):
+    """The heartbeat finds that the key is somebody else's."""
+    monkeypatch.setattr(idempotency, "KEY_LEASE", Lease(KEY_LEASE.seconds, 0.01))
+    HeldUp(api, monkeypatch)
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute(
+            """
+            CREATE FUNCTION taken() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN NEW.owner = 'another'; RETURN NEW; END $$
+            """
+        )
+        connection.execute(
+            "CREATE TRIGGER taken BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION taken()"
+        )
+    try:
+        async with asyncio.timeout(30):
+            lost = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    finally:
+        with psycopg.connect(database_urls.admin) as connection:
+            connection.execute("DROP FUNCTION taken CASCADE")
+    problem_of(lost, 503, "unavailable")
+    assert lost.headers["retry-after"]
+    problem_of(await client.get("/v1/hierarchies/colour"), 404, "not-found")
+
+
+async def test_a_crash_between_the_work_and_its_reply_leads_the_repeat_to_what_was_made(
+    client, monkeypatch, database_urls
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresIdempotencyKeys, "complete", _die)
+        patch.setattr(PostgresIdempotencyKeys, "abandon", _die)
+        await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    made = (await client.get("/v1/hierarchies/colour")).json()
+    waiting = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    assert waiting.status_code == 409
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE idempotency_keys SET lease_until = lease_until - interval '8 seconds'")
+    repeated = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
+    assert (repeated.status_code, repeated.json()["id"]) == (200, made["id"])
+
+
+async def _die(*args):
+    raise RuntimeError
 
 
 async def test_an_interrupted_request_frees_its_key(api, client, monkeypatch):

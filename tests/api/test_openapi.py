@@ -74,6 +74,12 @@ def test_every_post_takes_an_idempotency_key():
         assert ("Idempotency-Key" in names) == (method == "post")
 
 
+def test_every_post_says_when_to_come_back_while_its_key_is_held():
+    for path, method, operation in operations():
+        if method == "post":
+            assert "Retry-After" in operation["responses"]["409"]["headers"], path
+
+
 def test_every_field_is_described():
     undescribed = [
         place

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
+from app.persistence.doctor import examine
 from app.persistence.webhooks import KEPT
 from app.services.resources import Kind, NewResource, RunState, Scope
 from app.services.webhook_values import Attempt, WebhookEvent
@@ -268,6 +269,64 @@ async def test_the_secret_is_shown_once_and_kept_sealed(client, database_urls):
         (held,) = connection.execute("SELECT secrets FROM webhooks WHERE id = %s", [first["id"]]).fetchone()
     assert first["secret"].encode() not in held
     assert base64.b64decode(first["secret"].removeprefix("whsec_")) not in held
+
+
+SECRET_HOOK = HOOK | {"url": "https://hooks.example.org/services/T0KEN?key=s3cret"}
+
+
+def stored_addresses(database_urls):
+    with psycopg.connect(database_urls.admin) as connection:
+        return connection.execute("SELECT url, address FROM webhooks").fetchall()
+
+
+async def test_an_address_is_kept_sealed_and_named_nowhere_else(
+    api, client, deliver, database_urls, no_webhooks
+):
+    hook = await made(client, url=SECRET_HOOK["url"])
+    assert hook["url"] == SECRET_HOOK["url"]
+    assert (await client.post("/v1/webhooks", json=SECRET_HOOK)).status_code == 200
+    ((url, address),) = stored_addresses(database_urls)
+    assert url is None
+    assert not any(part in address for part in (b"hooks.example.org", b"T0KEN", b"s3cret"))
+    other = await client.post("/v1/webhooks", json=HOOK | {"url": "https://hooks.example.org/T0KEN"})
+    await client.post("/v1/webhooks/watcher/tests")
+    receivers = Receivers(Attempt(None, "unreachable"))
+    await deliver(receivers)()
+    assert [message.url for message, _ in receivers.received] == [SECRET_HOOK["url"]]
+    shown = [
+        problem_of(other, 409, "conflict"),
+        (await client.get("/v1/webhooks/watcher/deliveries")).text,
+        (await client.get("/v1/audit-events")).text,
+        api.log.getvalue(),
+    ]
+    assert "T0KEN" not in str(shown)
+
+
+async def test_addresses_of_the_time_before_work_on_and_are_sealed_by_the_next_start(
+    api, client, deliver, database_urls, master_key, no_webhooks
+):
+    await made(client)
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE webhooks SET url = %s, address = NULL", [SECRET_HOOK["url"]])
+    receivers = Receivers()
+    for is_sealed in (False, True):
+        found = {one.name: one.passed for one in await examine(database_urls.runtime, master_key)}
+        assert found["webhook addresses"] == is_sealed
+        assert (await client.get("/v1/webhooks/watcher")).json()["url"] == SECRET_HOOK["url"]
+        await client.post("/v1/webhooks/watcher/tests")
+        await deliver(receivers)()
+        assert await api.registry.encrypt_webhook_addresses() == (0 if is_sealed else 1)
+    assert [message.url for message, _ in receivers.received] == [SECRET_HOOK["url"]] * 2
+    ((url, address),) = stored_addresses(database_urls)
+    assert url is None
+    assert b"s3cret" not in address
+
+
+@pytest.fixture
+def no_webhooks(database_urls):
+    """None of another test: what is sealed or not is told of the whole database."""
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM webhooks")
 
 
 @pytest.mark.parametrize(

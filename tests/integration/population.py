@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import PAYLOAD_TYPE, Envelope, envelope_bytes, pre_authentication_encoding
+from app.persistence.page_sessions import PostgresPageSessions
 from app.services.evidence_values import NewEvidence
 from app.services.resources import Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
 from app.services.webhook_values import WebhookEvent
@@ -37,8 +39,8 @@ async def populate(store, registry, tenant) -> Population:
         for kind in (kind for kind in Kind if kind is not Kind.UPLOAD):
             made[kind], _ = await work.resources.add(resource(kind, uses=[upload.id]))
         key = await work.api_keys.add("a key", f"prefix-{tenant}", b"h" * 32, frozenset(Scope), None)
-        await work.idempotency.begin("POST /v1/rules", "key", "fingerprint")
-        await work.idempotency.complete("POST /v1/rules", "key", IdempotentReply(201, b"{}"))
+        await work.idempotency.begin("POST /v1/rules", "key", "fingerprint", "owner")
+        await work.idempotency.complete("POST /v1/rules", "key", "owner", IdempotentReply(201, b"{}"))
         await work.webhooks.add("a webhook", "https://x.example/", list(WebhookEvent)[:2], "whsec_AAAA")
         await work.webhooks.send_test("a webhook")
         await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
@@ -54,6 +56,8 @@ async def populate(store, registry, tenant) -> Population:
         await work.runs.heartbeat(second, Progress("computing", 1, 10))
         await work.runs.save_block(second, 0, b"block zero")
         await work.commit()
+    sessions = PostgresPageSessions(store._engine, lambda: datetime.now(UTC))
+    await sessions.begin(f"prefix-{tenant}", f"session of {tenant}", datetime.now(UTC) + timedelta(hours=8))
     ids = {kind: stored.id for kind, stored in made.items()}
     return Population(ids, finished.id, second, key.id, evidence_id)
 

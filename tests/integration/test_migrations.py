@@ -50,6 +50,24 @@ def test_up_down_and_up_again_makes_the_same(empty):
     assert objects(empty) == made
 
 
+def test_going_back_leaves_only_webhooks_whose_address_can_be_read(empty):
+    """The owner has no key to put an encrypted address back; one in clear stays."""
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
+        )
+        for name, url, address in (("plain", "'https://x.example/'", "NULL"), ("sealed", "NULL", "''")):
+            connection.execute(
+                "INSERT INTO webhooks (tenant_id, id, name, url, address, events, secrets, created_at)"
+                f" SELECT id, '{name}', '{name}', {url}, {address}, '{{}}', '', now() FROM tenants"
+            )
+    migrate(empty.owner, "0008")
+    with psycopg.connect(empty.admin) as connection:
+        assert connection.execute("SELECT name FROM webhooks").fetchall() == [("plain",)]
+        connection.execute("DELETE FROM webhooks")
+
+
 def test_the_migrations_make_what_the_metadata_say(empty):
     migrate(empty.owner)
     engine = create_engine(sqlalchemy_url(empty.owner))

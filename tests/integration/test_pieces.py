@@ -9,6 +9,7 @@ import pytest
 
 from app.domain.errors import Conflict, NotFound, Unavailable
 from app.persistence.store import PostgresStore
+from app.services.leases import UPLOAD_LEASE
 from app.services.resources import Kind
 from tests.integration.population import resource
 
@@ -103,8 +104,34 @@ async def test_a_discarded_upload_leaves_neither_pieces_nor_key(store, tenant, d
     async with store.work(tenant) as work:
         await work.pieces.discard(UPLOAD)
     assert (stored_pieces(database_urls), keys(database_urls)) == (0, 0)
-    with pytest.raises(NotFound):
+    with pytest.raises(Unavailable, match="interrupted"):
         await publish(store, tenant)
+
+
+async def test_an_upload_that_was_swept_in_the_middle_does_not_go_on_without_its_first_pieces(
+    store, registry, tenant, database_urls
+):
+    await stage(store, tenant)
+    assert await registry.discard_stale_uploads(0) == 1
+    async with store.work(tenant) as work:
+        with pytest.raises(Unavailable, match="interrupted"):
+            await work.pieces.stage(UPLOAD, 3, 10, b"piece 3")
+    assert (stored_pieces(database_urls), keys(database_urls)) == (0, 0)
+
+
+async def test_a_sign_of_life_keeps_a_slow_upload_from_being_swept(store, registry, tenant, database_urls):
+    await stage(store, tenant)
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE data_keys SET touched_at = touched_at - interval '50 seconds'")
+    async with store.work(tenant) as work:
+        await work.pieces.keep(UPLOAD)
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE data_keys SET touched_at = touched_at - interval '50 seconds'")
+    assert await registry.discard_stale_uploads(UPLOAD_LEASE.seconds) == 0
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE data_keys SET touched_at = touched_at - interval '10 seconds'")
+    assert await registry.discard_stale_uploads(UPLOAD_LEASE.seconds) == 1
+    assert (stored_pieces(database_urls), keys(database_urls)) == (0, 0)
 
 
 async def test_a_published_upload_is_not_discarded(store, tenant):

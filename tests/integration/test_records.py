@@ -12,6 +12,7 @@ from app.domain.errors import Conflict, InvalidInput, NotFound, Unavailable
 from app.persistence.addresses import create_engine
 from app.persistence.doctor import examine, readiness, refuse_unsafe
 from app.persistence.encryption import MasterKey
+from app.services.leases import KEY_LEASE
 from app.services.resources import IdempotentReply, Scope
 
 pytestmark = pytest.mark.anyio
@@ -20,17 +21,48 @@ ROUTE = "POST /v1/rules"
 REPLY = IdempotentReply(201, b'{"secret": "shown once"}', {"location": "/v1/rules/x"})
 
 
-async def begin(store, tenant, key="key", fingerprint="body", route=ROUTE):
+async def begin(store, tenant, key="key", fingerprint="body", route=ROUTE, owner="first"):
     async with store.work(tenant) as work:
-        answer = await work.idempotency.begin(route, key, fingerprint)
+        answer = await work.idempotency.begin(route, key, fingerprint, owner)
         await work.commit()
     return answer
 
 
-async def complete(store, tenant, key="key"):
+async def complete(store, tenant, key="key", owner="first", reply=REPLY):
     async with store.work(tenant) as work:
-        await work.idempotency.complete(ROUTE, key, REPLY)
+        is_kept = await work.idempotency.complete(ROUTE, key, owner, reply)
         await work.commit()
+    return is_kept
+
+
+async def renew(store, tenant, owner="first"):
+    async with store.work(tenant) as work:
+        is_held = await work.idempotency.renew(ROUTE, "key", owner)
+        await work.commit()
+    return is_held
+
+
+async def abandon(store, tenant, owner="first"):
+    async with store.work(tenant) as work:
+        await work.idempotency.abandon(ROUTE, "key", owner)
+        await work.commit()
+
+
+def lease_left(database_urls, tenant):
+    """Seconds that the tenant's one key is held from now on, by the database's clock."""
+    left = "extract(epoch FROM lease_until - clock_timestamp())"
+    query = f"SELECT {left} FROM idempotency_keys WHERE tenant_id = %s"
+    with psycopg.connect(database_urls.admin) as connection:
+        ((seconds,),) = connection.execute(query, [tenant]).fetchall()
+    return float(seconds)
+
+
+def let_leases_pass(database_urls, seconds):
+    """As if so much time had gone by."""
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute(
+            "UPDATE idempotency_keys SET lease_until = lease_until - make_interval(secs => %s)", [seconds]
+        )
 
 
 async def test_the_second_request_with_a_key_gets_the_first_ones_reply(store, tenant, second_tenant):
@@ -52,34 +84,79 @@ async def test_a_key_with_another_request_is_refused(store, tenant):
         await begin(store, tenant, fingerprint="other")
 
 
-async def test_of_two_clients_with_one_key_at_once_one_goes_on(store, tenant):
-    answers = await asyncio.gather(*(begin(store, tenant) for _ in range(6)), return_exceptions=True)
-    assert sorted(type(answer).__name__ for answer in answers) == ["Conflict"] * 5 + ["NoneType"]
+async def test_of_two_clients_with_one_key_at_once_one_goes_on(store, tenant, database_urls):
+    async def all_at_once():
+        asking = (begin(store, tenant, owner=str(number)) for number in range(6))
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        return sorted(type(answer).__name__ for answer in answers)
+
+    assert await all_at_once() == ["Conflict"] * 5 + ["NoneType"]
+    let_leases_pass(database_urls, 10)
+    assert await all_at_once() == ["Conflict"] * 5 + ["NoneType"], "a lease that has ended goes to one, too"
 
 
 async def test_an_abandoned_key_is_free_and_an_answered_one_is_not(store, tenant):
     await begin(store, tenant)
-    async with store.work(tenant) as work:
-        await work.idempotency.abandon(ROUTE, "key")
-        await work.commit()
+    await abandon(store, tenant)
     assert await begin(store, tenant) is None
     await complete(store, tenant)
-    async with store.work(tenant) as work:
-        await work.idempotency.abandon(ROUTE, "key")
-        await work.commit()
+    await abandon(store, tenant)
     assert await begin(store, tenant) == REPLY
 
 
-async def test_replies_are_kept_a_day_and_keys_of_dead_requests_a_quarter_of_an_hour(store, tenant, clock):
+async def test_a_key_whose_process_died_works_again_within_ten_seconds(store, tenant, database_urls):
+    await begin(store, tenant)
+    assert 0 < lease_left(database_urls, tenant) <= KEY_LEASE.seconds < 10
+    with pytest.raises(Conflict) as caught:
+        await begin(store, tenant, owner="second")
+    assert 1 <= caught.value.retry_after <= KEY_LEASE.seconds
+    let_leases_pass(database_urls, caught.value.retry_after)
+    assert await begin(store, tenant, "key", "a corrected body", owner="second") is None
+
+
+async def test_whoever_holds_a_key_renews_it_for_one_lease(store, tenant, database_urls):
+    await begin(store, tenant)
+    let_leases_pass(database_urls, KEY_LEASE.seconds - 1)
+    assert lease_left(database_urls, tenant) <= 1
+    assert await renew(store, tenant)
+    assert KEY_LEASE.seconds - 1 < lease_left(database_urls, tenant) <= KEY_LEASE.seconds
+
+
+async def test_who_lost_a_key_can_neither_renew_nor_answer_nor_free_it(store, tenant, database_urls):
+    """A process that was held up for longer than its lease, and goes on when another one has its place."""
+    newer = IdempotentReply(200, b"{}", {})
+    await begin(store, tenant)
+    let_leases_pass(database_urls, 10)
+    await begin(store, tenant, owner="second")
+    assert not await renew(store, tenant)
+    assert not await complete(store, tenant)
+    await abandon(store, tenant)
+    with pytest.raises(Conflict):
+        await begin(store, tenant, owner="third")
+    assert await complete(store, tenant, owner="second", reply=newer)
+    assert not await complete(store, tenant)
+    assert await begin(store, tenant, owner="third") == newer
+
+
+async def test_replies_are_kept_a_day(store, tenant, clock):
     await begin(store, tenant, "answered")
     await complete(store, tenant, "answered")
-    await begin(store, tenant, "dead")
-    clock.advance(16 * 60)
-    assert await begin(store, tenant, "dead") is None
-    clock.advance(23 * 3600)
+    clock.advance(24 * 3600 - 1)
     assert await begin(store, tenant, "answered") == REPLY
-    clock.advance(3600)
+    clock.advance(1)
     assert await begin(store, tenant, "answered") is None
+
+
+async def test_no_keys_of_dead_requests_remain(store, registry, tenant, database_urls):
+    for key in ("dead", "dead too"):
+        await begin(store, tenant, key)
+    await registry.apply_retention(tenant, 50)
+    let_leases_pass(database_urls, 10)
+    await begin(store, tenant, "alive")
+    await registry.apply_retention(tenant, 50)
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT key FROM idempotency_keys WHERE tenant_id = %s"
+        assert connection.execute(query, [tenant]).fetchall() == [("alive",)]
 
 
 async def test_a_reply_is_not_stored_in_clear(store, tenant, database_urls):
@@ -156,7 +233,8 @@ async def audit_finding(database_urls, master_key):
 async def test_the_doctor_finds_a_sound_database_sound(engine, master_key, tenant, tmp_path, database_urls):
     findings = await examine(database_urls.runtime, master_key, tmp_path)
     assert [finding.name for finding in findings] == [
-        "migrations", "role", "row-level security", "keys", "audit", "signing keys", "disk",
+        "migrations", "role", "row-level security", "keys", "audit", "signing keys",
+        "webhook addresses", "disk",
     ]  # fmt: skip
     assert [finding for finding in findings if not finding.passed] == []
     await refuse_unsafe(engine, master_key)

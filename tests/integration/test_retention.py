@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import NotFound
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import unit_of_work
-from app.services.resources import Kind, Removed, RunState
+from app.services.resources import IdempotentReply, Kind, Removed, RunState
 from app.services.tenant_settings import DEFAULT, TenantSettings
 from app.workers.retention import RetentionKeeper
 from tests.integration.population import add_evidence, resource
@@ -264,7 +264,9 @@ async def test_a_tenants_own_setting_goes_before_the_default_and_is_nobody_elses
 
 
 async def test_replies_to_requests_of_yesterday_are_forgotten_without_another_request(desk, keeper, clock):
-    await desk.do(lambda work: work.idempotency.begin("POST /v1/rules", "key", "fingerprint"))
+    await desk.do(lambda work: work.idempotency.begin("POST /v1/rules", "key", "fingerprint", "owner"))
+    reply = IdempotentReply(201, b"{}")
+    await desk.do(lambda work: work.idempotency.complete("POST /v1/rules", "key", "owner", reply))
     clock.advance(DAY)
     await keeper.apply_retention(desk.tenant, 50)
     assert desk.count("idempotency_keys") == 0

@@ -18,9 +18,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
+from app.persistence.page_sessions import PostgresPageSessions
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.ingest.dialect import UploadLimits
+from app.web.sessions import Cookies
 from app.web.site import install_pages
 from tests.api.service import Api, build_api
 from tests.conftest import FixedClock, PostgresServer
@@ -52,7 +54,8 @@ class Served(threading.Thread):
         engine = create_engine(self._database_url)
         store, registry = (kind(engine, master_key, self.clock) for kind in (PostgresStore, PostgresRegistry))
         self._api = build_api(store, registry, self.clock, UploadLimits(max_bytes=200_000))
-        install_pages(self._api.app, master_key.derive("pages"), self.clock)
+        cookies = Cookies(master_key.derive("pages"), self.clock)
+        install_pages(self._api.app, cookies, PostgresPageSessions(engine, self.clock))
         self._loop = asyncio.get_running_loop()
         self._server = uvicorn.Server(
             uvicorn.Config(

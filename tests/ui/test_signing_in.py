@@ -114,6 +114,26 @@ def test_a_forged_form_signs_nobody_in_or_out_and_makes_nothing(browser, served,
     assert browser.get("/").status_code == 303
 
 
+def test_after_signing_out_a_copy_of_the_cookie_opens_nothing(browser, served, journey: Journey):
+    signed_in(browser, journey.token)
+    copy = {"Cookie": f"privacy-risk-session={browser.cookies['privacy-risk-session']}"}
+    page = httpx.get(f"{served.url}/datasets", headers=copy)
+    assert page.status_code == 200
+    browser.post("/sign-out", data={"form_token": token_in(page)})
+    assert httpx.get(f"{served.url}/datasets", headers=copy).status_code == 303
+    for path in ("/example-data", "/sign-out"):
+        answer = httpx.post(f"{served.url}{path}", headers=copy, data={"form_token": token_in(page)})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+
+
+def test_signing_in_anew_ends_the_session_of_before(browser, served, journey: Journey):
+    signed_in(browser, journey.token)
+    before = {"Cookie": f"privacy-risk-session={browser.cookies['privacy-risk-session']}"}
+    signed_in(browser, journey.assessor_token)
+    assert browser.get("/datasets").status_code == 200
+    assert httpx.get(f"{served.url}/datasets", headers=before).status_code == 303
+
+
 def test_a_wrong_key_an_altered_cookie_and_an_old_one_are_refused(browser, served, journey: Journey):
     assert signed_in(browser, "0123456789abcdef.nonsense").status_code == 403
     assert signed_in(browser, "ключ").status_code == 403

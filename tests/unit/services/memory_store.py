@@ -171,6 +171,9 @@ class _Pieces(_Part):
         assert isinstance(payload, bytes)
         self.data.pieces.setdefault(upload_id, {})[number] = payload
 
+    async def keep(self, upload_id: str) -> None:
+        """Nothing is ever swept here."""
+
     async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
         stored, created = self._work.resources.put(new, upload_id)
         if not created:

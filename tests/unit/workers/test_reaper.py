@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+from app.services.leases import UPLOAD_LEASE
 from app.services.resources import LostRun
 from app.workers.reaper import Reaper
 
@@ -24,6 +25,7 @@ class Registry:
         self.failed.append((lost, error["code"]))
 
     async def discard_stale_uploads(self, silent_seconds: float) -> int:
+        assert silent_seconds == UPLOAD_LEASE.seconds
         self.upload_passes += 1
         return 0
 

@@ -1,0 +1,51 @@
+"""What the service does and is told at its start, composed as it is served."""
+
+from __future__ import annotations
+
+from http.cookies import SimpleCookie
+
+import httpx
+import psycopg
+import pytest
+from prometheus_client import CollectorRegistry
+
+from app.composition.database import Database
+from app.composition.serving import application
+from app.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def started(database_urls, master_key):
+    """The whole application under settings of the environment."""
+    database = Database(database_urls.runtime, master_key, 0)
+    return lambda: application(Settings(), database, CollectorRegistry())
+
+
+async def test_the_start_encrypts_addresses_of_webhooks_that_were_stored_in_clear(
+    client, started, database_urls
+):
+    hook = {"name": "watcher", "url": "https://hooks.example.org/s3cret", "events": ["run.failed"]}
+    assert (await client.post("/v1/webhooks", json=hook)).status_code == 201
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE webhooks SET url = %s, address = NULL", [hook["url"]])
+    async with started():
+        pass
+    with psycopg.connect(database_urls.admin) as connection:
+        ((url, address),) = connection.execute("SELECT url, address FROM webhooks").fetchall()
+    assert url is None
+    assert b"s3cret" not in address
+    assert (await client.get("/v1/webhooks/watcher")).json()["url"] == hook["url"]
+
+
+@pytest.mark.parametrize(("public", "secure"), [(None, False), ("https://risk.example.org", True)])
+async def test_a_public_address_of_https_makes_the_cookies_secure(started, monkeypatch, public, secure):
+    if public is not None:
+        monkeypatch.setenv("PRIVACY_RISK_PUBLIC_URL", public)
+    async with (
+        started() as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as browser,
+    ):
+        ((name, cookie),) = SimpleCookie((await browser.get("/sign-in")).headers["set-cookie"]).items()
+    assert (bool(cookie["secure"]), name.startswith("__Host-")) == (secure, secure)
