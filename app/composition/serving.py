@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -88,6 +89,9 @@ async def _serve(settings: Settings, database: Database) -> None:
         stop_metrics = serve_metrics(metrics, settings.metrics_host, settings.metrics_port)
     try:
         async with application(settings, database, metrics) as app:
+            # What was made up to here stays; looking through it again would hold requests up.
+            gc.collect()
+            gc.freeze()
             config = uvicorn.Config(
                 app, host=settings.host, port=settings.port, log_config=None, access_log=False,
                 server_header=False, timeout_graceful_shutdown=5,

@@ -8,6 +8,7 @@ from fastapi import Body, Path, Query, Response
 from starlette.responses import StreamingResponse
 
 from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
 from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started, streamed, table_content
@@ -48,6 +49,7 @@ router = COLLECTION.router()
     status_code=201,
     responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
 )
+@takes_up_to(LARGEST_BYTES)
 async def create_assessment(
     actor: Assessor, services: UseCases, response: Response, body: NewAssessmentBody, dry_run: DryRun = False
 ) -> Assessment | PlanAnswer:
@@ -69,6 +71,7 @@ async def create_assessment(
 
 
 @router.post("/runs", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def create_assessment_run(
     actor: Assessor,
     services: UseCases,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.files import CSV_HIERARCHY_BODY
 from app.api.examples.form import names
 from app.api.examples.inputs import HIERARCHIES
@@ -43,6 +44,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_hierarchy(
     actor: DataWriter,
     services: UseCases,
@@ -59,6 +61,7 @@ async def create_hierarchy(
 
 
 @router.post("/csv", status_code=201, responses=MADE, openapi_extra=CSV_HIERARCHY_BODY)
+@takes_up_to(LARGEST_BYTES)
 async def create_hierarchy_from_csv(
     actor: DataWriter,
     services: UseCases,

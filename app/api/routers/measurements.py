@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
 from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started
@@ -38,6 +39,7 @@ router = COLLECTION.router()
     status_code=201,
     responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
 )
+@takes_up_to(LARGEST_BYTES)
 async def create_measurement(
     actor: Assessor,
     services: UseCases,
@@ -64,6 +66,7 @@ async def create_measurement(
 
 
 @router.post("/runs", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 
 from app.api.authentication import DataReader
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.rules import RULE_PREVIEWS
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
@@ -17,6 +18,7 @@ router = APIRouter(prefix=f"{PREFIX}/rule-previews", tags=["rules"], route_class
 
 
 @router.post("", responses=problems("not-found", "too-large", "unsupported-media-type"))
+@takes_up_to(LARGEST_BYTES)
 async def preview_rule(
     actor: DataReader,
     services: UseCases,

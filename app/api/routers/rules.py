@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Path, Response
 
 from app.api.authentication import AnyKey, DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.rules import RULES
 from app.api.examples.searches import OPTIMISATIONS
@@ -39,6 +40,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_rule(
     actor: DataWriter,
     services: UseCases,

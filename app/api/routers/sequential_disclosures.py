@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Path, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.assessments import BATCHES, SEQUENTIAL_DISCLOSURES
 from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, problems
@@ -41,6 +42,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_sequential_disclosure(
     actor: Assessor,
     services: UseCases,
@@ -60,6 +62,7 @@ async def create_sequential_disclosure(
 
 
 @router.post("/{ref}/batches", status_code=201, responses=problems("invalid-input", "not-found", "conflict"))
+@takes_up_to(LARGEST_BYTES)
 async def append_batch(
     actor: Assessor,
     services: UseCases,
