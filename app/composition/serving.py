@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from app.api.app import create_app, routed_app
+from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
 from app.api.services import Services
 from app.composition.configured import MIB, configured_database, tenant_defaults
@@ -94,7 +95,7 @@ async def _serve(settings: Settings, database: Database) -> None:
             gc.freeze()
             config = uvicorn.Config(
                 app, host=settings.host, port=settings.port, log_config=None, access_log=False,
-                server_header=False, timeout_graceful_shutdown=5,
+                server_header=False, timeout_graceful_shutdown=5, http=BoundedConnection, ws="none",
             )  # fmt: skip
             await uvicorn.Server(config).serve()
     finally:
