@@ -16,6 +16,7 @@ from app.api.metrics import RequestMetrics
 from app.api.middleware import BodyLimit, RequestFrame
 from app.api.openapi import DESCRIPTION, TAGS, VERSION, document_of, operation_id
 from app.api.routers import ROUTERS, UPLOAD_PATHS
+from app.api.routes import Route
 from app.api.services import Services
 from app.services.ports import Store
 
@@ -54,6 +55,8 @@ def create_app(
     app.state.readiness = readiness
     app.state.max_body_bytes = max_body_bytes
     app.state.bodies_in_flight = BodiesInFlight()
+    for route in (route for router in ROUTERS for route in router.routes if isinstance(route, Route)):
+        route.prepare()
     # Layers are entered in the reverse of the order in which they are added.
     app.add_middleware(
         BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS

@@ -45,6 +45,11 @@ class Route(APIRoute):
 
         return answer
 
+    def prepare(self) -> None:
+        """Make now what the first large body would have to wait for."""
+        if self.body_field is not None:
+            _ = self._validator
+
     async def _answer_with_body(
         self, request: StrictRequest, handle: Callable[[Request], Coroutine[Any, Any, Response]]
     ) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -22,10 +23,40 @@ SMALL_BYTES: Final = 16 * 1024
 _READER: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bodies")
 
 
+class _Collector:
+    """Lets Python's collector look at what is new only, while a large body is being worked on.
+
+    Whenever that has grown by a quarter it would look through everything else, too, and nothing of a body
+    is what it looks for: JSON has no cycles. All would wait for it meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._holders = 0
+        self._before = gc.get_threshold()
+
+    def hold(self) -> None:
+        """Look at what is new only."""
+        if self._holders == 0:
+            self._before = gc.get_threshold()
+            gc.set_threshold(*self._before[:2], _NEVER)
+        self._holders += 1
+
+    def let_go(self) -> None:
+        """Look at everything again, if no other large body is being worked on."""
+        self._holders -= 1
+        if self._holders == 0:
+            gc.set_threshold(*self._before)
+
+
+_NEVER: Final = 2**31 - 1
+_COLLECTOR: Final = _Collector()
+
+
 class StrictRequest(Request):
     """A request whose JSON has no repeated keys and no NaN, which Python's parser would let pass."""
 
     _held = 0
+    _is_large = False
     _value: Any = None
     _error: Exception | None = None
 
@@ -50,9 +81,14 @@ class StrictRequest(Request):
         """Tell that the body is not needed any more."""
         held, self._held = self._held, 0
         in_flight.give_back(held)
+        if self._is_large:
+            self._is_large = False
+            _COLLECTOR.let_go()
 
     async def check(self, validator: SlicedValidator) -> None:
         """Read a large body as JSON and check it, beside the event loop; InvalidInput if it is none."""
+        self._is_large = True
+        _COLLECTOR.hold()
         try:
             loop = asyncio.get_running_loop()
             self._value = await loop.run_in_executor(_READER, _checked, self._body, validator)

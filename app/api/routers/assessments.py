@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
@@ -63,8 +64,8 @@ async def create_assessment(
     """
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.assessments.plan(actor, body.request()))
-    created = await services.assessments.create(actor, body.request())
+        return PlanAnswer.of(await services.assessments.plan(actor, await asyncio.to_thread(body.request)))
+    created = await services.assessments.create(actor, await asyncio.to_thread(body.request))
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/assessments/{created.view.resource.id}"
     return shown(Assessment, created.view.resource, result=created.view.result)
@@ -82,7 +83,9 @@ async def create_assessment_run(
 
     Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(await services.assessments.create_run(actor, body.request()), response)
+    return run_started(
+        await services.assessments.create_run(actor, await asyncio.to_thread(body.request)), response
+    )
 
 
 COLLECTION.add_list(router)

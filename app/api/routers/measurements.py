@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
@@ -58,8 +59,8 @@ async def create_measurement(
     """
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.measurements.plan(actor, body.request()))
-    created = await services.measurements.create(actor, body.request())
+        return PlanAnswer.of(await services.measurements.plan(actor, await asyncio.to_thread(body.request)))
+    created = await services.measurements.create(actor, await asyncio.to_thread(body.request))
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/measurements/{created.view.resource.id}"
     return _shown(created.view)
@@ -77,7 +78,9 @@ async def create_measurement_run(
 
     Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(await services.measurements.create_run(actor, body.request()), response)
+    return run_started(
+        await services.measurements.create_run(actor, await asyncio.to_thread(body.request)), response
+    )
 
 
 COLLECTION.add_list(router)

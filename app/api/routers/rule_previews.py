@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Body
@@ -29,4 +30,6 @@ async def preview_rule(
     Some records before and after a stored rule, or one that is only tried, and how far each cell is
     generalised. Nothing is stored. Needs the scope `data:read`.
     """
-    return RulePreview.model_validate(await services.rules.preview(actor, body.request()))
+    return RulePreview.model_validate(
+        await services.rules.preview(actor, await asyncio.to_thread(body.request))
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Response
@@ -54,7 +55,7 @@ async def create_rule(
     scope `data:write`; conditions and values of single records ask the data a question and need `data:read`,
     too.
     """
-    created = await services.rules.create(actor, body.request())
+    created = await services.rules.create(actor, await asyncio.to_thread(body.request))
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/rules/{created.resource.id}"
     return shown(Rule, created.resource, definition=services.rules.definition(actor, created.resource))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -82,15 +81,6 @@ class Watch:
 def rows(number: int) -> dict[str, Any]:
     made = [[f"value {i}", f"group {i // 10}", f"all {i // 100}"] for i in range(number)]
     return {"name": "large", "definition": {"kind": "rows", "rows": made}}
-
-
-@pytest.fixture
-def frozen() -> Iterator[None]:
-    """As in a service: the collector does not look through what was there at the start."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("frozen")
