@@ -155,3 +155,51 @@ async def test_a_large_body_is_read_beside_the_event_loop(api, store, registry, 
         refused = await client.post("/v1/hierarchies", json=again)
         (fault,) = problem_of(refused, 422, "invalid-input")["errors"]
         assert (fault["pointer"], fault["code"]) == ("/definition/rows/40000/1", "string-type")
+
+
+def documented(operation: dict[str, Any]) -> set[int]:
+    return {int(status) for status in operation["responses"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (b"\xff\xfe{}", JSON),
+        (b"{", JSON),
+        (b"[" * 100_000, JSON),
+        (b"{}", {"Content-Type": "text/plain"}),
+        (b"--x\r\nbroken", {"Content-Type": "multipart/form-data; boundary=x"}),
+        (b"{}", JSON | {"Idempotency-Key": "\u00e4".encode("latin-1")}),
+        (b" " * 400_001, JSON),
+    ],
+    ids=["no text", "no JSON", "too deep", "other type", "broken form", "no key", "too large"],
+)
+async def test_every_status_of_a_bad_body_is_documented(client, body, headers):
+    answered = set()
+    for method, path, operation in OPERATIONS:
+        if method == "POST":
+            answer = await client.post(address(path), content=body, headers=headers)
+            assert answer.status_code in documented(operation), (path, answer.status_code)
+            answered.add(answer.status_code)
+    assert max(answered) < 500
+
+
+async def test_every_status_of_a_repeated_get_is_documented(journey: httpx.AsyncClient):
+    seen = 0
+    for method, path, operation in OPERATIONS:
+        if method == "GET" and "{" not in path:
+            first = await journey.get(path)
+            assert first.status_code in documented(operation), path
+            if "etag" in first.headers:
+                again = await journey.get(path, headers={"If-None-Match": first.headers["etag"]})
+                assert again.status_code in documented(operation), path
+                seen += again.status_code == 304
+    assert seen > 10
+
+
+async def test_asking_for_the_example_data_again_has_a_documented_answer(client: httpx.AsyncClient):
+    (operation,) = [o for m, p, o in OPERATIONS if (m, p) == ("POST", "/v1/example-data")]
+    body = next(iter(operation["requestBody"]["content"]["application/json"]["examples"].values()))["value"]
+    statuses = [(await client.post("/v1/example-data", json=body)).status_code for _ in range(2)]
+    assert statuses == [201, 200]
+    assert set(statuses) <= documented(operation)
