@@ -160,7 +160,7 @@ def _split_description(operation: dict[str, Any]) -> None:
 def _body_limits() -> dict[str, int]:
     """Address → most bytes of the body of its POST, for those that state it themselves."""
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
-    return {route.path: limit_of(route.endpoint) for route in routes if "POST" in route.methods}
+    return {route.path: limit_of(route.endpoint) for route in routes if "POST" in (route.methods or ())}
 
 
 def _describe_get(operation: dict[str, Any]) -> None:

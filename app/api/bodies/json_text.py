@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from json.decoder import scanstring
 from typing import Any, Final
 
 from app.domain.errors import TooLarge
@@ -51,7 +50,25 @@ def sliced_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
     """
     if sum(text.count(mark) for mark in ",:[{") > MOST_PARTS:
         raise TooLarge(f"The body holds more than {MOST_PARTS:,} values.", "Send less at once.", MOST_PARTS)
-    return _read(lambda: _Reader(text).read())
+    reader = _Reader(text)
+    try:
+        return _read(reader.read)
+    except Exception:
+        dismantle(reader.begun)
+        raise
+
+
+def dismantle(value: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Free a large value that nobody needs, piece by piece: in one go, no other thread may run meanwhile."""
+    rest = [value]
+    while rest:
+        match rest.pop():
+            case list() as items:
+                rest.extend(items)
+                items.clear()
+            case dict() as members:
+                rest.extend(members.values())
+                members.clear()
 
 
 def _read(read: Callable[[], Any]) -> Any:  # noqa: ANN401
@@ -69,8 +86,8 @@ class _Reader:
     """A text, and the window of it that is being parsed."""
 
     def __init__(self, text: str) -> None:
-        decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
-        self._scan = decoder.scan_once
+        self._decoder = _decoder()
+        self.begun: list[Any] = []
         self._text = text
         self._move(0)
 
@@ -101,7 +118,7 @@ class _Reader:
             case "{" if depth <= _DEEPEST:
                 return self._object(at + 1, depth)
             case '"':
-                return scanstring(self._text, at + 1, True)
+                return self._decoder.raw_decode(self._text, at)
             case "[" | "{":
                 raise RecursionError
         raise json.JSONDecodeError("Expecting value", self._text, at)
@@ -110,11 +127,7 @@ class _Reader:
         """The same if the window certainly holds all of it: what may go on behind its end is left open."""
         is_last = self._end == len(self._text)
         try:
-            value, end = self._scan(self._window, at - self._start)
-        except StopIteration as stop:
-            if is_last:
-                raise json.JSONDecodeError("Expecting value", self._text, self._start + stop.value) from None
-            return None
+            value, end = self._decoder.raw_decode(self._window, at - self._start)
         except _NotJsonError:
             raise
         except json.JSONDecodeError as error:
@@ -127,6 +140,7 @@ class _Reader:
 
     def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
         values: list[Any] = []
+        self.begun.append(values)
         at = self._skip(at)
         if self._text[at : at + 1] == "]":
             return values, at + 1
@@ -143,6 +157,7 @@ class _Reader:
 
     def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         members: dict[str, Any] = {}
+        self.begun.append(members)
         at = self._skip(at)
         if self._text[at : at + 1] == "}":
             return members, at + 1
@@ -151,7 +166,7 @@ class _Reader:
                 raise json.JSONDecodeError(
                     "Expecting property name enclosed in double quotes", self._text, at
                 )
-            key, at = scanstring(self._text, at + 1, True)
+            key, at = self._decoder.raw_decode(self._text, at)
             at = self._skip(at)
             if self._text[at : at + 1] != ":":
                 raise json.JSONDecodeError("Expecting ':' delimiter", self._text, at)
@@ -166,6 +181,10 @@ class _Reader:
             if mark != ",":
                 raise json.JSONDecodeError("Expecting ',' delimiter", self._text, at)
             at = self._skip(at + 1)
+
+
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

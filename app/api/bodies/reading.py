@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from app.api.bodies.json_text import sliced_json, whole_json
+from app.api.bodies.json_text import dismantle, sliced_json, whole_json
 from app.api.bodies.limits import FREE_BYTES, BodiesInFlight, body_too_large, declared_length
 from app.api.bodies.validation import SlicedValidator
 from app.api.faults import faults_of
@@ -110,4 +110,6 @@ def _checked(body: bytes, validator: SlicedValidator) -> Any:  # noqa: ANN401 - 
         return validator.validate(value)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
-        raise faults_of([{**fault, "loc": ("body", *fault["loc"])} for fault in faults], value) from None
+        refused = faults_of([{**fault, "loc": ("body", *fault["loc"])} for fault in faults], value)
+    dismantle(value)
+    raise refused

@@ -101,6 +101,22 @@ def test_a_large_body_is_parsed_and_checked_in_slices_of_milliseconds(monkeypatc
     assert watch.longest < 0.05
 
 
+def test_what_was_read_of_a_broken_text_is_freed_piece_by_piece(monkeypatch):
+    """Its frames hold it until the error is forgotten, on the thread that serves everybody."""
+    freed: list[Any] = []
+    monkeypatch.setattr(json_text, "dismantle", freed.append)
+    with pytest.raises(json.JSONDecodeError):
+        sliced_json('{"rows": [' + "[1, 2], " * 20_000 + "}")
+    assert len(freed[0][-1]) == 20_000
+
+
+def test_dismantling_leaves_nothing_of_a_value():
+    inner = {"b": [1, 2]}
+    value = {"a": [inner, [3]], "c": "text"}
+    json_text.dismantle(value)
+    assert (value, inner) == ({}, {})
+
+
 @pytest.mark.parametrize(
     "definition",
     [
