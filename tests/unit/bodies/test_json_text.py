@@ -87,8 +87,14 @@ def rows(number: int) -> dict[str, Any]:
 def test_a_large_body_is_parsed_and_checked_in_slices_of_milliseconds(monkeypatch):
     """The longest slice, by the time of the processor, of 60,000 rows: a whole is some 200 ms."""
     watch = Watch()
-    move = json_text._Reader._move
-    monkeypatch.setattr(json_text._Reader, "_move", lambda *given: (watch(), move(*given))[1])
+    move, windows = json_text._Reader._move, []
+
+    def watched_move(reader: Any, start: int) -> None:
+        watch()
+        move(reader, start)
+        windows.append(len(reader._window))
+
+    monkeypatch.setattr(json_text._Reader, "_move", watched_move)
     monkeypatch.setattr(validation, "_pause", lambda value: (watch(), value)[1])
     body, validator = rows(60_000), SlicedValidator(NewHierarchy)
     text = json.dumps(body)
@@ -97,6 +103,7 @@ def test_a_large_body_is_parsed_and_checked_in_slices_of_milliseconds(monkeypatc
     checked = validator.validate(value)
     watch()
     assert (value, checked) == (body, NewHierarchy.model_validate(body))
+    assert max(windows) <= 64 * 1024
     assert watch.pauses > 240_000
     assert watch.longest < 0.05
 
