@@ -7,6 +7,7 @@ tests and fixtures run by anyio's plugin: mark the module with ``pytestmark = py
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import secrets
@@ -200,3 +201,12 @@ async def tenant(anyio_backend: str, registry: PostgresRegistry) -> TenantId:
 async def second_tenant(anyio_backend: str, registry: PostgresRegistry) -> TenantId:
     """Another new tenant."""
     return (await registry.add_tenant(f"other tenant {secrets.token_hex(4)}"))[0].id
+
+
+@pytest.fixture
+def frozen() -> Iterator[None]:
+    """As in a service: the collector does not look through what was there at the start."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final, TextIO
+from typing import TextIO
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from app.api import health, pages
 from app.api.access_log import request_log
+from app.api.bodies.limits import LARGEST_BYTES, BodiesInFlight
 from app.api.handlers import install_handlers
 from app.api.health import Readiness
 from app.api.metrics import RequestMetrics
 from app.api.middleware import BodyLimit, RequestFrame
 from app.api.openapi import DESCRIPTION, TAGS, VERSION, document_of, operation_id
 from app.api.routers import ROUTERS, UPLOAD_PATHS
+from app.api.routes import Route
 from app.api.services import Services
 from app.services.ports import Store
-
-DEFAULT_BODY_BYTES: Final = 16 * 1024**2
-"""Largest body other than an upload: hierarchies and look-up tables of some hundred thousand values."""
 
 
 def create_app(
@@ -28,7 +27,7 @@ def create_app(
     readiness: Readiness,
     *,
     max_upload_bytes: int,
-    max_body_bytes: int = DEFAULT_BODY_BYTES,
+    max_body_bytes: int = LARGEST_BYTES,
     registry: CollectorRegistry | None = None,
     log_stream: TextIO | None = None,
 ) -> FastAPI:
@@ -43,7 +42,8 @@ def create_app(
     readiness
         Asks the parts that the service depends on.
     max_upload_bytes, max_body_bytes
-        Largest body of an upload and of any other request.
+        Largest body of an upload and of any other request; most operations take less, see
+        :mod:`app.api.bodies.limits`.
     registry
         Where the counters of requests are registered; a registry of its own if None.
     log_stream
@@ -53,6 +53,10 @@ def create_app(
     app.state.services = services
     app.state.store = store
     app.state.readiness = readiness
+    app.state.max_body_bytes = max_body_bytes
+    app.state.bodies_in_flight = BodiesInFlight()
+    for route in (route for router in ROUTERS for route in router.routes if isinstance(route, Route)):
+        route.prepare()
     # Layers are entered in the reverse of the order in which they are added.
     app.add_middleware(
         BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Security
@@ -37,16 +38,21 @@ async def authenticate(request: Request) -> Actor:
     return actor
 
 
+async def actor_who_may(request: Request, scopes: Sequence[str]) -> Actor:
+    """The actor of the request's key, who has all the scopes; Forbidden names the one that is missing."""
+    actor = await authenticate(request)
+    for scope in scopes:
+        require(actor, Scope(scope))
+    return actor
+
+
 async def actor_with_scopes(
     request: Request,
     scopes: SecurityScopes,
     _: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Actor:
     """The actor of the request, who has all the scopes; the framework documents them."""
-    actor = await authenticate(request)
-    for scope in scopes.scopes:
-        require(actor, Scope(scope))
-    return actor
+    return await actor_who_may(request, scopes.scopes)
 
 
 AnyKey = Annotated[Actor, Security(actor_with_scopes)]

@@ -14,6 +14,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "missing": "Add the field.",
     "extra_forbidden": "Remove the field, or correct its spelling: unknown fields are refused, not ignored.",
     "json_invalid": "Send well-formed JSON: no NaN, no Infinity, no repeated keys.",
+    "too_many_fields": "Send the fields that the operation documents.",
     "number_or_inf": 'Send a number, or the string "inf" for infinity.',
     "moment": "Write it like 2026-11-20T12:00:00Z; in an address the + of an offset is %2B.",
     "finite_number": "Send a finite number.",

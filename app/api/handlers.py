@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.bodies.limits import body_too_large
 from app.api.faults import faults_of
-from app.api.middleware import body_too_large
 from app.api.problems import body_of_error, headers_of_error, of_status, problem_body, problem_response
 from app.domain.errors import PrivacyRiskError
 
@@ -47,12 +47,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
         raise error
     problem = of_status(error.status_code)
     request.state.problem = problem.code
-    extensions = {}
     if error.status_code == 413:
-        detail, extensions = body_too_large(int(error.detail)), {"limit": int(error.detail)}
-    else:
-        detail = _SAID_OF_STATUS.get(error.status_code) or error.detail
-    body = problem_body(
-        problem, detail, request_id=request.state.request_id, status=error.status_code, extensions=extensions
-    )
+        return await _own_error(request, body_too_large(int(error.detail)))
+    detail = _SAID_OF_STATUS.get(error.status_code) or error.detail
+    body = problem_body(problem, detail, request_id=request.state.request_id, status=error.status_code)
     return problem_response(body, error.headers)

@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from app.api.access_log import frames_of
+from app.api.bodies.limits import WITHOUT_KEY_BYTES, body_too_large, declared_length
 from app.api.metrics import RequestMetrics
-from app.api.problems import BY_CODE, problem_body, problem_response
+from app.api.problems import BY_CODE, body_of_error, problem_body, problem_response
 
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -145,7 +146,8 @@ def route_of(scope: Scope) -> str:
 class BodyLimit:
     """Refuses bodies above a limit, by their declared length at once, else at the first byte too many.
 
-    The framework's own limit answers a declared length in plain text, whatever the handlers say.
+    These are the outermost bounds; the routes of the interface have narrower ones of their own. The
+    framework's own limit answers a declared length in plain text, whatever the handlers say.
     """
 
     def __init__(self, app: ASGIApp, limit: int, upload_limit: int, upload_paths: frozenset[str]) -> None:
@@ -159,9 +161,9 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = self._upload_limit if scope["path"] in self._upload_paths else self._limit
-        declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared) > limit:
+        limit = self._limit_of(scope["path"])
+        declared = declared_length(Headers(scope=scope))
+        if declared is not None and declared > limit:
             await self._refuse(limit, scope, receive, send)
             return
         received = 0
@@ -176,18 +178,13 @@ class BodyLimit:
 
         await self._app(scope, counted, send)
 
+    def _limit_of(self, path: str) -> int:
+        if path in self._upload_paths:
+            return self._upload_limit
+        return self._limit if path.startswith("/v1/") else min(self._limit, WITHOUT_KEY_BYTES)
+
     async def _refuse(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = BY_CODE["too-large"]
-        scope["state"]["problem"] = problem.code
-        body = problem_body(
-            problem,
-            body_too_large(limit),
-            request_id=scope["state"]["request_id"],
-            extensions={"limit": limit},
-        )
-        await problem_response(body, {"Connection": "close"})(scope, receive, send)
-
-
-def body_too_large(limit: int) -> str:
-    """What is said of a body above the limit."""
-    return f"The body is larger than the {limit} bytes that are accepted here."
+        error = body_too_large(limit)
+        scope["state"]["problem"] = error.code
+        body = body_of_error(error, scope["state"]["request_id"])
+        await problem_response(body)(scope, receive, send)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -9,10 +10,13 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
+from app.api.bodies.limits import limit_of
 from app.api.idempotency import HEADER
 from app.api.problems import PROBLEM_TYPES, ProblemType
+from app.api.routers import ROUTERS
 from app.api.routers.answers import problems
 from app.api.routers.collection import CLEAN_UP
+from app.api.routes import Route
 from app.api.schemas.problems import Problem
 
 VERSION: Final = "1.0.0"
@@ -87,6 +91,10 @@ _RETRY_AFTER: Final = {
 _RETRIED: Final = ("409", "429", "503")
 
 
+_OF_BODIES: Final = problems("malformed-request", "request-timeout", "conflict", "too-large")
+"""The problems of every POST: of its body, and of a repeated one that is still being answered."""
+
+
 def operation_id(route: APIRoute) -> str:
     """The name of the route's function."""
     return route.name
@@ -114,9 +122,12 @@ def document_of(app: FastAPI) -> dict[str, Any]:
             is_last = CLEAN_UP in operation["tags"]
             operation["x-step"] = 2 * len(operations) - number if is_last else number
             _split_description(operation)
-        for path in document["paths"].values():
+        limits = _body_limits()
+        for address, path in document["paths"].items():
             if "post" in path:
-                _describe_post(path["post"])
+                _describe_post(path["post"], limits.get(address))
+            if "get" in path:
+                _describe_get(path["get"])
         app.openapi_schema = document
     return app.openapi_schema
 
@@ -154,17 +165,33 @@ def _split_description(operation: dict[str, Any]) -> None:
         operation["summary"], operation["description"] = head.rstrip("."), rest
 
 
-def _describe_post(operation: dict[str, Any]) -> None:
-    """Add what every POST takes and may answer, and the names that go with the examples of raw bodies."""
+def _body_limits() -> dict[str, int]:
+    """Address → most bytes of the body of its POST, for those that state it themselves."""
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    return {route.path: limit_of(route.endpoint) for route in routes if "POST" in (route.methods or ())}
+
+
+def _describe_get(operation: dict[str, Any]) -> None:
+    """Add what answers a client that has the current state already."""
+    responses = operation["responses"]
+    if "application/json" in responses["200"].get("content", {}) and "401" in responses:
+        responses["304"] = {"description": "`If-None-Match` names the ETag of the current state."}
+
+
+def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
+    """Add what every POST has: its header, the problems of its body, names for the examples of raw ones."""
+    for status, problem in copy.deepcopy(_OF_BODIES).items():
+        operation["responses"].setdefault(str(status), problem)
+    if limit is not None:
+        operation["responses"]["413"]["description"] += f"\n\nThe body may have {limit:,} bytes."
+    if "application/json" in operation.get("requestBody", {}).get("content", {}):
+        (media_type,) = copy.deepcopy(problems("unsupported-media-type")).values()
+        operation["responses"].setdefault("415", media_type)
     parameters = operation.setdefault("parameters", [])
     parameters.append(_IDEMPOTENCY_KEY)
-    responses = operation["responses"]
-    responses.update(
-        {str(status): own for status, own in problems("conflict").items() if str(status) not in responses}
-    )
     for status in _RETRIED:
-        if status in responses:
-            responses[status]["headers"] = {"Retry-After": _RETRY_AFTER}
+        if status in operation["responses"]:
+            operation["responses"][status]["headers"] = {"Retry-After": _RETRY_AFTER}
     contents = operation.get("requestBody", {}).get("content", {}).values()
     keys = [key for content in contents for key in content.get("examples", ())]
     for parameter in parameters:

@@ -103,6 +103,13 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "Ask for one of the forms that the operation documents.",
     ),
     ProblemType(
+        "request-timeout",
+        408,
+        "The request came too slowly",
+        "The head of the request did not arrive in time, or its body came at less than 8 KiB per second.",
+        "Send the request again, over a faster connection.",
+    ),
+    ProblemType(
         "conflict",
         409,
         "The request contradicts what is stored",

@@ -3,62 +3,77 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Coroutine
 from email.message import Message
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from app.api.authentication import authenticate
+from app.api.authentication import actor_who_may, actor_with_scopes, authenticate
+from app.api.bodies.limits import limit_of
+from app.api.bodies.reading import SMALL_BYTES, StrictRequest
+from app.api.bodies.validation import SlicedValidator
 from app.api.idempotency import Once, key_of
 
-
-class StrictRequest(Request):
-    """A request whose JSON has no repeated keys and no NaN, which Python's parser would let pass."""
-
-    async def json(self) -> Any:  # noqa: ANN401 - any JSON value
-        """Parse the body; JSONDecodeError says what is wrong with it."""
-        if not hasattr(self, "_json"):
-            text = (await self.body()).decode("utf-8")
-            self._json = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
-        return self._json
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise json.JSONDecodeError("an object repeats a key", "", 0)
-    return found
-
-
-def _refuse_constant(name: str) -> None:
-    raise json.JSONDecodeError(f"{name} is not a JSON value", "", 0)
+_WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 
 
 class Route(APIRoute):
-    """A route whose body, if it has one, is read whole."""
+    """A route that knows who asks before it reads the body, and reads the body whole, within its limit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the framework's handler."""
         handle = super().get_route_handler()
+        guards = [part for part in self.dependant.dependencies if part.call is actor_with_scopes]
+        scopes = [scope for guard in guards for scope in guard.own_oauth_scopes or ()]
 
         async def answer(received: Request) -> Response:
             request = StrictRequest(received.scope, received.receive)
-            if request.method == "GET":
-                return _conditional(request, await handle(request))
-            if self.body_field is not None:
-                _check_is_json(request)
-            key = key_of(request) if request.method == "POST" else None
-            if key is None:
-                return await handle(request)
-            once = Once(request, await authenticate(request), key)
-            return await once.answer(await request.body(), lambda: handle(request))
+            if guards:
+                await actor_who_may(request, scopes)
+            if request.method in _WITHOUT_BODY:
+                response = await handle(request)
+                return _conditional(request, response) if request.method == "GET" else response
+            try:
+                return await self._answer_with_body(request, handle)
+            finally:
+                request.release(request.app.state.bodies_in_flight)
 
         return answer
+
+    def prepare(self) -> None:
+        """Make now what the first large body would have to wait for."""
+        if self.body_field is not None:
+            _ = self._validator
+
+    async def _answer_with_body(
+        self, request: StrictRequest, handle: Callable[[Request], Coroutine[Any, Any, Response]]
+    ) -> Response:
+        if self.body_field is not None:
+            _check_is_json(request)
+        key = key_of(request) if request.method == "POST" else None
+        state = request.app.state
+        limit = min(limit_of(self.endpoint), state.max_body_bytes)
+        body = await request.read(limit, state.bodies_in_flight)
+
+        async def check_and_handle() -> Response:
+            if self.body_field is not None and len(body) > SMALL_BYTES:
+                await request.check(self._validator)
+            return await handle(request)
+
+        if key is None:
+            return await check_and_handle()
+        once = Once(request, await authenticate(request), key)
+        return await once.answer(body, check_and_handle)
+
+    @cached_property
+    def _validator(self) -> SlicedValidator:
+        assert self.body_field is not None  # noqa: S101 - for types: asked for by bodies alone
+        return SlicedValidator(self.body_field.field_info.annotation)
 
 
 def _check_is_json(request: Request) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import threading
 import time
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -14,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from app.cli.benchmark_door import measure_door
 from app.cli.embedded import SERVICE, temporary_folder
 from app.cli.journey import load_journey
 from app.cli.measurement import Measurement
+from app.cli.memory_watch import MemoryWatch
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
@@ -32,14 +32,15 @@ _PIECE = 1 << 20
 
 
 def measure_http(operations: Operations) -> list[Measurement]:
-    """Start a service, measure assessments and an upload, stop it."""
+    """Start a service, measure assessments, an upload and hostile requests, stop it."""
     with temporary_folder(operations) as folder:
         service = operations.start_service(folder / SERVICE)
         try:
             # Without retries no reply is kept for them, so that what is measured is the request alone.
             once = Retries(attempts=1)
             with Client(service.base_url, service.api_key, retries=once) as client:
-                return [_measure_assessments(client, folder), *_measure_upload(client, service, folder)]
+                measured = [_measure_assessments(client, folder), *_measure_upload(client, service, folder)]
+            return [*measured, *measure_door(service)]
         finally:
             service.stop()
 
@@ -149,7 +150,7 @@ def _measure_upload(client: Client, service: RunningService, folder: Path) -> li
     path = folder / "wide.csv"
     with path.open("wb") as file:
         file.writelines(members.csv_chunks(members.generate_wide(_UPLOAD_ROWS)))
-    with _MemoryWatch(service.api_pid) as watch, path.open("rb") as file:
+    with MemoryWatch(service.api_pid) as watch, path.open("rb") as file:
         start = time.perf_counter()
         upload = client.uploads.create_from("wide", iter(lambda: file.read(_PIECE), b""))
         stored = client.uploads.get(upload.id).document
@@ -188,33 +189,3 @@ def _measure_upload(client: Client, service: RunningService, folder: Path) -> li
             ratio=(folder / "wide.parquet").stat().st_size / stored["stored_bytes"],
         ),
     ]
-
-
-class _MemoryWatch:
-    """Samples the resident memory of a process while something else happens."""
-
-    def __init__(self, pid: int) -> None:
-        self._statm = Path(f"/proc/{pid}/statm")
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-        self._before = self._peak = self._pages()
-
-    @property
-    def growth_mib(self) -> float:
-        """How much more than at the beginning the process held at most."""
-        return (self._peak - self._before) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-    def __enter__(self) -> _MemoryWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while not self._ended.wait(0.02):
-            self._peak = max(self._peak, self._pages())
-
-    def _pages(self) -> int:
-        return int(self._statm.read_text().split()[1])

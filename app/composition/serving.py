@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from app.api.app import create_app, routed_app
+from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
 from app.api.services import Services
 from app.composition.configured import MIB, configured_database, tenant_defaults
@@ -91,9 +93,12 @@ async def _serve(settings: Settings, database: Database) -> None:
         stop_metrics = serve_metrics(metrics, settings.metrics_host, settings.metrics_port)
     try:
         async with application(settings, database, metrics) as app:
+            # What was made up to here stays; looking through it again would hold requests up.
+            gc.collect()
+            gc.freeze()
             config = uvicorn.Config(
                 app, host=settings.host, port=settings.port, log_config=None, access_log=False,
-                server_header=False, timeout_graceful_shutdown=5,
+                server_header=False, timeout_graceful_shutdown=5, http=BoundedConnection, ws="none",
                 forwarded_allow_ips=believed_proxies(settings.trusted_proxies),
             )  # fmt: skip
             await uvicorn.Server(config).serve()

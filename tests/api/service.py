@@ -130,7 +130,11 @@ class Api:
 
 
 def build_api(
-    store: PostgresStore, registry: PostgresRegistry, clock: Clock, limits: UploadLimits = LIMITS
+    store: PostgresStore,
+    registry: PostgresRegistry,
+    clock: Clock,
+    limits: UploadLimits = LIMITS,
+    body_bytes: int = BODY_BYTES,
 ) -> Api:
     """The use cases and the application around them; small limits, so that tests can exceed them."""
     loader = TableLoader(store)
@@ -167,7 +171,7 @@ def build_api(
         store,
         _ready,
         max_upload_bytes=limits.max_bytes,
-        max_body_bytes=BODY_BYTES,
+        max_body_bytes=body_bytes,
         registry=metrics,
         log_stream=log,
     )

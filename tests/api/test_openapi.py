@@ -46,6 +46,8 @@ def test_every_operation_says_what_it_is(path, method, operation):
     assert operation["tags"][0] in {tag["name"] for tag in TAGS}
     if path.startswith("/v1"):
         assert {"401", "403", "422", "500", "503"} <= set(operation["responses"])
+        if method == "post":
+            assert {"400", "408", "409", "413"} <= set(operation["responses"])
         assert operation["security"]
     for status, answer in operation["responses"].items():
         if status >= "400":

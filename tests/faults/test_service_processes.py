@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -70,3 +72,28 @@ def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Pope
     serving.send_signal(sig)
     serving.wait(20)
     until(lambda: not any(is_alive(process) for process in [worker, *below]), 10)
+
+
+def test_bodies_without_a_key_cost_the_service_next_to_no_memory(serving: subprocess.Popen[bytes]):
+    """A hundred connections with 4 MB each; the service took 480 MiB for them, for good."""
+    service = psutil.Process(serving.pid)
+    ports: list[int] = []
+
+    def listens() -> bool:
+        ports[:] = [one.laddr.port for one in service.net_connections("tcp") if one.status == "LISTEN"]
+        return bool(ports)
+
+    until(listens, 30)
+    content = b"POST /v1/hierarchies HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    content += b"Content-Length: 16000000\r\n\r\n" + b" " * 4_000_000
+    with contextlib.ExitStack() as opened:
+        grown = []
+        for number in range(101):
+            connection = opened.enter_context(socket.create_connection(("127.0.0.1", ports[0]), 0.05))
+            with contextlib.suppress(OSError):
+                connection.sendall(content)
+            if number == 0:  # what the first request of all needs stays
+                connection.settimeout(10)
+                assert connection.recv(100).startswith(b"HTTP/1.1 401")
+            grown.append(service.memory_info().rss)
+        assert max(grown) - grown[0] <= 16 * 1024**2

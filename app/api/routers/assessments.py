@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 from starlette.responses import StreamingResponse
 
 from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
 from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started, streamed, table_content
@@ -48,6 +50,7 @@ router = COLLECTION.router()
     status_code=201,
     responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
 )
+@takes_up_to(LARGEST_BYTES)
 async def create_assessment(
     actor: Assessor, services: UseCases, response: Response, body: NewAssessmentBody, dry_run: DryRun = False
 ) -> Assessment | PlanAnswer:
@@ -61,14 +64,15 @@ async def create_assessment(
     """
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.assessments.plan(actor, body.request()))
-    created = await services.assessments.create(actor, body.request())
+        return PlanAnswer.of(await services.assessments.plan(actor, await asyncio.to_thread(body.request)))
+    created = await services.assessments.create(actor, await asyncio.to_thread(body.request))
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/assessments/{created.view.resource.id}"
     return shown(Assessment, created.view.resource, result=created.view.result)
 
 
 @router.post("/runs", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def create_assessment_run(
     actor: Assessor,
     services: UseCases,
@@ -79,7 +83,9 @@ async def create_assessment_run(
 
     Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(await services.assessments.create_run(actor, body.request()), response)
+    return run_started(
+        await services.assessments.create_run(actor, await asyncio.to_thread(body.request)), response
+    )
 
 
 COLLECTION.add_list(router)

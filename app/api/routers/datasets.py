@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, DataReader, DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.inputs import DATASETS
 from app.api.routers.answers import MADE, made, problems
@@ -31,6 +32,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found", "too-large", "quota-exceeded"))
+@takes_up_to(LARGEST_BYTES)
 async def create_dataset(
     actor: DataWriter,
     services: UseCases,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Response
 
 from app.api.authentication import DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.inputs import DICTIONARIES
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
@@ -32,6 +33,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_dictionary(
     actor: DataWriter,
     services: UseCases,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import gates as gate_examples
 from app.api.examples.form import names
 from app.api.routers.answers import COMMON, MADE, PREFIX, QUEUED, problems, run_started
@@ -44,6 +45,7 @@ Gate = Annotated[PolicyRef, Path(openapi_examples=gate_examples.POLICY)]
     status_code=201,
     responses=MADE | problems("direct-budget-exceeded", "not-supported", "not-found"),
 )
+@takes_up_to(LARGEST_BYTES)
 async def evaluate_gate(
     actor: Assessor,
     services: UseCases,
@@ -73,6 +75,7 @@ async def evaluate_gate(
 
 
 @gates.post("/{policy}/evaluations/runs", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def evaluate_gate_run(
     actor: Assessor,
     services: UseCases,

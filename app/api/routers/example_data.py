@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Response
 
 from app.api.authentication import DataWriter
 from app.api.examples.inputs import EXAMPLE_DATA
-from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routers.answers import COMMON, MADE, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.example_data import ExampleDataAnswer, NewExampleData
 from app.api.services import UseCases
@@ -21,7 +21,7 @@ router = APIRouter(prefix=f"{PREFIX}/example-data", tags=[TAG], route_class=Rout
 @router.post(
     "",
     status_code=201,
-    responses=problems("conflict", "too-large", "quota-exceeded", "unsupported-media-type"),
+    responses=MADE | problems("too-large", "quota-exceeded"),
 )
 async def create_example_data(
     actor: DataWriter,

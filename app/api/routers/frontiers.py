@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.searches import FRONTIERS
 from app.api.frontier_map import draw_frontier
@@ -44,6 +45,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def create_frontier(
     actor: Assessor,
     services: UseCases,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.files import CSV_HIERARCHY_BODY
 from app.api.examples.form import names
 from app.api.examples.inputs import HIERARCHIES
@@ -43,6 +45,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_hierarchy(
     actor: DataWriter,
     services: UseCases,
@@ -55,10 +58,16 @@ async def create_hierarchy(
     Level 0 is the value as it is, level `height` the top. Needs the scope `data:write`, and `data:read` if
     the leaves are an upload's column: the hierarchy shows them to every key of the tenant.
     """
-    return made(Hierarchy, "/hierarchies", await services.hierarchies.create(actor, body.request()), response)
+    return made(
+        Hierarchy,
+        "/hierarchies",
+        await services.hierarchies.create(actor, await asyncio.to_thread(body.request)),
+        response,
+    )
 
 
 @router.post("/csv", status_code=201, responses=MADE, openapi_extra=CSV_HIERARCHY_BODY)
+@takes_up_to(LARGEST_BYTES)
 async def create_hierarchy_from_csv(
     actor: DataWriter,
     services: UseCases,

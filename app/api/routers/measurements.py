@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
 from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started
@@ -38,6 +40,7 @@ router = COLLECTION.router()
     status_code=201,
     responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
 )
+@takes_up_to(LARGEST_BYTES)
 async def create_measurement(
     actor: Assessor,
     services: UseCases,
@@ -56,14 +59,15 @@ async def create_measurement(
     """
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.measurements.plan(actor, body.request()))
-    created = await services.measurements.create(actor, body.request())
+        return PlanAnswer.of(await services.measurements.plan(actor, await asyncio.to_thread(body.request)))
+    created = await services.measurements.create(actor, await asyncio.to_thread(body.request))
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/measurements/{created.view.resource.id}"
     return _shown(created.view)
 
 
 @router.post("/runs", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,
@@ -74,7 +78,9 @@ async def create_measurement_run(
 
     Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(await services.measurements.create_run(actor, body.request()), response)
+    return run_started(
+        await services.measurements.create_run(actor, await asyncio.to_thread(body.request)), response
+    )
 
 
 COLLECTION.add_list(router)

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.searches import OPTIMISATIONS
 from app.api.routers.answers import QUEUED, problems, run_started
@@ -33,6 +34,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=202, responses=QUEUED)
+@takes_up_to(LARGEST_BYTES)
 async def create_optimisation(
     actor: Assessor,
     services: UseCases,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Body
 
 from app.api.authentication import DataReader
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.rules import RULE_PREVIEWS
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routes import Route
@@ -17,6 +19,7 @@ router = APIRouter(prefix=f"{PREFIX}/rule-previews", tags=["rules"], route_class
 
 
 @router.post("", responses=problems("not-found", "too-large", "unsupported-media-type"))
+@takes_up_to(LARGEST_BYTES)
 async def preview_rule(
     actor: DataReader,
     services: UseCases,
@@ -28,4 +31,6 @@ async def preview_rule(
     generalised. Nothing is stored. The records stand in their own order, each with its row: this is for the
     holder of the data and no release. Needs the scope `data:read`.
     """
-    return RulePreview.model_validate(await services.rules.preview(actor, body.request()))
+    return RulePreview.model_validate(
+        await services.rules.preview(actor, await asyncio.to_thread(body.request))
+    )

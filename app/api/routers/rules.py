@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Response
 
 from app.api.authentication import AnyKey, DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.rules import RULES
 from app.api.examples.searches import OPTIMISATIONS
@@ -39,6 +41,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_rule(
     actor: DataWriter,
     services: UseCases,
@@ -52,7 +55,7 @@ async def create_rule(
     scope `data:write`; conditions and values of single records ask the data a question and need `data:read`,
     too.
     """
-    created = await services.rules.create(actor, body.request())
+    created = await services.rules.create(actor, await asyncio.to_thread(body.request))
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/rules/{created.resource.id}"
     return shown(Rule, created.resource, definition=services.rules.definition(actor, created.resource))

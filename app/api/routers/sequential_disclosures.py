@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Response
 
 from app.api.authentication import AnyKey, Assessor
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.assessments import BATCHES, SEQUENTIAL_DISCLOSURES
 from app.api.examples.form import names
 from app.api.routers.answers import MADE, PREFIX, problems
@@ -41,6 +43,7 @@ router = COLLECTION.router()
 
 
 @router.post("", status_code=201, responses=MADE | problems("not-found"))
+@takes_up_to(LARGEST_BYTES)
 async def create_sequential_disclosure(
     actor: Assessor,
     services: UseCases,
@@ -52,7 +55,7 @@ async def create_sequential_disclosure(
     For records that are released one after another: each batch is judged as it comes, and the risk of all
     so far is kept exactly. Needs the scope `assess`.
     """
-    created = await services.sequential_disclosures.create(actor, body.request())
+    created = await services.sequential_disclosures.create(actor, await asyncio.to_thread(body.request))
     view = await services.sequential_disclosures.view(actor, created.resource.id)
     response.status_code = 201 if created.created else 200
     response.headers["Location"] = f"{PREFIX}/sequential-disclosures/{created.resource.id}"
@@ -60,6 +63,7 @@ async def create_sequential_disclosure(
 
 
 @router.post("/{ref}/batches", status_code=201, responses=problems("invalid-input", "not-found", "conflict"))
+@takes_up_to(LARGEST_BYTES)
 async def append_batch(
     actor: Assessor,
     services: UseCases,
@@ -73,7 +77,7 @@ async def append_batch(
     values are not stored. Send an `Idempotency-Key`, so that a repeated request appends nothing twice.
     Needs the scope `assess`.
     """
-    appended = await services.sequential_disclosures.append(actor, ref, body.request())
+    appended = await services.sequential_disclosures.append(actor, ref, await asyncio.to_thread(body.request))
     return AppendedBatch(
         step=appended.step,
         records=[JudgedRecord.model_validate(record) for record in appended.records],

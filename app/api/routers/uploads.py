@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from app.api.authentication import DataReader, DataWriter
+from app.api.bodies.limits import takes_up_to
 from app.api.examples.files import FORM_BODY, SAMPLE_BODY, UPLOAD_BODY
 from app.api.examples.form import names
 from app.api.idempotency import Once, key_of
@@ -26,7 +27,6 @@ from app.api.schemas.uploads import (
     UploadQuery,
 )
 from app.api.services import Services, UseCases
-from app.domain.errors import TooLarge
 from app.services.resources import Actor
 
 SAMPLE_BYTES: Final = 1024**2
@@ -123,13 +123,11 @@ proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plu
 
 
 @proposals.post("", openapi_extra=SAMPLE_BODY, responses=COMMON | problems("too-large"))
+@takes_up_to(SAMPLE_BYTES)
 async def propose_dialect(actor: DataWriter, services: UseCases, request: Request) -> DialectProposalAnswer:
     """Propose a dialect.
 
     How the beginning of a CSV file, at most 1 MiB of it, would be read best. Nothing is stored. Needs the
     scope `data:write`.
     """
-    sample = await request.body()
-    if len(sample) > SAMPLE_BYTES:
-        raise TooLarge("The sample is larger than 1 MiB.", "Send the first rows only.", SAMPLE_BYTES)
-    return DialectProposalAnswer.of(await services.uploads.propose_dialect(actor, sample))
+    return DialectProposalAnswer.of(await services.uploads.propose_dialect(actor, await request.body()))

@@ -1,0 +1,1 @@
+"""Bodies of requests: how large they may be, how many are held at once, how large ones are read."""

@@ -1,0 +1,202 @@
+"""Reads JSON of any size in slices, so that the work of others goes on in between.
+
+Python's own parser is fast, but reads a whole text in one go, during which no other thread may run. It is
+given windows of the text here; only what does not fit into a window is taken apart by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from app.domain.errors import TooLarge
+
+WINDOW: Final = 64 * 1024
+"""Characters that are parsed in one go: about a millisecond."""
+
+MOST_PARTS: Final = 3_000_000
+"""Commas, colons and opening brackets of a body: what bounds the memory that it becomes."""
+
+_DEEPEST: Final = 8
+"""Levels at which one value may be longer than a window; every one of them is read once more."""
+
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+
+
+class RepeatedKey(ValueError):
+    """An object names a member twice: which one counts would depend on who reads it."""
+
+
+def whole_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Parse a text in one go; JSONDecodeError says what is wrong with it."""
+    return _read(
+        lambda: json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+    )
+
+
+def sliced_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Parse a text in slices, with the same value or error as :func:`whole_json`.
+
+    Raises
+    ------
+    JSONDecodeError
+        If it is not JSON, repeats a key or holds NaN or Infinity.
+    RecursionError
+        If it is nested too deeply.
+    TooLarge
+        If it has more than MOST_PARTS parts.
+    """
+    if sum(text.count(mark) for mark in ",:[{") > MOST_PARTS:
+        raise TooLarge(f"The body holds more than {MOST_PARTS:,} values.", "Send less at once.", MOST_PARTS)
+    reader = _Reader(text)
+    try:
+        return _read(reader.read)
+    except Exception:
+        dismantle(reader.begun)
+        raise
+
+
+def dismantle(value: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Free a large value that nobody needs, piece by piece: in one go, no other thread may run meanwhile."""
+    rest = [value]
+    while rest:
+        match rest.pop():
+            case list() as items:
+                rest.extend(items)
+                items.clear()
+            case dict() as members:
+                rest.extend(members.values())
+                members.clear()
+
+
+def _read(read: Callable[[], Any]) -> Any:  # noqa: ANN401
+    try:
+        return read()
+    except json.JSONDecodeError:
+        raise
+    except RepeatedKey:
+        raise json.JSONDecodeError("an object repeats a key", "", 0) from None
+    except ValueError:  # of a whole number with thousands of digits
+        raise json.JSONDecodeError("a number is too long", "", 0) from None
+
+
+class _Reader:
+    """A text, and the window of it that is being parsed."""
+
+    def __init__(self, text: str) -> None:
+        self._decoder = _decoder()
+        self.begun: list[Any] = []
+        self._text = text
+        self._move(0)
+
+    def read(self) -> Any:  # noqa: ANN401 - any JSON value
+        value, end = self._value(self._skip(0), 1)
+        if (end := self._skip(end)) != len(self._text):
+            raise json.JSONDecodeError("Extra data", self._text, end)
+        return value
+
+    def _move(self, start: int) -> None:
+        self._start, self._end = start, min(start + WINDOW, len(self._text))
+        self._window = self._text[start : self._end]
+
+    def _skip(self, at: int) -> int:
+        found = _SPACE.match(self._text, at)
+        return found.end() if found else at
+
+    def _value(self, at: int, depth: int) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
+        if self._start < at < self._end and (found := self._in_window(at)) is not None:
+            return found
+        self._move(at)
+        if (found := self._in_window(at)) is not None:
+            return found
+        match self._text[at : at + 1]:
+            case "[" if depth <= _DEEPEST:
+                return self._list(at + 1, depth)
+            case "{" if depth <= _DEEPEST:
+                return self._object(at + 1, depth)
+            case '"':
+                return self._decoder.raw_decode(self._text, at)
+            case "[" | "{":
+                raise RecursionError
+        raise json.JSONDecodeError("Expecting value", self._text, at)
+
+    def _in_window(self, at: int) -> tuple[Any, int] | None:
+        """The same if the window certainly holds all of it: what may go on behind its end is left open."""
+        is_last = self._end == len(self._text)
+        try:
+            value, end = self._decoder.raw_decode(self._window, at - self._start)
+        except _NotJsonError:
+            raise
+        except json.JSONDecodeError as error:
+            if is_last:
+                raise json.JSONDecodeError(error.msg, self._text, self._start + error.pos) from None
+            return None
+        found = _SPACE.match(self._window, end)
+        is_ended = found is not None and self._window[found.end() : found.end() + 1] in (",", "]", "}")
+        return (value, self._start + end) if is_last or is_ended else None
+
+    def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
+        values: list[Any] = []
+        self.begun.append(values)
+        at = self._skip(at)
+        if self._text[at : at + 1] == "]":
+            return values, at + 1
+        while True:
+            value, at = self._value(at, depth + 1)
+            values.append(value)
+            at = self._skip(at)
+            mark = self._text[at : at + 1]
+            if mark == "]":
+                return values, at + 1
+            if mark != ",":
+                raise json.JSONDecodeError("Expecting ',' delimiter", self._text, at)
+            at = self._skip(at + 1)
+
+    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        members: dict[str, Any] = {}
+        self.begun.append(members)
+        at = self._skip(at)
+        if self._text[at : at + 1] == "}":
+            return members, at + 1
+        while True:
+            if self._text[at : at + 1] != '"':
+                raise json.JSONDecodeError(
+                    "Expecting property name enclosed in double quotes", self._text, at
+                )
+            key, at = self._decoder.raw_decode(self._text, at)
+            at = self._skip(at)
+            if self._text[at : at + 1] != ":":
+                raise json.JSONDecodeError("Expecting ':' delimiter", self._text, at)
+            value, at = self._value(self._skip(at + 1), depth + 1)
+            if key in members:
+                raise RepeatedKey
+            members[key] = value
+            at = self._skip(at)
+            mark = self._text[at : at + 1]
+            if mark == "}":
+                return members, at + 1
+            if mark != ",":
+                raise json.JSONDecodeError("Expecting ',' delimiter", self._text, at)
+            at = self._skip(at + 1)
+
+
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RepeatedKey
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise _NotJsonError(f"{name} is not a JSON value", "", 0)
+
+
+class _NotJsonError(json.JSONDecodeError):
+    """A fault that no more text would mend."""

@@ -1,0 +1,199 @@
+"""Connections: how long a request may take to arrive, and how many may be open.
+
+The server below this has a limit for idle connections only. Here whoever sends the head of a request too
+slowly, or its body, is cut off, nothing is read of a body before the application asks for it, and of what
+nobody wants to read only so much is taken in as lets the sender see the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from app.api.problems import BY_CODE, MEDIA_TYPE, RETRY_SECONDS, problem_body
+
+Phase = Literal["head", "body", "unread"]
+
+_HEAD_BYTES: Final = 16 * 1024
+_BODY_BYTES: Final = 64 * 1024
+
+# What has arrived is copied out of it at once, so that one serves all connections of the event loop.
+_ARRIVING: Final = memoryview(bytearray(_BODY_BYTES))
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """What a connection may take: seconds, bytes, bytes per second."""
+
+    head_seconds: float = 10
+    """For all header fields."""
+
+    window_seconds: float = 7
+    """How often it is looked at how much of a body has come; the first look may be in vain."""
+
+    least_rate: int = 8 * 1024
+    """Bytes per second of a body, while the application waits for them."""
+
+    unread_seconds: float = 5
+    """How long the rest of a body is taken in that nobody reads, so that its sender sees the answer."""
+
+    unread_bytes: int = 16 * 1024**2
+    """How much of it."""
+
+    connections: int = 500
+    """Most open connections; at more, those that wait for a head give way, the oldest first."""
+
+
+class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
+    """One connection of the server, with limits of its own."""
+
+    limits = ConnectionLimits()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as the server calls it
+        super().__init__(*args, **kwargs)
+        self._phase: Phase | None = None
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._received = 0
+        self._was_paused = False
+
+    # --- what the transport calls ----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request, or refuse to if too many do."""
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections and not self._make_room():
+            self._refuse("unavailable", "Too many connections are open.", {"retry-after": str(RETRY_SECONDS)})
+            return
+        self._watch()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the transport puts what arrives: little, until a body is wanted."""
+        return _ARRIVING if self._phase in ("body", "unread") else _ARRIVING[:_HEAD_BYTES]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take what has arrived."""
+        self.data_received(bytes(_ARRIVING[:nbytes]))
+
+    def data_received(self, data: bytes) -> None:
+        """Count what arrives, and pass it on."""
+        self._received += len(data)
+        super().data_received(data)
+        self._watch()
+        if self._phase == "unread" and self._received > self.limits.unread_bytes:
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline."""
+        self._enter(None)
+        super().connection_lost(exc)
+
+    # --- what the server calls -------------------------------------------------------------------------
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the rest of this one."""
+        super().on_response_complete()
+        self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, in the form of every other error."""
+        self._refuse("malformed-request", msg)
+
+    # --- deadlines -------------------------------------------------------------------------------------
+
+    @property
+    def waits_since(self) -> float | None:
+        """When it began to wait for the head of a request; None if it does not."""
+        return self._since if self._phase == "head" else None
+
+    def _watch(self) -> None:
+        phase = self._current_phase()
+        if phase != self._phase:
+            self._enter(phase)
+
+    def _current_phase(self) -> Phase | None:
+        if self.transport.is_closing():
+            return None
+        if self.conn.their_state is h11.IDLE:
+            # Between two requests the server's own limit holds until the first byte.
+            return "head" if self.timeout_keep_alive_task is None else None
+        if self.conn.their_state is h11.SEND_BODY:
+            return "unread" if self.cycle.response_complete else "body"
+        return None
+
+    def _enter(self, phase: Phase | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._phase, self._since, self._received = phase, self.loop.time(), 0
+        match phase:
+            case "head":
+                self._timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
+            case "body":
+                # Until the application asks for the body, it stays with the sender.
+                self.flow.pause_reading()
+                self._look_again()
+            case "unread":
+                self._timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
+
+    def _look_again(self) -> None:
+        self._received, self._was_paused = 0, self.flow.read_paused
+        self._timer = self.loop.call_later(self.limits.window_seconds, self._judge_rate)
+
+    def _judge_rate(self) -> None:
+        """Cut off a body that comes too slowly; who was told to wait is not to blame."""
+        least = self.limits.least_rate * self.limits.window_seconds
+        if self._was_paused or self.flow.read_paused or self._received >= least:
+            self._look_again()
+            return
+        self._refuse(
+            "request-timeout", f"The body came at less than {self.limits.least_rate} bytes per second."
+        )
+
+    def _head_is_late(self) -> None:
+        self._refuse(
+            "request-timeout", f"The head of the request took more than {self.limits.head_seconds:g} s."
+        )
+
+    def _make_room(self) -> bool:
+        waiting = [
+            (other.waits_since, other)
+            for other in self.connections
+            if isinstance(other, BoundedConnection) and other.waits_since is not None
+        ]
+        if not waiting:
+            return False
+        _, oldest = min(waiting, key=lambda pair: pair[0])
+        oldest.transport.abort()
+        oldest._enter(None)  # the connection is lost later; nobody else should choose it until then
+        return True
+
+    def _refuse(self, code: str, detail: str, headers: dict[str, str] | None = None) -> None:
+        """Answer with a problem, if no answer has begun, and close the connection."""
+        self._enter(None)
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            problem, request_id = BY_CODE[code], uuid.uuid4().hex
+            body = json.dumps(problem_body(problem, detail, request_id=request_id)).encode()
+            pairs = {
+                "content-type": MEDIA_TYPE,
+                "content-length": str(len(body)),
+                "connection": "close",
+                "x-request-id": request_id,
+                **(headers or {}),
+            }
+            for event in (
+                h11.Response(status_code=problem.status, headers=[*pairs.items()]),
+                h11.Data(data=body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
