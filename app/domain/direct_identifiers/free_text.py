@@ -13,17 +13,19 @@ _LETTERS: Final = 25
 _LETTERS_WITHOUT_BLANKS: Final = 20
 _VARIETY: Final = 0.5
 _LEAST_TEXTS: Final = 3
+_LEAST_SHARE: Final = 0.05
 
 
 def free_texts(sample: Sample) -> Found:
     """Texts of six words and 25 letters or more, or of 20 letters in a script without blanks.
 
-    Long labels of categories repeat. They count if the column has three at least, and each occurs in two
-    cells at most on average.
+    Long labels of categories repeat. They count if they are three and one in twenty of the distinct
+    texts at least, and each occurs in two cells at most on average.
     """
     long = sample.where(_is_long)
     texts = int(long.sum())
-    is_evident = texts >= _LEAST_TEXTS and texts >= _VARIETY * int(sample.counts[long].sum())
+    is_varied = texts >= _VARIETY * int(sample.counts[long].sum())
+    is_evident = is_varied and texts >= max(_LEAST_TEXTS, _LEAST_SHARE * len(sample.texts))
     return Found(long & is_evident, is_evident)
 
 

@@ -114,3 +114,20 @@ def chance_of_at_least(passed: int, of: int, chance: float) -> float:
         for number in range(passed, of + 1)
     )  # fmt: skip
     return min(1.0, math.fsum(terms))
+
+
+def with_other_digits(text: str, number: int, kept: int) -> str:
+    """The text with other digits behind the first ``kept`` ones.
+
+    They have nothing to do with its own, and are the same each time for the same number.
+    """
+    state, seen, written = number + 1, 0, []
+    for sign in text:
+        other = sign
+        if sign.isdecimal():
+            seen += 1
+            state = (state * 1_103_515_245 + 12_345) % 2**31
+            if seen > kept:
+                other = str(state // 65_536 % 10)
+        written.append(other)
+    return "".join(written)

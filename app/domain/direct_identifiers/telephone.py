@@ -11,6 +11,7 @@ therefore not be recognised.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,15 +21,22 @@ from phonenumbers import (
     is_valid_number,
     is_valid_number_for_region,
     parse,
+    region_code_for_number,
 )
 
-from app.domain.direct_identifiers.sample import FALSE_ALARM, Found, Sample, chance_of_at_least
+from app.domain.direct_identifiers.sample import (
+    FALSE_ALARM,
+    Found,
+    Sample,
+    chance_of_at_least,
+    with_other_digits,
+)
 
 _INTERNATIONAL: Final = re.compile(r"(?<![\w+])\+\d(?:[ ()./-]{0,2}\d){6,14}(?!\d)")
 _NATIONAL: Final = re.compile(r"\(?\d(?:[ ()./-]{0,2}\d){6,12}(?: ?(?:x|ext\.?) ?\d{1,6})?")
 _NO_NUMBER: Final = re.compile(
     r"\d{4}[-/. ]\d{1,2}[-/. ]\d{1,2}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}|\d{1,3}(?:\.\d{1,3}){3}|\d+\.\d+"
-    r"|\d{1,3}(?:[ .]\d{3})+|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{4}|\d{6})?"
+    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{4}|\d{6})?"
     r"|1[0-7]\d{8}(?:\d{3})?"
 )
 _ANY: Final = ""
@@ -36,8 +44,10 @@ _REGIONS: Final = (_ANY, *sorted(SUPPORTED_REGIONS))
 _FEWEST: Final = 9
 """With fewer beginnings the test below cannot say yes."""
 _FIRST_PROBE: Final = 12
-_SECOND_PROBE: Final = 60
-_REGIONS_KEPT: Final = 4
+_SECOND_PROBE: Final = 40
+_REGIONS_KEPT: Final = 12
+_NEARLY: Final = 0.9
+_LEAST_WITH_CODE: Final = 0.1
 _TESTED: Final = 200
 _LEAST_SHARE: Final = 0.5
 _BEGINNING_OF_DIGITS: Final = 4
@@ -47,6 +57,7 @@ _BEGINNING_OF_GROUPS: Final = 6
 def telephones(sample: Sample) -> Found:
     """Numbers with a country's code anywhere in a text, and numbers of the column's country."""
     found = sample.where(_holds_international)
+    abroad = [text for text, is_found in zip(sample.texts, found.tolist(), strict=True) if is_found]
     national = [
         at for at, text in enumerate(sample.texts)
         if not found[at] and _NATIONAL.fullmatch(text) and not _NO_NUMBER.fullmatch(text)
@@ -54,7 +65,7 @@ def telephones(sample: Sample) -> Found:
     for digits_alone in (False, True):
         chosen = [at for at in national if sample.texts[at].isdecimal() is digits_alone]
         texts = [sample.texts[at] for at in chosen]
-        region = _region_of(texts, digits_alone)
+        region = _region_of_codes(abroad, texts) or _region_of(texts, digits_alone)
         if region is not None:
             found[[at for at in chosen if _fits(sample.texts[at], region)]] = True
     return Found(found, True)
@@ -82,24 +93,42 @@ def _fits(text: str, region: str) -> bool:
     return is_valid_number_for_region(number, region)
 
 
+def _region_of_codes(abroad: Sequence[str], texts: Sequence[str]) -> str | None:
+    """The region that most of the numbers with a country's code are of, if most of the others fit it."""
+    if not texts or len(abroad) < _LEAST_WITH_CODE * (len(abroad) + len(texts)):
+        return None
+    numbers = [parse(found[0], None) for text in abroad[:_TESTED] if (found := _INTERNATIONAL.search(text))]
+    regions = Counter(region for own in numbers if (region := region_code_for_number(own)) is not None)
+    if not regions:
+        return None
+    region = min(regions, key=lambda own: (-regions[own], own))
+    tested = texts[:_TESTED]
+    return region if sum(_fits(text, region) for text in tested) >= _LEAST_SHARE * len(tested) else None
+
+
 def _region_of(texts: Sequence[str], digits_alone: bool) -> str | None:
     """The region whose plan the numbers follow beyond chance, or None."""
     beginning = _BEGINNING_OF_DIGITS if digits_alone else _BEGINNING_OF_GROUPS
-    units = list({_digits(text)[:beginning]: text for text in reversed(texts)}.values())[::-1]
+    units = list({_digits(text)[:beginning]: text for text in reversed(texts)}.values())[::-1][:_TESTED]
     if len(units) < _FEWEST:
         return None
-    regions: Sequence[str] = _REGIONS
-    for probed, kept in ((_FIRST_PROBE, _REGIONS_KEPT), (_SECOND_PROBE, 1)):
-        shares = {region: sum(_fits(text, region) for text in units[:probed]) for region in regions}
-        regions = sorted(shares, key=lambda region: (-shares[region], region))[:kept]
-    tested = units[:_TESTED]
-    passed = sum(_fits(text, regions[0]) for text in tested)
-    if passed < _LEAST_SHARE * len(tested):
-        return None
-    kept = max(1, _common_beginning(list(map(_digits, tested))))
-    others = [_with_other_digits(text, at, kept) for at, text in enumerate(tested)]
-    chance = (1 + sum(_fits(text, regions[0]) for text in others)) / (2 + len(others))
-    return regions[0] if chance_of_at_least(passed, len(tested), chance) <= FALSE_ALARM else None
+    regions = _best(_REGIONS, units[:_FIRST_PROBE])
+    regions = _best(regions, units[:_SECOND_PROBE])[:_REGIONS_KEPT]
+    kept = max(1, _common_beginning(list(map(_digits, units))))
+    others = [with_other_digits(text, at, kept) for at, text in enumerate(units)]
+    for region in _best(regions, units):
+        passed = sum(_fits(text, region) for text in units)
+        chance = (1 + sum(_fits(text, region) for text in others)) / (2 + len(others))
+        if chance_of_at_least(passed, len(units), chance) <= FALSE_ALARM:
+            return region
+    return None
+
+
+def _best(regions: Sequence[str], units: Sequence[str]) -> list[str]:
+    """The regions whose plan nearly as many numbers follow as of the best one, and half of them at least."""
+    numbers = {region: sum(_fits(text, region) for text in units) for region in regions}
+    least = max(_LEAST_SHARE * len(units), _NEARLY * max(numbers.values(), default=0))
+    return sorted((own for own in regions if numbers[own] >= least), key=lambda own: (-numbers[own], own))
 
 
 def _digits(text: str) -> str:
@@ -112,17 +141,3 @@ def _common_beginning(texts: Sequence[str]) -> int:
     return next(
         (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first)
     )
-
-
-def _with_other_digits(text: str, number: int, kept: int) -> str:
-    """The text with digits behind the first ones that have nothing to do with its own, the same each time."""
-    state, seen, written = number + 1, 0, []
-    for sign in text:
-        other = sign
-        if sign.isdecimal():
-            seen += 1
-            state = (state * 1_103_515_245 + 12_345) % 2**31
-            if seen > kept:
-                other = str(state // 65_536 % 10)
-        written.append(other)
-    return "".join(written)
