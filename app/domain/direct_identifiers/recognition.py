@@ -39,6 +39,11 @@ def recognised_kinds(values: Sequence[str], counts: Counts) -> tuple[IdentifierF
     and of each text its first 500 characters; shares are then estimates, for a kind that most of the others
     are of with a standard error below 0.008.
 
+    A column of 1,000 distinct texts takes 0.03 s of processor time in the middle and 0.25 s at most, where it
+    looks like telephone numbers; of a column with more, what is looked at is bounded. The first call loads
+    lists of names and numbering plans, 0.5 s and 40 MB. Other versions of the libraries know other numbers
+    and names.
+
     Parameters
     ----------
     values
