@@ -28,7 +28,16 @@ from app.services.fingerprints import MEANING_VERSION, plain
 from app.services.ports import Clock, UnitOfWork
 from app.services.resources import JsonObject, Stored
 
-_LIBRARIES: Final = ("cryptography", "numpy", "pyarrow", "rapidfuzz", "scipy")
+_LIBRARIES: Final = (
+    "cryptography",
+    "faker",
+    "numpy",
+    "phonenumbers",
+    "pyarrow",
+    "python-stdnum",
+    "rapidfuzz",
+    "scipy",
+)
 _SUBJECTS: Final = ("dataset", "rule", "release", "dictionary")
 
 

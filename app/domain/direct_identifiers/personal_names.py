@@ -1,0 +1,96 @@
+"""Names of people, by lists of first names and surnames.
+
+Many names are words or places too ("April", "Baker", "Lincoln"), so that a cell alone says little. A column
+is taken for names if most of its distinct texts are written as names are and consist of listed names.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from app.domain.direct_identifiers.name_lists import NameLists, name_lists, plain
+from app.domain.direct_identifiers.sample import Found, Sample, chance_of_at_least
+
+_INSIDE: Final = frozenset("'’ʼ`-.\u200c\u200d")
+_MOST_WORDS: Final = 6
+_LONGEST_JOINED: Final = 6
+_CHANCE_OF_ONE: Final = 0.3
+_CHANCE_OF_SEVERAL: Final = 0.15
+_LEAST_LISTED: Final = 0.4
+_CHANCE_OF_FIRST: Final = 0.5
+_LEAST_OF_FIRST: Final = 0.7
+_FALSE_ALARM: Final = 1e-4
+_MOST_OTHERS: Final = 0.25
+
+
+def personal_names(sample: Sample) -> Found:
+    """Texts written as names, if the distinct ones are listed names far more often than other words are.
+
+    Of the places, trades, months and other words that were tried, 35 % at most are listed as names, and of
+    those of several words 15 %; 62 % of the latter begin or end with a first name. The column is evident if
+    40 % of the distinct texts are listed, or 70 % of those of several words begin or end with a first name,
+    and the chance of so many is 0.0001 at most, by the binomial tail for chances of 0.3, 0.15 and 0.5; unless
+    a quarter hold a word of businesses or streets. Then every text written as a name counts, otherwise none.
+    """
+    lists = name_lists()
+    written = sample.where(_is_written_as_name)
+    texts = [text for text, is_written in zip(sample.texts, written.tolist(), strict=True) if is_written]
+    is_evident = _are_names([words for text in texts if (words := _words_of(text))], lists)
+    return Found(written & is_evident, is_evident)
+
+
+def _are_names(texts: Sequence[Sequence[str]], lists: NameLists) -> bool:
+    """Whether the column's texts, in words, are listed beyond chance."""
+    if sum(not lists.others.isdisjoint(words) for words in texts) > _MOST_OTHERS * len(texts):
+        return False
+    several = [words for words in texts if len(words) > 1]
+    expected = len(several) * _CHANCE_OF_SEVERAL + (len(texts) - len(several)) * _CHANCE_OF_ONE
+    listed = sum(_is_listed(words, lists) for words in texts)
+    if _is_beyond(listed, len(texts), expected, _LEAST_LISTED):
+        return True
+    first = sum(words[0] in lists.first or words[-1] in lists.first for words in several)
+    return 2 * len(several) >= len(texts) and _is_beyond(
+        first, len(several), len(several) * _CHANCE_OF_FIRST, _LEAST_OF_FIRST
+    )
+
+
+def _is_beyond(number: int, of: int, expected: float, least: float) -> bool:
+    return number >= max(1, least * of) and chance_of_at_least(number, of, expected / of) <= _FALSE_ALARM
+
+
+def _is_written_as_name(text: str) -> bool:
+    words = text.replace(",", " ").split()
+    return 0 < len(words) <= _MOST_WORDS and all(_is_word(word) for word in words)
+
+
+def _is_word(word: str) -> bool:
+    return word[0].isalpha() and all(
+        sign.isalpha() or sign in _INSIDE or unicodedata.category(sign).startswith("M") for sign in word
+    )
+
+
+def _is_listed(text: Sequence[str], lists: NameLists) -> bool:
+    """Whether the words of a name are listed: one as either, of several one as first name and one as either.
+
+    Titles and initials say nothing either way. At most one word of several may be unlisted.
+    """
+    words = [word for word in text if word not in lists.titles]
+    if len(words) == 1:
+        return words[0] in lists.first or words[0] in lists.last or _is_joined(words[0], lists)
+    listed = sum(word in lists.first or word in lists.last for word in words)
+    return listed >= max(2, len(words) - 1) and any(word in lists.first for word in words)
+
+
+def _words_of(text: str) -> list[str]:
+    """The words that are no initials, as the lists write them."""
+    words = plain(text).replace(",", " ").replace("-", " ").replace(".", " ").split()
+    return [word for word in words if len(word) > 1 or not word.isascii()]
+
+
+def _is_joined(word: str, lists: NameLists) -> bool:
+    """Whether a surname and a first name follow one another without a blank, as in East Asian scripts."""
+    if word.isascii() or len(word) > _LONGEST_JOINED:
+        return False
+    return any(word[:cut] in lists.last and word[cut:] in lists.first for cut in range(1, len(word)))
