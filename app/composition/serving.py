@@ -136,7 +136,9 @@ def _use_cases(
         max_decompressed_bytes=settings.upload_max_bytes,
         max_rows=settings.upload_max_rows,
         max_columns=settings.upload_max_columns,
-        max_cell_bytes=settings.upload_max_cell,
+        max_cell_bytes=settings.upload_max_cell_bytes,
+        processor_seconds=settings.upload_processor_seconds,
+        processor_seconds_per_mib=settings.upload_processor_seconds_per_mib,
     )
     budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
     run_bytes = settings.run_memory_mib * MIB
