@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TextIO
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from prometheus_client import CollectorRegistry
 
 from app.api import health, pages
@@ -14,6 +14,7 @@ from app.api.health import Readiness
 from app.api.metrics import RequestMetrics
 from app.api.middleware import BodyLimit, RequestFrame
 from app.api.openapi import DESCRIPTION, TAGS, VERSION, document_of, operation_id
+from app.api.places import Places, take_place
 from app.api.routers import ROUTERS, UPLOAD_PATHS
 from app.api.services import Services
 from app.services.ports import Store
@@ -29,6 +30,7 @@ def create_app(
     *,
     max_upload_bytes: int,
     max_body_bytes: int = DEFAULT_BODY_BYTES,
+    places: Places | None = None,
     registry: CollectorRegistry | None = None,
     log_stream: TextIO | None = None,
 ) -> FastAPI:
@@ -44,6 +46,8 @@ def create_app(
         Asks the parts that the service depends on.
     max_upload_bytes, max_body_bytes
         Largest body of an upload and of any other request.
+    places
+        How many costly requests of a tenant are worked on at once; the usual number if None.
     registry
         Where the counters of requests are registered; a registry of its own if None.
     log_stream
@@ -53,6 +57,7 @@ def create_app(
     app.state.services = services
     app.state.store = store
     app.state.readiness = readiness
+    app.state.places = places or Places()
     # Layers are entered in the reverse of the order in which they are added.
     app.add_middleware(
         BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS
@@ -80,7 +85,8 @@ def routed_app() -> FastAPI:
     )
     install_handlers(app)
     for router in ROUTERS:
-        app.include_router(router)
+        # Behind the body, so that a slow sender holds no place; until the function ends, not the download.
+        app.include_router(router, dependencies=[Depends(take_place, scope="function")])
     app.include_router(health.router)
     pages.install_pages(app)
     app.openapi = lambda: document_of(app)  # type: ignore[method-assign]

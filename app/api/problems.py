@@ -182,8 +182,8 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "too-many-at-once",
         429,
         "Too many requests of the tenant are in progress",
-        "The tenant has as many uploads, or direct computations, in progress as it may have at once, and none "
-        "ended while this request waited for 2 s. Nothing was done or stored.",
+        "The tenant has as many uploads, or direct computations, in progress as it may have at once, and "
+        "none ended while this request waited for 2 s. Nothing was done or stored.",
         "Repeat the request after the time that the Retry-After header names, and send fewer at once.",
     ),
     ProblemType(

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from app.api.app import create_app, routed_app
 from app.api.metrics import serve_metrics
+from app.api.places import Places
 from app.api.services import Services
 from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
@@ -116,6 +117,7 @@ async def application(
                 store,
                 partial(doctor.readiness, engine),
                 max_upload_bytes=settings.upload_max_bytes,
+                places=Places(settings.uploads_at_once, settings.direct_at_once),
                 registry=metrics,
             )
             install_pages(app, database.master_key.derive("pages"), utc_now)
