@@ -26,7 +26,7 @@ _FEED_BYTES: Final = 256 * 1024
 class Intake:
     """Reads one body into pieces, counting against the limits.
 
-    ``columns``, ``rows``, ``bytes`` and ``content_sha256`` are complete when ``pieces`` has ended.
+    ``columns``, ``rows``, ``received`` and ``content_sha256`` are complete when ``pieces`` has ended.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
@@ -43,7 +43,7 @@ class Intake:
         self._unfolded = 0
 
     @property
-    def bytes(self) -> int:
+    def received(self) -> int:
         """How many bytes of the body have arrived."""
         return self._budget.received
 
@@ -65,7 +65,7 @@ class Intake:
     async def _counted(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for data in body:
             self._budget.received += len(data)
-            if self.bytes > self._limits.max_bytes:
+            if self.received > self._limits.max_bytes:
                 raise faults.too_many("bytes", self._limits.max_bytes)
             self._hash.update(data)
             yield data
@@ -113,7 +113,7 @@ class Intake:
         """Whatever the child let pass, only whole tables of valid text come further than this."""
         table = text_table(frame, self._format)
         self._unfolded += table.nbytes
-        faults.check_unfolding(self._unfolded, self.bytes, self._limits)
+        faults.check_unfolding(self._unfolded, self.received, self._limits)
         check_nul(table, self.rows + 1)
         check_cell_lengths(table, self._limits, self.rows + 1)
         yield from self._written(table)

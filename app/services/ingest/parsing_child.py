@@ -105,11 +105,12 @@ class _CountedInput:
 
     def __init__(self, budget: _LimitedBudget) -> None:
         self._budget = budget
+        self._input: Any = sys.stdin.buffer
 
     def read(self, size: int = -1) -> bytes:
         """Up to ``size`` bytes, fewer only at the end; memory is taken as they come, not as declared."""
         parts = []
-        while size and (data := sys.stdin.buffer.read1(min(size, 2**20) if size > 0 else 2**20)):
+        while size and (data := self._input.read1(min(size, 2**20) if size > 0 else 2**20)):
             self._budget.receive(len(data))
             parts.append(data)
             size -= len(data) if size > 0 else 0
@@ -177,7 +178,8 @@ def _rows_per_step(schema: pa.Schema) -> int:
 
 def _arrow(limits: UploadLimits, budget: _LimitedBudget) -> Iterator[pa.Table]:
     # Anything else would be read as the length of a message, and refused for its size.
-    if sys.stdin.buffer.peek(4)[:4] != _ARROW_MESSAGE:  # type: ignore[attr-defined]
+    stream: Any = sys.stdin.buffer
+    if stream.peek(4)[:4] != _ARROW_MESSAGE:
         raise ValueError("not an Arrow IPC stream")
     reader = pyarrow.ipc.open_stream(pa.PythonFile(_CountedInput(budget), mode="r"))
     schema = reader.schema
