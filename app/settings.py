@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, HttpUrl, IPvAnyNetwork, SecretStr
+from pydantic import AliasChoices, BeforeValidator, Field, HttpUrl, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -109,9 +109,29 @@ class Settings(BaseSettings):
     ] = 4 * 1024**3
     upload_max_rows: Annotated[int, Field(ge=1, description="Most rows of an upload.")] = 50_000_000
     upload_max_columns: Annotated[int, Field(ge=1, description="Most columns of an upload.")] = 500
-    upload_max_cell: Annotated[int, Field(ge=1, description="Longest cell of an upload, in characters.")] = (
-        10_000
-    )
+    upload_max_cell_bytes: Annotated[
+        int,
+        Field(
+            ge=1,
+            validation_alias=AliasChoices(
+                "PRIVACY_RISK_UPLOAD_MAX_CELL_BYTES",
+                "PRIVACY_RISK_UPLOAD_MAX_CELL",  # what it was called while it said characters
+            ),
+            description="Longest cell of an upload, in bytes of UTF-8.",
+        ),
+    ] = 10_000
+    upload_processor_seconds: Annotated[
+        float, Field(gt=0, description="Processor time that any upload may cost, in seconds.")
+    ] = 4.0
+    upload_processor_seconds_per_mib: Annotated[
+        float, Field(gt=0, description="Processor time that an upload may cost besides, per MiB received.")
+    ] = 1.0
+    uploads_at_once: Annotated[
+        int, Field(ge=1, description="Uploads of one tenant that an API process reads at once.")
+    ] = 4
+    direct_at_once: Annotated[
+        int, Field(ge=1, description="Direct answers that an API process computes at once for one tenant.")
+    ] = 8
 
     tenant_results_days: Annotated[
         Days, Field(description="Days that results of runs are kept, or `unlimited`.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from prometheus_client import CollectorRegistry
 
 from app.api import health, pages
@@ -15,6 +15,7 @@ from app.api.health import Readiness
 from app.api.metrics import RequestMetrics
 from app.api.middleware import BodyLimit, RequestFrame
 from app.api.openapi import DESCRIPTION, TAGS, VERSION, document_of, operation_id
+from app.api.places import Places, take_place
 from app.api.routers import ROUTERS, UPLOAD_PATHS
 from app.api.routes import Route
 from app.api.services import Services
@@ -28,6 +29,7 @@ def create_app(
     *,
     max_upload_bytes: int,
     max_body_bytes: int = LARGEST_BYTES,
+    places: Places | None = None,
     registry: CollectorRegistry | None = None,
     log_stream: TextIO | None = None,
 ) -> FastAPI:
@@ -44,6 +46,8 @@ def create_app(
     max_upload_bytes, max_body_bytes
         Largest body of an upload and of any other request; most operations take less, see
         :mod:`app.api.bodies.limits`.
+    places
+        How many costly requests of a tenant are worked on at once; the usual number if None.
     registry
         Where the counters of requests are registered; a registry of its own if None.
     log_stream
@@ -55,6 +59,7 @@ def create_app(
     app.state.readiness = readiness
     app.state.max_body_bytes = max_body_bytes
     app.state.bodies_in_flight = BodiesInFlight()
+    app.state.places = places or Places()
     for route in (route for router in ROUTERS for route in router.routes if isinstance(route, Route)):
         route.prepare()
     # Layers are entered in the reverse of the order in which they are added.
@@ -84,7 +89,8 @@ def routed_app() -> FastAPI:
     )
     install_handlers(app)
     for router in ROUTERS:
-        app.include_router(router)
+        # Behind the body, so that a slow sender holds no place; until the function ends, not the download.
+        app.include_router(router, dependencies=[Depends(take_place, scope="function")])
     app.include_router(health.router)
     pages.install_pages(app)
     app.openapi = lambda: document_of(app)  # type: ignore[method-assign]

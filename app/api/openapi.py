@@ -12,7 +12,8 @@ from pydantic.json_schema import models_json_schema
 
 from app.api.bodies.limits import limit_of
 from app.api.idempotency import HEADER
-from app.api.problems import PROBLEM_TYPES, ProblemType
+from app.api.places import kind_of_place
+from app.api.problems import MEDIA_TYPE, PROBLEM_TYPES, ProblemType
 from app.api.routers import ROUTERS
 from app.api.routers.answers import problems
 from app.api.routers.collection import CLEAN_UP
@@ -73,6 +74,11 @@ TAGS: Final = [
 
 _METHODS: Final = ("get", "post", "delete")
 
+_RETRY_AFTER: Final = {
+    "description": "Seconds to wait before the request is sent again.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+
 _IDEMPOTENCY_KEY: Final = {
     "name": HEADER,
     "in": "header",
@@ -118,6 +124,7 @@ def document_of(app: FastAPI) -> dict[str, Any]:
             for method, operation in path.items()
             if method in _METHODS
         ]
+        _document_places(document)
         for number, operation in enumerate(operations):
             is_last = CLEAN_UP in operation["tags"]
             operation["x-step"] = 2 * len(operations) - number if is_last else number
@@ -156,6 +163,25 @@ def _example(problem: ProblemType) -> dict[str, Any]:
         said = {"message": "Field required", "remedy": "Add the field."}
         example |= {"detail": said["message"], "errors": [{"pointer": "/name", "code": "missing", **said}]}
     return example
+
+
+def _document_places(document: dict[str, Any]) -> None:
+    """Add the 429 of the operations that take one of a tenant's places."""
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            if method in _METHODS and kind_of_place(method, operation["operationId"]) is not None:
+                _add_response(operation["responses"], 429, problems("too-many-at-once")[429])
+
+
+def _add_response(responses: dict[str, Any], status: int, added: dict[str, Any]) -> None:
+    """Document a further problem of this status; what operations share is not written to."""
+    known = responses.get(str(status), {"description": "", "content": added["content"]})
+    examples = known["content"][MEDIA_TYPE]["examples"] | added["content"][MEDIA_TYPE]["examples"]
+    responses[str(status)] = {
+        "description": "\n\n".join(filter(None, [known["description"], added["description"]])),
+        "content": {MEDIA_TYPE: {**known["content"][MEDIA_TYPE], "examples": examples}},
+        "headers": {"Retry-After": _RETRY_AFTER},
+    }
 
 
 def _split_description(operation: dict[str, Any]) -> None:

@@ -138,6 +138,16 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "all of them and what is used.",
     ),
     ProblemType(
+        "too-costly",
+        413,
+        "Reading the upload takes too long for its size",
+        "What an upload may cost in processor time grows with the bytes received. This one was cut off at "
+        "the `limit`, in seconds: it is compressed so well, or built so unusually, that a small file stands "
+        "for very much work. Nothing was stored.",
+        "Send the table as CSV without compression, or in parts; or have the operator raise "
+        "`PRIVACY_RISK_UPLOAD_PROCESSOR_SECONDS_PER_MIB`.",
+    ),
+    ProblemType(
         "unsupported-media-type",
         415,
         "The body's media type is not accepted here",
@@ -177,6 +187,14 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "The tenant has more work queued or running than its quota allows, which `quota` tells, or something "
         "before the service lets no more requests through. Nothing was stored.",
         "Wait for the time that the Retry-After header names.",
+    ),
+    ProblemType(
+        "too-many-at-once",
+        429,
+        "Too many requests of the tenant are in progress",
+        "The tenant has as many uploads, or direct computations, in progress as it may have at once, and "
+        "none ended while this request waited for 2 s. Nothing was done or stored.",
+        "Repeat the request after the time that the Retry-After header names, and send fewer at once.",
     ),
     ProblemType(
         "internal-error",

@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from app.api.app import create_app, routed_app
 from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
+from app.api.places import Places
 from app.api.services import Services
 from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
@@ -126,6 +127,7 @@ async def application(
                 store,
                 partial(doctor.readiness, engine),
                 max_upload_bytes=settings.upload_max_bytes,
+                places=Places(settings.uploads_at_once, settings.direct_at_once),
                 registry=metrics,
             )
             install_pages(
@@ -154,7 +156,9 @@ def _use_cases(
         max_decompressed_bytes=settings.upload_max_bytes,
         max_rows=settings.upload_max_rows,
         max_columns=settings.upload_max_columns,
-        max_cell_bytes=settings.upload_max_cell,
+        max_cell_bytes=settings.upload_max_cell_bytes,
+        processor_seconds=settings.upload_processor_seconds,
+        processor_seconds_per_mib=settings.upload_processor_seconds_per_mib,
     )
     budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
     run_bytes = settings.run_memory_mib * MIB

@@ -8,12 +8,14 @@
     ├─ NotFound                      no such resource for this tenant
     ├─ Conflict                      the name, key or state is taken, or the resource is in use
     ├─ TooLarge                      a stated limit was exceeded
+    │  └─ TooCostly                  reading an upload takes more processor time than its size allows
     ├─ DirectBudgetExceeded          too much work for a direct answer: it must be a run
     ├─ MemoryLimitExceeded           work that would need more memory than a run may have
     ├─ Unauthenticated               no valid credential
     ├─ Forbidden                     the credential lacks a scope
     ├─ QuotaExceeded                 the tenant would have more than it may
     ├─ RateLimited                   too many requests, or too much work at once
+    │  └─ TooManyAtOnce              every place of the tenant for such requests is taken
     └─ Unavailable                   a part that is needed does not answer
 
 Messages say what was wrong, what is allowed and where; they never repeat a cell of uploaded data.
@@ -125,6 +127,12 @@ class TooLarge(PrivacyRiskError):
         self.limit = limit
 
 
+class TooCostly(TooLarge):
+    """More work than the size of what was sent allows; ``limit`` is in seconds of processor time."""
+
+    code = "too-costly"
+
+
 class DirectBudgetExceeded(PrivacyRiskError):
     """The estimated work is above the budget of a direct answer; ``run_route`` takes it."""
 
@@ -192,6 +200,12 @@ class RateLimited(PrivacyRiskError):
         super().__init__(message, remedy or f"Try again in {retry_after} s.")
         self.retry_after = retry_after
         self.quota = None if quota is None else dict(quota)
+
+
+class TooManyAtOnce(RateLimited):
+    """The tenant has as many requests of a kind in progress as it may, and none ended while one waited."""
+
+    code = "too-many-at-once"
 
 
 class Unavailable(PrivacyRiskError):

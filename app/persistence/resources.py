@@ -56,7 +56,10 @@ class PostgresResources:
         A name that another transaction is just taking makes the insert wait for that one; its outcome
         is then read. The loop runs again only if what was in the way has been deleted meanwhile.
         """
-        document = await self._vault.seal_json(new.document, new.kind.value, resource_id)
+        if new.packed is None:
+            document = await self._vault.seal_json(new.document, new.kind.value, resource_id)
+        else:
+            document = await self._vault.seal_bytes(new.packed, new.kind.value, resource_id)
         for _ in range(3):
             created_at = self._clock()
             statement = postgresql.insert(resources).values(
@@ -69,8 +72,8 @@ class PostgresResources:
                     await self._owner.admit(_COUNTED[new.kind])
                 return (
                     Stored(
-                        resource_id, new.kind, new.name, new.sha256, created_at, new.summary, new.document,
-                        new.uses,
+                        resource_id, new.kind, new.name, new.sha256, created_at, new.summary,
+                        new.document if new.packed is None else None, new.uses,
                     ),
                     True,
                 )  # fmt: skip

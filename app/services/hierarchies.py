@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,18 +11,18 @@ import numpy as np
 from app.domain.errors import NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.access import require
-from app.services.fingerprints import plain, resource_sha256
-from app.services.hierarchy_building import build, csv_rows, delimiter_doubt
+from app.services.hierarchy_building import build
+from app.services.hierarchy_child import LARGE_CHARACTERS, LARGE_ROWS, built_by_child, csv_form
 from app.services.hierarchy_definitions import (
     HierarchyDefinition,
     LeafColumn,
     ParentsDefinition,
     RowsDefinition,
 )
+from app.services.hierarchy_resources import csv_resource, hierarchy_resource
 from app.services.named import NamedResources
 from app.services.naming import check_name
-from app.services.notices import few
-from app.services.resources import Actor, Created, Kind, NewResource, Scope, Stored
+from app.services.resources import Actor, Created, Kind, Scope, Stored
 from app.services.text_columns import read_columns
 
 
@@ -32,21 +32,6 @@ class CreateHierarchy:
 
     name: str
     definition: HierarchyDefinition
-
-
-@dataclass(frozen=True)
-class HierarchySummary:
-    """The keys of a hierarchy's ``summary``."""
-
-    kind: str
-    height: int
-    nodes: int
-    leaves: int
-    is_tree: bool
-    is_balanced: bool
-    top_label: str
-    level_nodes: tuple[int, ...]
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,6 +56,9 @@ class HierarchyService(NamedResources):
         require(actor, Scope.DATA_WRITE)
         check_name(request.name)
         definition = request.definition
+        if isinstance(definition, RowsDefinition) and len(definition.rows) > LARGE_ROWS:
+            text = await asyncio.to_thread(csv_form, definition.rows)
+            return await self._add(actor, await built_by_child(request.name, text, ";", doubts=False))
         column = None
         if not isinstance(definition, ParentsDefinition | RowsDefinition) and isinstance(
             definition.leaves, LeafColumn
@@ -84,12 +72,9 @@ class HierarchyService(NamedResources):
         """The same from the CSV form: one line per leaf, no header."""
         require(actor, Scope.DATA_WRITE)
         check_name(name)
-        definition = RowsDefinition(await asyncio.to_thread(csv_rows, text, delimiter))
-        hierarchy = await asyncio.to_thread(build, definition, None)
-        doubt = delimiter_doubt(definition.rows, delimiter)
-        if doubt is not None:
-            hierarchy = replace(hierarchy, warnings=(*hierarchy.warnings, doubt))
-        return await self._keep(actor, name, definition.kind, hierarchy)
+        if len(text) > LARGE_CHARACTERS:
+            return await self._add(actor, await built_by_child(name, text, delimiter))
+        return await self._add(actor, await asyncio.to_thread(csv_resource, name, text, delimiter))
 
     async def tree(
         self, actor: Actor, ref: str, *, node: int | None = None, depth: int = 2, limit: int = 50
@@ -99,7 +84,7 @@ class HierarchyService(NamedResources):
         return await asyncio.to_thread(_preview, hierarchy_of(stored), node or 0, depth, limit)
 
     async def _keep(self, actor: Actor, name: str, kind: str, hierarchy: Hierarchy) -> Created:
-        return await self._add(actor, await asyncio.to_thread(_resource, name, kind, hierarchy))
+        return await self._add(actor, await asyncio.to_thread(hierarchy_resource, name, kind, hierarchy))
 
     async def _column(self, actor: Actor, source: LeafColumn) -> tuple[str, ...]:
         async with self._store.work(actor.tenant) as work:
@@ -113,34 +98,6 @@ def hierarchy_of(stored: Stored) -> Hierarchy:
     if stored.document is None:
         raise ValueError("the document was not loaded")
     return Hierarchy.from_document(stored.document)
-
-
-def _resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResource:
-    summary = HierarchySummary(
-        kind=kind,
-        height=hierarchy.height,
-        nodes=hierarchy.n_nodes,
-        leaves=hierarchy.n_leaves,
-        is_tree=hierarchy.is_tree,
-        is_balanced=hierarchy.is_balanced,
-        top_label=hierarchy.labels[0],
-        level_nodes=_level_nodes(hierarchy),
-        warnings=few(hierarchy.warnings),
-    )
-    document = hierarchy.to_document()
-    meaning = {"labels": document["labels"], "parents": document["parents"]}
-    sha256 = resource_sha256(Kind.HIERARCHY, meaning, {})
-    return NewResource(Kind.HIERARCHY, name, sha256, plain(asdict(summary)), document)
-
-
-def _level_nodes(hierarchy: Hierarchy) -> tuple[int, ...]:
-    """Number of different values on each level, for trees."""
-    if not hierarchy.is_tree:
-        return ()
-    return tuple(
-        len(np.unique(hierarchy.ancestors_at(level)[hierarchy.leaves]))
-        for level in range(hierarchy.height + 1)
-    )
 
 
 def _preview(hierarchy: Hierarchy, node: int, depth: int, limit: int) -> TreeNode:

@@ -76,7 +76,11 @@ class Stored:
 
 @dataclass(frozen=True)
 class NewResource:
-    """A resource to be stored; ``uses`` are the ids of the resources that it is built on."""
+    """A resource to be stored; ``uses`` are the ids of the resources that it is built on.
+
+    ``packed`` is the document as canonical JSON, compressed, where it was made elsewhere: ``document`` is
+    then empty, and what was stored is answered without one.
+    """
 
     kind: Kind
     name: str
@@ -84,6 +88,7 @@ class NewResource:
     summary: JsonObject
     document: JsonObject
     uses: tuple[str, ...] = ()
+    packed: bytes | None = None
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
         columns=intake.columns,
         rows=intake.rows,
         pieces=pieces,
-        bytes=intake.bytes,
+        bytes=intake.received,
         stored_bytes=stored_bytes,
         content_sha256=intake.content_sha256,
     )

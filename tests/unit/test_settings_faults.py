@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from app.main import main
+from app.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,9 @@ def test_a_setting_that_is_none_ends_the_command_with_status_2(variable, value, 
     assert ended.value.code == 2
     assert variable in (said := capsys.readouterr().err)
     assert value not in said
+
+
+@pytest.mark.parametrize("variable", ["PRIVACY_RISK_UPLOAD_MAX_CELL_BYTES", "PRIVACY_RISK_UPLOAD_MAX_CELL"])
+def test_the_longest_cell_is_set_by_its_name_and_by_the_one_it_had(variable, monkeypatch):
+    monkeypatch.setenv(variable, "77")
+    assert Settings().upload_max_cell_bytes == 77

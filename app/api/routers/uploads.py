@@ -51,7 +51,7 @@ COLLECTION = Collection(
 
 UploadRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 
-_MADE: Final = MADE | problems("too-large", "quota-exceeded")
+_MADE: Final = MADE | problems("too-large", "quota-exceeded", "too-costly")
 
 # The routes of this router stream their bodies, which the route class of the others would read whole.
 streams = APIRouter(prefix=f"{PREFIX}{COLLECTION.path}", tags=[COLLECTION.plural], responses=COMMON)

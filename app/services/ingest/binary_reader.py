@@ -1,4 +1,4 @@
-"""Reads Parquet and Arrow through a child process with a memory limit; answers tables of text."""
+"""Reads Parquet and Arrow through a child process with limits of memory and processor time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import base64
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,20 +19,21 @@ import pyarrow as pa
 import pyarrow.ipc
 
 import app
-from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, TooLarge
+from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, TooCostly, TooLarge
 from app.services.ingest import faults
 from app.services.ingest.dialect import Dialect, UploadFormat, UploadLimits
-from app.services.ingest.parsing_child import END, FAULT, TABLE
+from app.services.ingest.parsing_child import END, FAULT, HEAD, TABLE
+from app.services.ingest.processor_budget import ProcessorBudget
 from app.services.ingest.spool import EncryptedSpool
 
-CHILD_MEMORY_BYTES: Final = 1024**3
-_MAX_FRAME: Final = CHILD_MEMORY_BYTES
+_MAX_FRAME: Final = 64 * 1024**2
+"""Frames hold about 2 MiB, or one row: what is larger is not from a child in its right mind."""
 
 
 async def read_parquet(
-    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits
-) -> AsyncGenerator[pa.Table]:
-    """Spool the body (its footer comes last), then parse it; the first table has no rows, only columns."""
+    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits, budget: ProcessorBudget
+) -> AsyncGenerator[bytes]:
+    """Spool the body (its footer comes last), then parse it; yields frames for ``text_table``."""
     spool = EncryptedSpool()
     try:
         async for data in body:
@@ -44,20 +47,36 @@ async def read_parquet(
             "key": base64.b64encode(spool.key).decode(),
             "size": spool.size,
         }
-        async with aclosing(_parse(job, None, (spool.fileno(),))) as tables:
-            async for table in tables:
-                yield table
+        async with aclosing(_parse(job, None, (spool.fileno(),), limits, budget)) as frames:
+            async for frame in frames:
+                yield frame
     finally:
         spool.close()
 
 
 async def read_arrow(
-    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits
-) -> AsyncGenerator[pa.Table]:
-    """Parse the stream while it arrives; the first table has no rows, only columns."""
-    async with aclosing(_parse(_job(UploadFormat.ARROW, dialect, limits), body, ())) as tables:
-        async for table in tables:
-            yield table
+    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits, budget: ProcessorBudget
+) -> AsyncGenerator[bytes]:
+    """Parse the stream while it arrives; yields frames for ``text_table``."""
+    job = _job(UploadFormat.ARROW, dialect, limits)
+    async with aclosing(_parse(job, body, (), limits, budget)) as frames:
+        async for frame in frames:
+            yield frame
+
+
+def text_table(frame: bytes, format: UploadFormat) -> pa.Table:
+    """The table of text columns in a frame, the first of which has no rows, only columns.
+
+    A child that a hostile file took over could send anything, so the frame is checked in full.
+    """
+    try:
+        table = pyarrow.ipc.open_stream(frame).read_all()
+        table.validate(full=True)
+        if any(column.type != pa.string() for column in table.columns):
+            raise faults.damaged(format.value)
+    except (pa.ArrowException, OSError, ValueError):
+        raise faults.damaged(format.value) from None
+    return table
 
 
 def _job(format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> dict[str, Any]:
@@ -65,15 +84,17 @@ def _job(format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> dict[s
         "format": format.value,
         "trim": dialect.trim,
         "missing": dialect.missing,
-        "max_rows": limits.max_rows,
-        "max_columns": limits.max_columns,
-        "max_memory_bytes": CHILD_MEMORY_BYTES,
+        "limits": asdict(limits),
     }
 
 
 async def _parse(
-    job: dict[str, Any], body: AsyncIterator[bytes] | None, descriptors: tuple[int, ...]
-) -> AsyncGenerator[pa.Table]:
+    job: dict[str, Any],
+    body: AsyncIterator[bytes] | None,
+    descriptors: tuple[int, ...],
+    limits: UploadLimits,
+    budget: ProcessorBudget,
+) -> AsyncGenerator[bytes]:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -86,8 +107,8 @@ async def _parse(
     )
     feeding = asyncio.create_task(_feed(child, job, body))
     try:
-        async for table in _tables(child, job):
-            yield table
+        async for frame in _frames(child, limits, budget):
+            yield frame
         await feeding
     except PrivacyRiskError:
         # A body that broke a limit or broke off looks damaged to the child, but its own error is the cause.
@@ -100,7 +121,8 @@ async def _parse(
             await feeding
         with contextlib.suppress(ProcessLookupError):
             child.kill()
-        await child.wait()
+        # Waiting alone would never end while what the child had written is not read.
+        await child.communicate()
 
 
 def _environment() -> dict[str, str]:
@@ -131,30 +153,34 @@ async def _feed(
         pipe.close()
 
 
-async def _tables(child: asyncio.subprocess.Process, job: dict[str, Any]) -> AsyncIterator[pa.Table]:
+async def _frames(
+    child: asyncio.subprocess.Process, limits: UploadLimits, budget: ProcessorBudget
+) -> AsyncIterator[bytes]:
     pipe = child.stdout
     if pipe is None:
         return
     while True:
         try:
-            head = await pipe.readexactly(5)
-            length = int.from_bytes(head[1:], "big")
+            kind, spent_ms, length = HEAD.unpack(await pipe.readexactly(HEAD.size))
             if length > _MAX_FRAME:
-                raise faults.needs_too_much_memory(job["max_memory_bytes"])
+                raise faults.too_many("bytes in one row", _MAX_FRAME)
             content = await pipe.readexactly(length)
         except asyncio.IncompleteReadError:
             # Only a child that was killed, or ran out of memory beyond recovery, leaves without a word.
-            raise faults.needs_too_much_memory(job["max_memory_bytes"]) from None
-        kind = head[:1]
+            if await child.wait() == -signal.SIGXCPU:
+                raise budget.exceeded() from None
+            raise faults.needs_too_much_memory(limits.child_bytes_for(budget.received)) from None
+        budget.spent_by_child = spent_ms / 1000
         if kind == END:
             return
         if kind == FAULT:
             raise _fault(json.loads(content))
         if kind == TABLE:
-            yield pyarrow.ipc.open_stream(content).read_all()
+            yield content
 
 
 def _fault(body: dict[str, Any]) -> InvalidInput | TooLarge:
-    if "too_large" in body:
-        return TooLarge(body["too_large"], body["remedy"], body["limit"])
+    if "limit" in body:
+        kind = TooCostly if body["code"] == TooCostly.code else TooLarge
+        return kind(body["message"], body["remedy"], body["limit"])
     return InvalidInput([Fault(**fault) for fault in body["faults"]])

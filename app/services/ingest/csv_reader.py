@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from typing import Final
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from app.services.ingest import csv_records, faults
+from app.services.ingest.column_names import check_columns
 from app.services.ingest.columns import check_cell_lengths, with_missing
 from app.services.ingest.csv_records import RecordBlock
 from app.services.ingest.decoding import Transcoder
@@ -92,11 +92,11 @@ class CsvReader:
 
     def _take_columns(self, block: RecordBlock) -> RecordBlock:
         """Read the names from the first record (or number the columns), answer the records after it."""
+        count = int(block.cell_counts()[0])
+        if count > self._limits.max_columns:  # before names are made of what may be millions
+            raise faults.too_many("columns", self._limits.max_columns)
         if not self._dialect.header:
-            count = int(block.cell_counts()[0])
-            names = [f"column_{index + 1}" for index in range(count)]
-            faults.check_columns(names, self._limits.max_columns)
-            self.columns = tuple(names)
+            self.columns = tuple(f"column_{index + 1}" for index in range(count))
             return block
         if bool(block.blank()[0]):
             raise faults.content_fault(
@@ -104,19 +104,9 @@ class CsvReader:
                 "The first line is empty, but a header was declared.",
                 "Put the column names into the first line, or declare that the file has no header.",
             )
-        text = block.head(1).decode("utf-8")
-        quote = self._dialect.quote
-        cells = next(
-            csv.reader(
-                io.StringIO(text, newline=""),
-                delimiter=self._dialect.delimiter,
-                quotechar=quote,
-                quoting=csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL,
-                strict=True,
-            )
-        )
+        cells = block.first_cells(self._dialect.quote)
         names = [cell.strip(" \t") if self._dialect.trim else cell for cell in cells]
-        faults.check_columns(names, self._limits.max_columns)
+        check_columns(names, self._limits.max_columns)
         self.columns = tuple(names)
         return block.without_head(1)
 

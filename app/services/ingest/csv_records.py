@@ -74,6 +74,18 @@ class RecordBlock:
         """The text of the first records."""
         return self.text[: int(self.ends[records - 1]) + 1] if records else b""
 
+    def first_cells(self, quote: str | None) -> list[str]:
+        """The cells of the first record, without their quotes."""
+        end = int(self.ends[0])
+        if self.text[end - 1 : end] == b"\r":
+            end -= 1
+        inner = self.delimiters[: np.searchsorted(self.delimiters, end)].tolist()
+        bounds = zip([0, *(place + 1 for place in inner)], [*inner, end], strict=True)
+        cells = [self.text[start:stop].decode("utf-8") for start, stop in bounds]
+        if quote is None:
+            return cells
+        return [cell[1:-1].replace(quote * 2, quote) if cell.startswith(quote) else cell for cell in cells]
+
     def without_head(self, records: int) -> RecordBlock:
         """The block without its first records."""
         if records == 0:

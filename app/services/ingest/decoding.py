@@ -11,20 +11,26 @@ from app.services.ingest import faults
 from app.services.ingest.dialect import UploadLimits
 
 _CHUNK: Final = 1024**2
+_SLICE: Final = 16 * 1024
+"""What follows a member is copied: of a body of many empty members, slices keep that in proportion."""
 
 
 class Gunzip:
     """Decompresses gzip as it arrives, in pieces of at most 1 MiB, up to the limit."""
 
     def __init__(self, limits: UploadLimits) -> None:
-        self._limit = limits.max_decompressed_bytes
-        self._total = 0
+        self._limits = limits
+        self._received = self._total = 0
         self._inflate = zlib.decompressobj(wbits=31)
         self._started = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decompressed pieces of what has arrived; stops at the limit whatever is left."""
-        pending = data
+        for start in range(0, len(data), _SLICE):
+            yield from self._unfolded(data[start : start + _SLICE])
+
+    def _unfolded(self, pending: bytes) -> Iterator[bytes]:
+        self._received += len(pending)
         while pending:
             if self._inflate.eof:  # a file may consist of several gzip members
                 self._inflate = zlib.decompressobj(wbits=31)
@@ -35,8 +41,7 @@ class Gunzip:
                 raise faults.damaged("csv.gz") from None
             pending = self._inflate.unconsumed_tail or self._inflate.unused_data
             self._total += len(out)
-            if self._total > self._limit:
-                raise faults.too_many("bytes after decompression", self._limit)
+            faults.check_unfolding(self._total, self._received, self._limits)
             if out:
                 yield out
 

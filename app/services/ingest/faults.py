@@ -5,10 +5,12 @@ Rows count from 1 without the header. No message repeats a cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
-from app.domain.errors import Fault, InvalidInput, TooLarge
+from app.domain.errors import InvalidInput, TooCostly, TooLarge
+from app.services.ingest.dialect import UploadLimits
 
 ROWS_NAMED: Final = 10
 """How many row numbers a message lists."""
@@ -116,6 +118,25 @@ def too_many(what: str, limit: int) -> TooLarge:
     )
 
 
+def unfolds_too_far(limit: int, received: int) -> TooLarge:
+    """Compressed so well that what arrived is out of proportion to what it stands for."""
+    return TooLarge(
+        f"The {received} bytes received so far unfold to more than the {limit} bytes that they may.",
+        "Send the table as CSV without compression, or in parts.",
+        limit,
+    )
+
+
+def too_costly(seconds: float, received: int) -> TooCostly:
+    """More processor time than the size of the upload allows."""
+    return TooCostly(
+        f"Reading the {received} bytes received so far takes more than the {seconds:.1f} s of processor time "
+        "that they may cost.",
+        "Send the table as CSV without compression, or in parts.",
+        math.ceil(seconds),
+    )
+
+
 def needs_too_much_memory(limit: int) -> TooLarge:
     """A binary file whose parts unfold to more than a child process may hold."""
     return TooLarge(
@@ -125,49 +146,9 @@ def needs_too_much_memory(limit: int) -> TooLarge:
     )
 
 
-def check_columns(names: Sequence[str], max_columns: int) -> None:
-    """Raise unless the names are present, distinct and not too many."""
-    if len(names) > max_columns:
-        raise too_many("columns", max_columns)
-    faults = []
-    first: dict[str, int] = {}
-    for index, name in enumerate(names):
-        if not name.strip():
-            faults.append(
-                Fault(
-                    f"/columns/{index}",
-                    "empty-column-name",
-                    f"Column {index + 1} has no name.",
-                    "Name it, or declare that the file has no header.",
-                )
-            )
-        elif "\0" in name:
-            faults.append(
-                Fault(
-                    f"/columns/{index}",
-                    "nul-byte",
-                    f"The name of column {index + 1} holds a NUL character.",
-                    "Rename it.",
-                )
-            )
-        elif len(name) > 200:
-            faults.append(
-                Fault(
-                    f"/columns/{index}",
-                    "column-name-too-long",
-                    f"The name of column {index + 1} is longer than 200 characters.",
-                    "Shorten it, or check the delimiter and that the file has a header.",
-                )
-            )
-        elif name in first:
-            faults.append(
-                Fault(
-                    f"/columns/{index}",
-                    "duplicate-column",
-                    f"Columns {first[name] + 1} and {index + 1} are both called {name!r}.",
-                    "Rename one of them.",
-                )
-            )
-        first.setdefault(name, index)
-    if faults:
-        raise InvalidInput(faults)
+def check_unfolding(unfolded: int, received: int, limits: UploadLimits) -> None:
+    """Raise TooLarge if so many bytes are too many at all, or too many for what was received."""
+    if unfolded > limits.max_decompressed_bytes:
+        raise too_many("bytes after decompression", limits.max_decompressed_bytes)
+    if unfolded > (limit := limits.unfolded_bytes_for(received)):
+        raise unfolds_too_far(limit, received)

@@ -12,12 +12,13 @@ from typing import Final
 import pyarrow as pa
 
 from app.services.ingest import faults
-from app.services.ingest.binary_reader import read_arrow, read_parquet
+from app.services.ingest.binary_reader import read_arrow, read_parquet, text_table
 from app.services.ingest.columns import check_cell_lengths, check_nul
 from app.services.ingest.csv_reader import CsvReader
 from app.services.ingest.decoding import Gunzip
 from app.services.ingest.dialect import Dialect, UploadFormat, UploadLimits
 from app.services.ingest.pieces import Piece, PieceWriter
+from app.services.ingest.processor_budget import ProcessorBudget
 
 _FEED_BYTES: Final = 256 * 1024
 
@@ -25,20 +26,26 @@ _FEED_BYTES: Final = 256 * 1024
 class Intake:
     """Reads one body into pieces, counting against the limits.
 
-    ``columns``, ``rows``, ``bytes`` and ``content_sha256`` are complete when ``pieces`` has ended.
+    ``columns``, ``rows``, ``received`` and ``content_sha256`` are complete when ``pieces`` has ended.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
         self._format = format
         self._dialect = dialect
         self._limits = limits
+        self._budget = ProcessorBudget(limits)
         self._hash = hashlib.sha256()
         self._writer: PieceWriter | None = None
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="upload")
         self.columns: tuple[str, ...] = ()
         self.rows = 0
-        self.bytes = 0
+        self._unfolded = 0
+
+    @property
+    def received(self) -> int:
+        """How many bytes of the body have arrived."""
+        return self._budget.received
 
     @property
     def content_sha256(self) -> str:
@@ -57,8 +64,8 @@ class Intake:
 
     async def _counted(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for data in body:
-            self.bytes += len(data)
-            if self.bytes > self._limits.max_bytes:
+            self._budget.received += len(data)
+            if self.received > self._limits.max_bytes:
                 raise faults.too_many("bytes", self._limits.max_bytes)
             self._hash.update(data)
             yield data
@@ -82,6 +89,7 @@ class Intake:
         for text in [data] if gunzip is None else gunzip.feed(data):
             for table in reader.feed(text):
                 yield from self._written(table)
+            self._budget.check()
 
     def _finished(self, reader: CsvReader, gunzip: Gunzip | None) -> Iterator[Piece]:
         if gunzip is not None:
@@ -93,23 +101,25 @@ class Intake:
 
     async def _binary(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
         read = read_parquet if self._format is UploadFormat.PARQUET else read_arrow
-        limit, unpacked = self._limits.max_decompressed_bytes, 0
-        async with aclosing(read(self._counted(body), self._dialect, self._limits)) as tables:
-            async for table in tables:
-                unpacked += table.nbytes
-                if unpacked > limit:
-                    raise faults.too_many("bytes after decompression", limit)
-                async for piece in self._in_thread(self._checked(table)):
+        frames = read(self._counted(body), self._dialect, self._limits, self._budget)
+        async with aclosing(frames):
+            async for frame in frames:
+                async for piece in self._in_thread(self._checked(frame)):
                     yield piece
         async for piece in self._in_thread(self._last()):
             yield piece
 
-    def _checked(self, table: pa.Table) -> Iterator[Piece]:
+    def _checked(self, frame: bytes) -> Iterator[Piece]:
+        """Whatever the child let pass, only whole tables of valid text come further than this."""
+        table = text_table(frame, self._format)
+        self._unfolded += table.nbytes
+        faults.check_unfolding(self._unfolded, self.received, self._limits)
         check_nul(table, self.rows + 1)
         check_cell_lengths(table, self._limits, self.rows + 1)
         yield from self._written(table)
 
     def _written(self, table: pa.Table) -> Iterator[Piece]:
+        self._budget.check()
         self.rows += table.num_rows
         self._name_columns(tuple(table.column_names))
         if self._writer is not None:
@@ -122,8 +132,12 @@ class Intake:
     async def _in_thread(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
         """Run the iterator in the upload's thread, one piece at a time."""
         loop = asyncio.get_running_loop()
-        while (piece := await loop.run_in_executor(self._thread, next, pieces, None)) is not None:
+        while (piece := await loop.run_in_executor(self._thread, self._next, pieces)) is not None:
             yield piece
+
+    def _next(self, pieces: Iterator[Piece]) -> Piece | None:
+        with self._budget.working():
+            return next(pieces, None)
 
     def _name_columns(self, columns: tuple[str, ...]) -> None:
         if self._writer is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
+import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -123,8 +125,9 @@ class _Resources(_Part):
         for used in new.uses:
             if used not in self.data.resources:
                 raise NotFound("resource", used)
+        document = new.document if new.packed is None else json.loads(zlib.decompress(new.packed))
         stored = Stored(
-            id_, new.kind, new.name, new.sha256, self._work.store.now(), new.summary, new.document, new.uses
+            id_, new.kind, new.name, new.sha256, self._work.store.now(), new.summary, document, new.uses
         )
         self.data.resources[id_] = stored
         return stored, True

@@ -1,0 +1,71 @@
+"""A hierarchy as the resource that is stored: its summary, its hash and its document."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.services.fingerprints import plain, resource_sha256
+from app.services.hierarchy_building import build, csv_rows, delimiter_doubt
+from app.services.hierarchy_definitions import RowsDefinition
+from app.services.notices import few
+from app.services.resources import Kind, NewResource
+
+
+@dataclass(frozen=True)
+class HierarchySummary:
+    """The keys of a hierarchy's ``summary``."""
+
+    kind: str
+    height: int
+    nodes: int
+    leaves: int
+    is_tree: bool
+    is_balanced: bool
+    top_label: str
+    level_nodes: tuple[int, ...]
+    warnings: tuple[str, ...]
+
+
+def csv_resource(name: str, text: str, delimiter: str, *, doubts: bool = True) -> NewResource:
+    """The resource that the CSV form defines, with ``doubts`` about the delimiter as a warning.
+
+    InvalidInput names what is wrong in it.
+    """
+    definition = RowsDefinition(csv_rows(text, delimiter))
+    hierarchy = build(definition, None)
+    doubt = delimiter_doubt(definition.rows, delimiter) if doubts else None
+    if doubt is not None:
+        hierarchy = replace(hierarchy, warnings=(*hierarchy.warnings, doubt))
+    return hierarchy_resource(name, definition.kind, hierarchy)
+
+
+def hierarchy_resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResource:
+    """The resource of a hierarchy; its hash is that of its labels and edges."""
+    summary = HierarchySummary(
+        kind=kind,
+        height=hierarchy.height,
+        nodes=hierarchy.n_nodes,
+        leaves=hierarchy.n_leaves,
+        is_tree=hierarchy.is_tree,
+        is_balanced=hierarchy.is_balanced,
+        top_label=hierarchy.labels[0],
+        level_nodes=_level_nodes(hierarchy),
+        warnings=few(hierarchy.warnings),
+    )
+    document = hierarchy.to_document()
+    meaning = {"labels": document["labels"], "parents": document["parents"]}
+    sha256 = resource_sha256(Kind.HIERARCHY, meaning, {})
+    return NewResource(Kind.HIERARCHY, name, sha256, plain(asdict(summary)), document)
+
+
+def _level_nodes(hierarchy: Hierarchy) -> tuple[int, ...]:
+    """Number of different values on each level, for trees."""
+    if not hierarchy.is_tree:
+        return ()
+    return tuple(
+        len(np.unique(hierarchy.ancestors_at(level)[hierarchy.leaves]))
+        for level in range(hierarchy.height + 1)
+    )

@@ -1,0 +1,80 @@
+"""Large hierarchies are built beside the service, not in it, and are what small ones would be."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from app.domain.errors import InvalidInput
+from app.services import hierarchies as hierarchies_module
+from app.services.hierarchies import CreateHierarchy, HierarchyService
+from app.services.hierarchy_child import built_by_child
+from app.services.hierarchy_definitions import RowsDefinition
+from app.services.resources import Actor
+from tests.unit.services.memory_store import MemoryStore
+
+pytestmark = pytest.mark.anyio
+
+ROWS = tuple((f"{i:06d}", f"{i // 10:05d}", f"{i // 1000}") for i in range(20_000))
+TEXT = "\n".join(";".join(row) for row in ROWS)
+
+
+@pytest.fixture
+def service(store: MemoryStore) -> HierarchyService:
+    return HierarchyService(store)
+
+
+async def test_a_large_hierarchy_is_the_same_however_it_was_built(
+    service: HierarchyService, actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_csv = await service.create_from_csv(actor, "h", TEXT)
+    by_rows = await service.create(actor, CreateHierarchy("h", RowsDefinition(ROWS)))
+    assert (by_csv.created, by_rows.created) == (True, False)
+    monkeypatch.setattr(hierarchies_module, "LARGE_CHARACTERS", 10**9)
+    within = await service.create_from_csv(actor, "h", TEXT)
+    assert not within.created
+    assert within.resource.document == by_csv.resource.document
+
+
+async def test_the_service_itself_spends_little_on_a_large_hierarchy() -> None:
+    """Processor time of the whole process between two turns of the loop, threads and all."""
+    longest = 0.0
+    text = "\n".join(f"{i:06d};{i // 10:05d};{i // 1000}" for i in range(100_000))
+    building = asyncio.create_task(built_by_child("h", text, ";"))
+    last = time.process_time()
+    while not building.done():
+        await asyncio.sleep(0.001)
+        now = time.process_time()
+        longest, last = max(longest, now - last), now
+    new = await building
+    assert new.summary["leaves"] == 100_000
+    assert longest <= 0.05
+
+
+async def test_faults_of_a_large_hierarchy_are_named_as_those_of_a_small_one(
+    service: HierarchyService, actor: Actor
+) -> None:
+    broken: Any = (*ROWS, ("x",))
+    for create in (
+        service.create_from_csv(actor, "h", TEXT + "\nx"),
+        service.create(actor, CreateHierarchy("h", RowsDefinition(broken))),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            await create
+        assert caught.value.faults[0].code == "ragged-row"
+        assert caught.value.faults[0].pointer == "/definition/rows/20000"
+
+
+async def test_labels_of_any_letters_reach_the_child_unchanged(
+    service: HierarchyService, actor: Actor
+) -> None:
+    odd = (("\ufeffa", "x"), ('b";c', "x"), ("line\nend\r", "x"), (" d ", "x"))
+    rows = (*odd, *((f"{i}", "x") for i in range(6_000)))
+    created = await service.create(actor, CreateHierarchy("h", RowsDefinition(rows)))
+    document = created.resource.document
+    assert document is not None
+    assert document["labels"][1:5] == [row[0] for row in odd]
+    assert created.resource.summary["warnings"] == []
