@@ -342,7 +342,8 @@ def _refuse_scope(checked: _Checked, why: str) -> None:
 
 def _check_roles(checked: _Checked) -> None:
     """Hold a scope against the roles that the policy's own schema gives."""
-    roles = checked.policy.schema or {}
+    schema = checked.policy.schema
+    roles = {} if schema is None else schema.attributes
     for number, name in enumerate(checked.scope.attributes or ()):
         if roles.get(name, "quasi_identifier") != "quasi_identifier":
             checked.found.error(
