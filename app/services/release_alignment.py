@@ -52,6 +52,8 @@ class AlignedRelease:
         Why there is no rule, as one sentence.
     table
         The file alone: classes are of equal texts, sensitive values are those of the dataset's hierarchies.
+    texts
+        Disclosed attribute → its column of the file as it is written.
     """
 
     rule: CellRule | None
@@ -60,6 +62,7 @@ class AlignedRelease:
     absent: Bools
     reason: str | None
     table: Table
+    texts: Mapping[str, TextColumn]
 
 
 async def align_release(
@@ -176,7 +179,7 @@ class _Release:
                     for misfit in alignment.misfits
                 ]
             )
-        return AlignedRelease(alignment.rule, "key", self._n_rows, rows == DROPPED, None, self._alone())
+        return AlignedRelease(alignment.rule, "key", self._n_rows, rows == DROPPED, None, self._alone(), self._texts)
 
     def by_order(self) -> AlignedRelease:
         """The rule if every row is a generalisation of the record in its place, else why there is none."""
@@ -187,13 +190,13 @@ class _Release:
                 f"The release file has {n} rows and the dataset {table.n_records} records: without a key "
                 "column nobody knows whose row is whose."
             )
-            return AlignedRelease(None, None, n, nobody, reason, self._alone())
+            return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
         alignment = align(table, self._columns, np.arange(n, dtype=np.int64))
         if alignment.rule is not None:
-            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone())
+            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone(), self._texts)
         shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
         reason = f"The rows are not those of the dataset in their order: {shown}"
-        return AlignedRelease(None, None, n, nobody, reason, self._alone())
+        return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
 
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))
