@@ -1,0 +1,118 @@
+"""Kinds told by how a text is written: e-mail, URL, IP and MAC address, coordinates."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv6Address
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from app.domain.direct_identifiers.sample import Found, Sample
+
+_EMAIL: Final = re.compile(
+    r"(?<![\w.+-])[\w+][\w.!#$%&'*+/=?^`{|}~-]{0,63}(?<!\.)@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_][\w-]{0,61}[^\W_]"
+)
+_URL: Final = re.compile(r"(?:https?|ftps?|sftp)://[^\s<>\"]+|www\.[^\s<>\"]+\.[^\s<>\"]+", re.IGNORECASE)
+_QUAD: Final = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:/\d{1,2}|:\d{1,5})?")
+_DOTTED: Final = re.compile(r"\d+(?:\.\d+){3}(?:[/:]\d{1,5})?")
+_MAC: Final = re.compile(
+    r"[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}", re.I
+)
+_PAIR: Final = re.compile(
+    r"(?:POINT ?)?[(\[]?\s*([+-]?\d{1,3}\.\d{3,})\s*°?\s*[NS]?\s*[,; ]"
+    r"\s*([+-]?\d{1,3}\.\d{3,})\s*°?\s*[EWO]?\s*[)\]]?",
+    re.IGNORECASE,
+)
+_ISO_6709: Final = re.compile(r"[+-]\d{2,6}(?:\.\d+)?[+-]\d{3,7}(?:\.\d+)?(?:[+-]\d+(?:\.\d+)?)?(?:CRS\w*)?/")
+_DEGREES: Final = re.compile(
+    r"[NS]?\s*\d{1,2}\s*[°º]\s*(?:\d{1,2}(?:\.\d+)?\s*['′’]\s*(?:\d{1,2}(?:\.\d+)?\s*(?:\"|″|”|''|′′)\s*)?)?[NS]?"
+    r"\s*[,;/ ]?\s*"
+    r"[EWO]?\s*\d{1,3}\s*[°º]\s*(?:\d{1,2}(?:\.\d+)?\s*['′’]\s*(?:\d{1,2}(?:\.\d+)?\s*(?:\"|″|”|''|′′)\s*)?)?[EWO]?",
+    re.IGNORECASE,
+)  # fmt: skip
+
+_LARGE_OCTET: Final = 64
+_LARGE_SHARE: Final = 0.3
+_BROKEN_SHARE: Final = 0.05
+
+
+def emails(sample: Sample) -> Found:
+    """Texts that hold an e-mail address anywhere."""
+    return Found(sample.where(lambda text: "@" in text and _EMAIL.search(text) is not None), True)
+
+
+def urls(sample: Sample) -> Found:
+    """Texts that are an address on the web, with its scheme or beginning with www."""
+    return Found(sample.where(_is_url), True)
+
+
+def _is_url(text: str) -> bool:
+    if not _URL.fullmatch(text):
+        return False
+    try:
+        host = urlsplit(text if "://" in text else f"//{text}").hostname
+    except ValueError:
+        return False
+    return host is not None and ("." in host or host == "localhost")
+
+
+def ip_addresses(sample: Sample) -> Found:
+    """IPv6 addresses, and dotted quads if the column's are not numbers of versions.
+
+    Each part of a version is small, or it exceeds 255 now and then. Dotted quads are taken for addresses if
+    at least 30 % of the distinct ones have a part of 64 or more and at most 5 % of all numbers of four
+    dotted parts are no quads.
+    """
+    quads = sample.where(_is_quad)
+    dotted = int(sample.where(lambda text: _DOTTED.fullmatch(text) is not None).sum())
+    number = int(quads.sum())
+    large = sum(
+        _has_large_octet(text) for text, is_quad in zip(sample.texts, quads.tolist(), strict=True) if is_quad
+    )
+    if number and (large < _LARGE_SHARE * number or dotted - number > _BROKEN_SHARE * dotted):
+        quads = np.zeros_like(quads)
+    return Found(quads | sample.where(_is_ipv6), True)
+
+
+def _is_quad(text: str) -> bool:
+    found = _QUAD.fullmatch(text)
+    return found is not None and all(
+        int(part) <= 255 and (part == "0" or part[0] != "0") for part in found.groups()
+    )
+
+
+def _has_large_octet(text: str) -> bool:
+    found = _QUAD.fullmatch(text)
+    return found is not None and any(int(part) >= _LARGE_OCTET for part in found.groups())
+
+
+def _is_ipv6(text: str) -> bool:
+    if text.count(":") < 2 or len(text) < 6:
+        return False
+    try:
+        IPv6Address(text.partition("/")[0].strip("[]"))
+    except AddressValueError:
+        return False
+    return True
+
+
+def mac_addresses(sample: Sample) -> Found:
+    """Six bytes in hexadecimal with colons, hyphens or dots between them."""
+    return Found(sample.where(lambda text: _MAC.fullmatch(text) is not None), True)
+
+
+def coordinates(sample: Sample) -> Found:
+    """A latitude with a longitude in one text: decimal with three places, in degrees, or by ISO 6709."""
+    return Found(sample.where(_are_coordinates), True)
+
+
+def _are_coordinates(text: str) -> bool:
+    if _DEGREES.fullmatch(text) or _ISO_6709.fullmatch(text):
+        return True
+    found = _PAIR.fullmatch(text)
+    if found is None:
+        return False
+    first, second = abs(float(found[1])), abs(float(found[2]))
+    return max(first, second) <= 180 and min(first, second) <= 90

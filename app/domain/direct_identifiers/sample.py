@@ -1,0 +1,108 @@
+"""The texts of a column that are looked at, and how many of its cells each stands for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+
+LOOKED_AT: Final = 5_000
+"""Most distinct texts of a column that are looked at."""
+
+COMMON: Final = 1_000
+"""How many of these are the most frequent ones, if the column has more distinct texts than are looked at."""
+
+LONGEST: Final = 500
+"""Characters of a text that are looked at."""
+
+FALSE_ALARM: Final = 1e-9
+"""Chance at most that a check digit is seen in a column that has none, for each numbering scheme tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Distinct texts of a column in an order that says nothing, without blanks around them.
+
+    Parameters
+    ----------
+    texts
+        At most :data:`LOOKED_AT`, each cut at :data:`LONGEST` characters.
+    weights
+        float64, one per text: the share of the column's cells that it stands for. They add up to 1.
+    counts
+        int64, one per text: how many cells hold it.
+    """
+
+    texts: tuple[str, ...]
+    weights: npt.NDArray[np.float64]
+    counts: Counts
+
+    def share(self, chosen: Bools) -> float:
+        """Share of the column's cells whose texts are chosen; the weights are added in an exact sum."""
+        return min(1.0, math.fsum(self.weights[chosen].tolist()))
+
+    def where(self, holds: Callable[[str], bool]) -> Bools:
+        """Which texts something holds of."""
+        return np.fromiter((holds(text) for text in self.texts), dtype=bool, count=len(self.texts))
+
+    def only(self, chosen: Bools) -> Sample:
+        """The chosen texts, each with its share of all of the column's cells."""
+        texts = tuple(text for text, is_chosen in zip(self.texts, chosen.tolist(), strict=True) if is_chosen)
+        return Sample(texts, self.weights[chosen], self.counts[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The texts that are of a kind, and whether the column as a whole bears it out."""
+
+    texts: Bools
+    is_evident: bool
+
+
+def sample_of(values: Sequence[str], counts: Counts) -> Sample:
+    """The texts to look at: all, or the most frequent ones and a choice of the others by their hash.
+
+    A choice by hash does not depend on the order of the values and, unlike every n-th one of a sorted list,
+    cannot fall in step with check digits. Each chosen text of the others stands for as many cells as the
+    share of the others that was chosen says.
+    """
+    order = sorted(range(len(values)), key=lambda at: (_hash(values[at]), values[at]))
+    weights = np.asarray(counts, dtype=np.float64) / max(1, int(np.sum(counts)))
+    if len(order) > LOOKED_AT:
+        by_count = sorted(order, key=lambda at: -int(counts[at]))
+        common = set(by_count[:COMMON])
+        others = [at for at in order if at not in common]
+        chosen = others[: LOOKED_AT - COMMON]
+        looked_at = float(weights[chosen].sum())
+        weights[chosen] *= float(weights[others].sum()) / looked_at if looked_at else 1.0
+        kept = common.union(chosen)
+        order = [at for at in order if at in kept]
+    return Sample(
+        tuple(values[at][:LONGEST].strip() for at in order),
+        weights[order],
+        np.asarray(counts, dtype=np.int64)[order],
+    )
+
+
+def _hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def chance_of_at_least(passed: int, of: int, chance: float) -> float:
+    """Exact upper tail of the binomial distribution: at least ``passed`` successes ``of`` so many trials.
+
+    By Hoeffding (1956) it also bounds trials of unequal chances with this mean, above the mean.
+    """
+    terms = (
+        math.comb(of, number) * chance**number * (1.0 - chance) ** (of - number)
+        for number in range(passed, of + 1)
+    )
+    return min(1.0, math.fsum(terms))

@@ -1,0 +1,76 @@
+"""What `recognised_kinds` promises of any column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.direct_identifiers.recognisers import RECOGNISERS
+from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
+from app.domain.direct_identifiers.sample import COMMON, LOOKED_AT, chance_of_at_least, sample_of
+
+KINDS = [recogniser.kind for recogniser in RECOGNISERS]
+
+texts = st.one_of(
+    st.text(max_size=40),
+    st.from_regex(r"[+(]?[0-9][0-9 ()./@:-]{3,20}", fullmatch=True),
+    st.sampled_from(
+        ["a@b.example", "1.2.3.4", "::1", "DE89370400440532013000", "\ud800", "", " ", "Ada Lovelace"]
+    ),
+)
+
+
+def found_in(cells: Iterable[str]) -> tuple[IdentifierFinding, ...]:
+    counts = Counter(cells)
+    return recognised_kinds(list(counts), np.array(list(counts.values()), dtype=np.int64))
+
+
+@settings(max_examples=40, deadline=None)
+@given(cells=st.lists(texts, max_size=12), seed=st.randoms(use_true_random=False))
+def test_any_text_is_answered_in_the_same_way_whatever_its_place(cells, seed):
+    found = found_in(cells)
+    assert all(0 < own.share <= 1 for own in found)
+    assert [own.kind for own in found] == [kind for kind in KINDS if kind in {own.kind for own in found}]
+    seed.shuffle(cells)
+    assert found_in(cells) == found
+
+
+def test_an_empty_column_is_of_no_kind():
+    assert found_in([]) == ()
+
+
+def test_shares_are_of_cells_not_of_distinct_texts():
+    (found,) = found_in(["ada@example.org"] * 3 + ["4711"])
+    assert (found.kind, found.share, found.is_direct_identifier) == ("email", 0.75, True)
+
+
+def test_a_stray_address_among_many_cells_does_not_make_the_column():
+    (found,) = [own for own in found_in(["ada@example.org", *["green"] * 199]) if own.kind == "email"]
+    assert (found.share, found.is_direct_identifier) == (0.005, False)
+
+
+def test_a_large_column_is_judged_by_its_common_texts_and_a_choice_of_the_others():
+    values = [f"{n}@example.org" for n in range(2 * LOOKED_AT)] + ["unknown"]
+    counts = np.array([1] * 2 * LOOKED_AT + [2 * LOOKED_AT], dtype=np.int64)
+    sample = sample_of(values, counts)
+    assert len(sample.texts) == LOOKED_AT
+    assert "unknown" in sample.texts
+    assert sample.weights.sum() == pytest.approx(1)
+    assert recognised_kinds(values, counts)[0].share == pytest.approx(0.5)
+    chosen = {int(text.split("@")[0]) for text in sample.texts if "@" in text}
+    assert len({number % 11 for number in chosen}) == 11
+    assert COMMON < LOOKED_AT
+
+
+@pytest.mark.parametrize(("passed", "of", "chance"), [(0, 5, 0.1), (3, 5, 0.1), (5, 5, 0.5), (9, 9, 0.1)])
+def test_the_tail_of_the_binomial_distribution_is_exact(passed, of, chance):
+    outcomes = [tuple(number >> bit & 1 for bit in range(of)) for number in range(2**of)]
+    summed = sum(
+        chance ** sum(own) * (1 - chance) ** (of - sum(own)) for own in outcomes if sum(own) >= passed
+    )
+    assert chance_of_at_least(passed, of, chance) == pytest.approx(summed)
