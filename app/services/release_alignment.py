@@ -179,7 +179,9 @@ class _Release:
                     for misfit in alignment.misfits
                 ]
             )
-        return AlignedRelease(alignment.rule, "key", self._n_rows, rows == DROPPED, None, self._alone(), self._texts)
+        return AlignedRelease(
+            alignment.rule, "key", self._n_rows, rows == DROPPED, None, self._alone(), self._texts
+        )
 
     def by_order(self) -> AlignedRelease:
         """The rule if every row is a generalisation of the record in its place, else why there is none."""

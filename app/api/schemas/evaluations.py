@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
+from app.api.schemas.coverage import EarlierReleases, FoundCoverage
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition
 from app.domain.catalogue_types import Guarantee
@@ -316,13 +317,21 @@ class VerdictResult(Answer):
     verdict: Annotated[
         Verdict,
         Field(
-            description="`error`: a criterion that blocks could not be computed. `fail`: one failed without "
-            "a waiver. `pass`: neither.",
+            description="`error`: a criterion that blocks could not be computed, or the policy's schema is a "
+            "draft. `fail`: one failed without a waiver, or a column is not covered. `pass`: none of it.",
             examples=["fail"],
         ),
     ]
     policy: Annotated[JudgedPolicy, Field(description="The policy.")]
     subject: Annotated[dict[str, Any], Field(description="What was evaluated, with hashes.")]
+    coverage: Annotated[
+        FoundCoverage | None,
+        Field(description="What was checked before the criteria; null in verdicts from before it was."),
+    ] = None
+    earlier_releases: Annotated[
+        EarlierReleases | None,
+        Field(description="What was released before of the same data; null as above."),
+    ] = None
     criteria: Annotated[list[FoundCriterion], Field(description="The criteria in the policy's order.")]
     changes: Annotated[
         list[FoundChange],

@@ -283,9 +283,7 @@ class NewPolicy(Request):
     ] = []  # noqa: RUF012 - pydantic copies it
     singled_out_share: Annotated[
         Share,
-        Field(
-            description="Greatest share of the records that values which no requirement judges may single out."
-        ),
+        Field(description="Greatest share of the records that columns may single out which nothing judges."),
     ] = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Annotated[
         Share, Field(description="Share of the records that a suggested change may withhold.")

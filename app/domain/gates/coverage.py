@@ -1,4 +1,4 @@
-"""What a gate checks before any requirement: that no disclosed column leaves without somebody answering for it.
+"""What a gate checks before any requirement: that somebody answers for every column that leaves.
 
 A column is *not covered* if no blocking requirement reads it and its released values single out more than the
 allowed share of the records, alone or together with the other columns of that kind; if its values look like
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -28,7 +28,9 @@ Why = Literal["singles_out", "single_out_together", "direct_identifier", "key"]
 Recognise = Callable[[Sequence[str], Longs], tuple[IdentifierFinding, ...]]
 """The kinds of identifiers that distinct texts with these counts look like."""
 
-NOTHING_SHOWN = -1
+NOTHING_SHOWN: Final = -1
+KEY: Final = "key"
+"""What the key column of a release file is to it."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ReleasedColumn:
     Parameters
     ----------
     role, given_by
-        Its role, ``key`` for the key column of a file, and who gave it.
+        Its role, :data:`KEY` for the key column of a file, and who gave it.
     texts
         The distinct texts.
     codes
@@ -80,8 +82,8 @@ class JudgedColumn:
     """What is said of one disclosed column.
 
     ``judged_by`` and ``warned_by`` are the requirements that read it, those that block and those that only
-    warn; ``identifiers`` the kinds of direct identifiers that it looks like; ``reason`` why the policy lets it
-    leave unjudged.
+    warn; ``identifiers`` the kinds of direct identifiers that it looks like; ``reason`` why the policy lets
+    it leave unjudged.
     """
 
     name: str
@@ -110,8 +112,8 @@ class Uncovered:
 class Coverage:
     """All disclosed columns, and which of them are not covered.
 
-    ``records`` are those of the release, of which ``allowed_share`` may be singled out. ``draft`` says that the
-    policy's schema is one, with the columns ``to_confirm``.
+    ``records`` are those of the release, of which ``allowed_share`` may be singled out. ``draft`` says that
+    the policy's schema is one, with the columns ``to_confirm``.
     """
 
     columns: tuple[JudgedColumn, ...]
@@ -169,7 +171,9 @@ def _judged(
 ) -> JudgedColumn:
     counts = column.counts
     shown = np.flatnonzero(counts)
-    kinds = recognise([column.texts[code] for code in shown.tolist()], counts[shown])
+    kinds: tuple[IdentifierFinding, ...] = ()
+    if column.role != KEY:
+        kinds = recognise([column.texts[code] for code in shown.tolist()], counts[shown])
     readers = [own for own in policy.criteria if column.name in readings[own.id].read]
     return JudgedColumn(
         name=column.name,
@@ -187,7 +191,7 @@ def _judged(
 
 def _alone(column: JudgedColumn, allowed: float, *, is_told_apart: bool) -> list[Uncovered]:
     """Why a column by itself is not covered, if it is not."""
-    if column.role == "key":
+    if column.role == KEY:
         return [Uncovered((column.name,), "key", column.singled_out)]
     found = []
     if column.identifiers and not is_told_apart:

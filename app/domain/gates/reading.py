@@ -1,8 +1,8 @@
 """Which columns a requirement reads: the one place that says so of every kind of requirement.
 
-A requirement reads a column if what it computes rests on the values of the column that are released, and if its
-threshold can only be kept by protecting somebody: a bound on usefulness, or one from the wrong side, reads
-nothing.
+A requirement reads a column if what it computes rests on the values of the column that are released, and if
+its threshold can only be kept by protecting somebody: a bound on usefulness, or one from the wrong side,
+reads nothing.
 """
 
 from __future__ import annotations

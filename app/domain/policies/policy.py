@@ -147,8 +147,8 @@ class PolicyCriterion:
 class Policy:
     """A named, versioned list of criteria.
 
-    ``schema`` says what roles columns must have, and no other column may be disclosed; None: any dataset, with
-    the roles that it has. ``not_covered`` are columns that may leave without any requirement that judges them.
+    ``schema`` says what roles columns must have, and no other column may be disclosed; None: any dataset,
+    with the roles that it has. ``not_covered`` are columns that may leave though no requirement judges them.
     ``singled_out_share`` is the greatest share of the records that values which no requirement judges may
     single out. ``suppression_limit`` is the share of records that a suggested change may withhold.
     """

@@ -1,7 +1,7 @@
 """What a policy says of columns: their roles, and which it lets pass unjudged, with the reason.
 
-A schema is exclusive: what it does not name is not released under the policy. A pattern can only shut out, for
-a role that lets a column leave is given by name, by somebody who has looked at the column.
+A schema is exclusive: what it does not name is not released under the policy. A pattern can only shut out,
+for a role that lets a column leave is given by name, by somebody who has looked at the column.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class PolicySchema:
     attributes
         Column name → role.
     patterns
-        Pattern of column names (``*``, ``?``, ``[abc]``; upper and lower case alike) → role. Names come first;
-        of several patterns that match, ``dropped`` does.
+        Pattern of column names (``*``, ``?``, ``[abc]``; upper and lower case alike) → role. Names come
+        first; of several patterns that match, ``dropped`` does.
     to_confirm
         Columns of ``attributes`` whose role was only proposed: nobody has answered for it yet.
     """

@@ -46,7 +46,8 @@ def _check_draft(schema: PolicySchema, found: Findings) -> None:
         if name not in schema.attributes:
             found.error(
                 f"/schema/to_confirm/{number}", "unknown-column",
-                f"The schema gives {name!r} no role that could be confirmed.", "Give it one under attributes.",
+                f"The schema gives {name!r} no role that could be confirmed.",
+                "Give it one under attributes.",
             )  # fmt: skip
 
 

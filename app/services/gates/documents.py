@@ -12,6 +12,8 @@ from app.domain.policies.policy import PolicyCriterion
 from app.services.evidence_values import TOLERANCE
 from app.services.fingerprints import plain
 from app.services.gates.bench import Bench
+from app.services.gates.coverage import verdict_with
+from app.services.gates.ledger import ledger_document
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
 from app.services.rule_documents import rule_in_short, rule_sha256
@@ -128,12 +130,15 @@ def verdict_document(
     criteria: Sequence[JsonObject],
     risks: Mapping[str, JsonObject | None],
     changes: Sequence[JsonObject],
+    coverage: JsonObject,
 ) -> JsonObject:
-    """The whole result; the verdict follows from the outcomes of the criteria and nothing else."""
+    """The whole result; the verdict follows from the coverage and the outcomes, and from nothing else."""
     document = {
         "kind": "verdict",
         "version": VERSION,
-        "verdict": verdict_of([(own["severity"], own["outcome"]) for own in criteria]),
+        "verdict": verdict_with(
+            coverage, verdict_of([(own["severity"], own["outcome"]) for own in criteria])
+        ),
         "policy": {
             "name": subject.policy.name,
             "version": subject.policy.version,
@@ -142,6 +147,8 @@ def verdict_document(
             "attacker": subject.policy.assumes.attacker,
         },
         "subject": _subject(subject, bench),
+        "coverage": coverage,
+        "earlier_releases": ledger_document(subject.earlier, subject.dataset, subject.parameters),
         "criteria": list(criteria),
         "changes": list(changes),
         "risk": dict(risks) or None,
@@ -205,9 +212,9 @@ def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject])
         said.append("No harm of a disclosure was named: the risk itself was not computed.")
     elif not bench.scorings:
         said.append("No dictionary was named: the risk itself was not computed.")
-    measures = {own["demand"].get("measure", {}).get("kind") for own in criteria}
-    if "risk_given_releases" not in measures:
-        said.append("What was released of the dataset before was not taken into account.")
+    ledger = ledger_document(subject.earlier, subject.dataset, subject.parameters)
+    if ledger["taken_into_account"] < ledger["total"] or not ledger["total"]:
+        said.append(ledger["explanation"])
     said += [
         f"Records that are withheld for a missing quasi-identifier are not judged by {own['id']!r}."
         for own in criteria

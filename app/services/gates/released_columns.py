@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.domain.distinct import Ints
-from app.domain.gates.coverage import NOTHING_SHOWN, Levels, ReleasedColumn
+from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
 from app.domain.gates.reading import Columns
 from app.domain.harm.sensitivity import Sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
@@ -19,9 +19,6 @@ from app.services.gates.bench import Bench
 from app.services.gates.subject import Subject
 from app.services.release_alignment import WITHHELD, AlignedRelease, readings_of
 from app.services.text_columns import TextColumn
-
-KEY = "key"
-"""What the key column of a release file is to it."""
 
 
 def released_columns(subject: Subject, bench: Bench) -> list[ReleasedColumn]:
@@ -106,13 +103,13 @@ def _of_file(subject: Subject, bench: Bench, column: TextColumn, name: str) -> R
 
 
 def _key_column(subject: Subject, key: str, aligned: AlignedRelease) -> ReleasedColumn:
-    """The column that says whose row is whose; its texts are all different, and nothing else is said of it."""
+    """The column that says whose row is whose; its texts are all different, and nobody looks at them."""
     rows = np.arange(aligned.records, dtype=np.int32)
     return ReleasedColumn(key, KEY, _giver(subject, key), ("",) * aligned.records, rows)
 
 
 def _levels(bench: Bench, j: int, hierarchy: Hierarchy) -> Levels:
-    """How far values are generalised, by the table's rule or else by what became of each cell that had one."""
+    """How far values are generalised, by the table's rule or else by what became of each cell."""
     rule = bench.rule
     if isinstance(rule, TableRule):
         return Levels(rule.levels[j], rule.levels[j], hierarchy.height)
@@ -134,9 +131,7 @@ def _weighed(table: Table, sensitivity: Sensitivity) -> frozenset[str]:
         return frozenset()
     together = {j for own in sensitivity.interactions if own.weights.any() for j in own.attributes}
     return frozenset(
-        name
-        for j, name in enumerate(table.attributes)
-        if sensitivity.shapes[j].any() or j in together
+        name for j, name in enumerate(table.attributes) if sensitivity.shapes[j].any() or j in together
     )
 
 

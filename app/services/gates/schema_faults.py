@@ -1,4 +1,4 @@
-"""What of a policy's schema a dataset does not keep: other roles, and columns that the schema does not name."""
+"""What of a policy's schema a dataset does not keep: other roles, and columns that it does not name."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ class Subject:
     ``slots`` are the sources with the dictionary of each slot that is filled; ``base`` those without any.
     ``rule`` is the document of the rule, None for a finished release; ``stored_rule`` where it is stored.
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
-    these lead to. ``waivers`` by criterion.
+    these lead to. ``waivers`` by criterion. ``earlier`` are the releases of the same data that were stored
+    when the evaluation was asked for.
     """
 
     stored_policy: Stored
@@ -62,6 +63,7 @@ class Subject:
     parameters: Mapping[str, Any]
     referred: Mapping[tuple[Kind, str], Stored]
     waivers: Mapping[str, JsonObject]
+    earlier: tuple[JsonObject, ...] = ()
 
     @property
     def dataset(self) -> Stored:
