@@ -64,7 +64,8 @@ def column(name: str, **more: Any) -> dict[str, Any]:
     return {
         "name": name, "role": "quasi_identifier", "given_by": "policy",
         "levels": {"least": 1, "greatest": 1, "height": 3}, "values": 2, "singled_out": 0,
-        "singled_out_share": 0, "identifiers": [], "judged_by": ["a"], "warned_by": [], "reason": None, **more,
+        "singled_out_share": 0, "identifiers": [], "judged_by": ["a"], "warned_by": [], "reason": None,
+        **more,
     }  # fmt: skip
 
 
@@ -86,7 +87,10 @@ NOT_COVERED = coverage(
             "remedy": "Generalise it further.",
         }
     ],
-    columns=[column("city"), column("remark", role="sensitive", judged_by=[], singled_out_share=1, levels=None)],
+    columns=[
+        column("city"),
+        column("remark", role="sensitive", judged_by=[], singled_out_share=1, levels=None),
+    ],
 )  # fmt: skip
 
 
@@ -99,7 +103,9 @@ def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, An
         "subject": {"dataset": "members", "records": 12},
         "coverage": coverage(),
         "earlier_releases": {
-            "releases": [], "total": 0, "taken_into_account": 0,
+            "releases": [],
+            "total": 0,
+            "taken_into_account": 0,
             "explanation": "This release was judged alone; no earlier releases of the same data are stored.",
         },
         "criteria": list(criteria),
