@@ -254,6 +254,12 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         confidence=0.9,
         top=3,
     ),
+    "direct_identifiers": _example(
+        "does what the rule discloses look like names, numbers or addresses of people?",
+        "proposal-direct-identifiers",
+        _RULE,
+        kind="direct_identifiers",
+    ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""
 

@@ -60,3 +60,6 @@ RECOGNISERS: Final = (
     Recogniser("free_text", "free text", "number of words, and how rarely a text repeats", _SOME, free_texts),
 )
 """Such that a kind stands before those whose rule its texts may fit by accident."""
+
+TITLES: Final = {recogniser.kind: recogniser.title for recogniser in RECOGNISERS}
+"""Kind → what people call it."""

@@ -97,12 +97,20 @@ def _hash(text: str) -> int:
 
 
 def chance_of_at_least(passed: int, of: int, chance: float) -> float:
-    """Exact upper tail of the binomial distribution: at least ``passed`` successes ``of`` so many trials.
+    """Upper tail of the binomial distribution: at least ``passed`` successes ``of`` so many trials.
 
     By Hoeffding (1956) it also bounds trials of unequal chances with this mean, above the mean.
     """
+    if passed <= 0 or chance >= 1.0:
+        return 1.0
+    if chance <= 0.0:
+        return 0.0
+    constant = math.lgamma(of + 1)
     terms = (
-        math.comb(of, number) * chance**number * (1.0 - chance) ** (of - number)
+        math.exp(
+            constant - math.lgamma(number + 1) - math.lgamma(of - number + 1)
+            + number * math.log(chance) + (of - number) * math.log1p(-chance)
+        )
         for number in range(passed, of + 1)
-    )
+    )  # fmt: skip
     return min(1.0, math.fsum(terms))

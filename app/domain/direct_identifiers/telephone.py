@@ -33,6 +33,8 @@ _NO_NUMBER: Final = re.compile(
 )
 _ANY: Final = ""
 _REGIONS: Final = (_ANY, *sorted(SUPPORTED_REGIONS))
+_FEWEST: Final = 9
+"""With fewer beginnings the test below cannot say yes."""
 _FIRST_PROBE: Final = 12
 _SECOND_PROBE: Final = 60
 _REGIONS_KEPT: Final = 4
@@ -84,13 +86,15 @@ def _region_of(texts: Sequence[str], digits_alone: bool) -> str | None:
     """The region whose plan the numbers follow beyond chance, or None."""
     beginning = _BEGINNING_OF_DIGITS if digits_alone else _BEGINNING_OF_GROUPS
     units = list({_digits(text)[:beginning]: text for text in reversed(texts)}.values())[::-1]
+    if len(units) < _FEWEST:
+        return None
     regions: Sequence[str] = _REGIONS
     for probed, kept in ((_FIRST_PROBE, _REGIONS_KEPT), (_SECOND_PROBE, 1)):
         shares = {region: sum(_fits(text, region) for text in units[:probed]) for region in regions}
         regions = sorted(shares, key=lambda region: (-shares[region], region))[:kept]
     tested = units[:_TESTED]
     passed = sum(_fits(text, regions[0]) for text in tested)
-    if not tested or passed < _LEAST_SHARE * len(tested):
+    if passed < _LEAST_SHARE * len(tested):
         return None
     kept = max(1, _common_beginning(list(map(_digits, tested))))
     others = [_with_other_digits(text, at, kept) for at, text in enumerate(tested)]

@@ -18,6 +18,7 @@ from app.domain.measures.beta_likeness import BETA_LIKENESS
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
 from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE
 from app.domain.measures.delta_presence import DELTA_PRESENCE
+from app.domain.measures.direct_identifiers import DIRECT_IDENTIFIERS
 from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
 from app.domain.measures.entry import Measure
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
@@ -76,4 +77,5 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     BETA_LIKENESS,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
+    DIRECT_IDENTIFIERS,
 )

@@ -99,7 +99,7 @@ SAFER_LOW: Final = (_RISKS - _SAME_FOR_EVERY_RELEASE) | _names(
     information_loss_max precision_loss ail discernibility kl_divergence breaks_cap is_confident
     records_suppressed reidentification_rate_unlinked infinite_at_most risk_change
     classes_lacking records_lacking worst_lacks gain ratio utilisation records_of_several_values
-    records_ruled_out of_values of_values_enhanced cells_withheld
+    records_ruled_out of_values of_values_enhanced cells_withheld direct_identifiers
     """
 )
 SAFER_HIGH: Final = _USES | _names(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import product
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
+from app.domain.direct_identifiers.recognisers import TITLES
+from app.domain.direct_identifiers.recognition import recognised_kinds
 from app.domain.errors import InvalidInput, TooLarge
 from app.services.ingest import faults
 from app.services.ingest.csv_reader import CsvReader
@@ -24,6 +28,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
 _SCHEMA_ROWS: Final = 10_000
+_RECOGNISED_ROWS: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -144,13 +149,29 @@ def _notes(*, header: bool, markers: Sequence[str], trim: bool, n_columns: int) 
 
 
 def propose_schema(piece: bytes) -> SchemaProposal:
-    """A type and a role per column from the first rows of an upload's first piece."""
+    """A type and a role per column from the first rows of an upload's first piece.
+
+    A schema has one identifier, so that of several columns that could be it one is proposed, and the others
+    as ``other``: neither is released.
+    """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
-    proposals = tuple(
+    proposals = [
         _attribute(name, _texts(column))
         for name, column in zip(table.column_names, table.columns, strict=True)
-    )
-    return SchemaProposal(table.num_rows, proposals)
+    ]
+    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)))
+
+
+def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[AttributeProposal]:
+    """The proposals, all identifiers but one as ``other``; the one kept is called so, or the first."""
+    identifiers = [own.name for own in proposals if own.role == "identifier"]
+    kept = next((name for name in identifiers if _ID_NAME.search(name)), next(iter(identifiers), None))
+    for own in proposals:
+        if own.role == "identifier" and own.name != kept:
+            reason = f"{own.reason} A schema has one identifier, and another column is proposed for it."
+            yield replace(own, role="other", reason=reason)
+        else:
+            yield own
 
 
 def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
@@ -158,7 +179,10 @@ def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
     distinct = set(present)
     unique = len(distinct) == len(cells) and len(cells) > 1
     type_ = _type(distinct)
-    if unique and (_ID_NAME.search(name) or type_ in ("categorical", "text")):
+    kinds = _direct_identifier(cells)
+    if kinds is not None:
+        role, reason, type_ = "identifier" if unique else "other", kinds, "text"
+    elif unique and (_ID_NAME.search(name) or type_ in ("categorical", "text")):
         role, reason = "identifier", "Every row has another value."
     elif type_ == "text":
         role, reason = "other", "Nearly every row has another text."
@@ -167,6 +191,14 @@ def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
     if role == "identifier":
         type_ = "text"
     return AttributeProposal(name, type_, role, len(distinct), len(cells) - len(present), reason)
+
+
+def _direct_identifier(cells: Sequence[str | None]) -> str | None:
+    """Which kinds of direct identifiers the column looks like, in a sentence, or None."""
+    counts = Counter(cell for cell in cells[:_RECOGNISED_ROWS] if cell is not None)
+    found = recognised_kinds(list(counts), np.array(list(counts.values()), dtype=np.int64))
+    named = [f"{TITLES[own.kind]} ({100 * own.share:.0f} %)" for own in found if own.is_direct_identifier]
+    return f"A direct identifier: its cells look like {', '.join(named)}." if named else None
 
 
 def _type(values: set[str]) -> str:

@@ -415,3 +415,30 @@ async def test_a_schema_is_proposed_from_the_stored_columns(uploading: Uploading
         "empty": ("categorical", "quasi_identifier"),
     }
     assert proposal.attributes[4].missing_in_sample == 200
+
+
+async def test_a_direct_identifier_is_proposed_never_to_be_released_and_its_kind_is_named(
+    uploading: Uploading,
+) -> None:
+    lines = ["ward,contact,nurse,case_id"]
+    lines += [f"W{i % 4},p{i}@example.org,n{i % 50}@example.org,C{i:04d}" for i in range(200)]
+    await uploading.send("\n".join(lines).encode())
+    proposal = await UploadService(uploading.store, LIMITS).propose_schema(uploading.actor, "members")
+    ward, contact, nurse, case = proposal.attributes
+    assert (ward.role, contact.role, nurse.role, case.role) == (
+        "quasi_identifier", "other", "other", "identifier",
+    )  # fmt: skip
+    assert contact.reason == (
+        "A direct identifier: its cells look like e-mail addresses (100 %). "
+        "A schema has one identifier, and another column is proposed for it."
+    )
+    assert nurse.reason == "A direct identifier: its cells look like e-mail addresses (100 %)."
+    assert "example.org" not in "".join(own.reason for own in proposal.attributes)
+
+
+async def test_a_unique_direct_identifier_is_proposed_as_the_identifier(uploading: Uploading) -> None:
+    lines = ["contact,ward", *(f"p{i}@example.org,W{i % 4}" for i in range(200))]
+    await uploading.send("\n".join(lines).encode())
+    proposal = await UploadService(uploading.store, LIMITS).propose_schema(uploading.actor, "members")
+    assert (proposal.attributes[0].role, proposal.attributes[0].type) == ("identifier", "text")
+    assert "e-mail addresses" in proposal.attributes[0].reason
