@@ -129,8 +129,10 @@ def _of_measure(
     if "quasi_identifiers" not in names:
         if "sensitivity" in measure.needs:
             return Reading(carried | columns.weighed, carried)
-        # The measure compares records by everything that is disclosed of them.
-        return Reading(columns.disclosed, columns.disclosed)
+        if "rule" in measure.needs:
+            # It compares records by everything that is disclosed of them.
+            return Reading(columns.disclosed, columns.disclosed)
+        return Reading()
     own = demand.parameters.get("quasi_identifiers")
     if own is not None:
         grouped = frozenset(own) & columns.disclosed

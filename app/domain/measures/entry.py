@@ -138,8 +138,8 @@ class Measure(Generic[P, R]):
     compute
         The work; tells its third argument the units done so far, some times a second if it can.
     protects
-        Whether a bound on its numbers can protect people. False for what says how useful a release is, or
-        what other releases would be like: no column is covered by a requirement on them.
+        Whether a bound on its numbers can protect people. False for what says how useful a release is, what
+        other releases would be like, or what columns look like: a requirement on it covers no column.
     """
 
     name: str
