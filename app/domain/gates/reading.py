@@ -30,15 +30,18 @@ from app.domain.search.anonymity.problem import AnonymityProblem
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _SIDES: Final = {"at_most": "low", "below": "low", "at_least": "high", "above": "high"}
-_OF_USE: Final = frozenset(
-    {"utility_average", "utility_min", "information_loss_average", "information_loss_max", "absent"}
-)
-"""Scores that say how useful a release is, or how good the dictionary."""
+_OF_NOBODY: Final = frozenset(
+    {
+        "utility_average", "utility_min", "information_loss_average", "information_loss_max", "absent",
+        "infinite",
+    }
+)  # fmt: skip
+"""Scores of usefulness, of the dictionary, and of prohibited values, which need not tell anybody apart."""
 
 _OF_ALL: Final = frozenset({"k_matching", "k_equivalence"})
 """Scores that compare records by everything that is disclosed of them."""
 
-_OF_HARM: Final = ("risk", "loss_quantiles", "infinite", "add_self_risk")
+_OF_HARM: Final = ("risk", "loss_quantiles", "add_self_risk")
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def _values_of(names: set[str], parameters: Mapping[str, Any], columns: Columns)
 
 
 def _of_score(demand: ScoreDemand, carried: frozenset[str], columns: Columns) -> Reading:
-    if demand.value in _OF_USE or not _protects(None, demand):
+    if demand.value in _OF_NOBODY or not _protects(None, demand):
         return Reading()
     if demand.value in _OF_ALL:
         return Reading(columns.disclosed, columns.disclosed)
