@@ -212,9 +212,9 @@ def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject])
         said.append("No harm of a disclosure was named: the risk itself was not computed.")
     elif not bench.scorings:
         said.append("No dictionary was named: the risk itself was not computed.")
-    ledger = ledger_document(subject.earlier, subject.dataset, subject.parameters)
-    if ledger["taken_into_account"] < ledger["total"] or not ledger["total"]:
-        said.append(ledger["explanation"])
+    measures = {own["demand"].get("measure", {}).get("kind") for own in criteria}
+    if "risk_given_releases" not in measures:
+        said.append("What was released of the dataset before was not taken into account.")
     said += [
         f"Records that are withheld for a missing quasi-identifier are not judged by {own['id']!r}."
         for own in criteria
