@@ -74,11 +74,6 @@ TAGS: Final = [
 
 _METHODS: Final = ("get", "post", "delete")
 
-_RETRY_AFTER: Final = {
-    "description": "Seconds to wait before the request is sent again.",
-    "schema": {"type": "integer", "minimum": 0},
-}
-
 _IDEMPOTENCY_KEY: Final = {
     "name": HEADER,
     "in": "header",
@@ -95,7 +90,6 @@ _RETRY_AFTER: Final = {
     "schema": {"type": "integer", "minimum": 1},
 }
 _RETRIED: Final = ("409", "429", "503")
-
 
 _OF_BODIES: Final = problems("malformed-request", "request-timeout", "conflict", "too-large")
 """The problems of every POST: of its body, and of a repeated one that is still being answered."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
+from app.cli.gate_columns import explanation_of, standing_of, uncovered_of
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_text import waiver_text
-from app.cli.gate_verdict import JudgedCriterion, Standing
+from app.cli.gate_verdict import JudgedCriterion, Standing, Verdict
 from app.cli.plain_lines import plain_line
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -27,6 +28,8 @@ def junit_of(outcome: Outcome) -> str:
     suite = Xml.Element("testsuite", name=name)
     for criterion in verdict.criteria if verdict else ():
         suite.append(_case(criterion, name))
+    if verdict is not None and standing_of(verdict) != "covered":
+        suite.append(_columns(verdict, name))
     if outcome.fault is not None or verdict is None:
         case = Xml.SubElement(suite, "testcase", classname=name, name="the gate gives a verdict")
         Xml.SubElement(case, "error", type="fault", message=_clean(outcome.fault or "There is no verdict."))
@@ -42,6 +45,15 @@ def junit_of(outcome: Outcome) -> str:
     suites.append(suite)
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _columns(verdict: Verdict, suite: str) -> Xml.Element:
+    """The case of the columns that are not covered, or of a schema that nobody answers for."""
+    case = Xml.Element("testcase", classname=suite, name="every released column is covered")
+    kind = "failure" if uncovered_of(verdict) and standing_of(verdict) == "not covered" else "error"
+    element = Xml.SubElement(case, kind, message=_clean(explanation_of(verdict)), type=standing_of(verdict))
+    element.text = "\n".join(_clean(f"{own['message']} {own['remedy']}") for own in uncovered_of(verdict))
+    return case
 
 
 def _case(criterion: JudgedCriterion, suite: str) -> Xml.Element:

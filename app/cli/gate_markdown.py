@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.cli.gate_columns import (
+    column_text,
+    columns_of,
+    earlier_of,
+    explanation_of,
+    standing_of,
+    uncovered_of,
+)
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_text import changes_of, waiver_text
-from app.cli.gate_verdict import JudgedCriterion, Standing
+from app.cli.gate_verdict import JudgedCriterion, Standing, Verdict
 from app.cli.plain_lines import plain_line
 
 _SIGNS = {
@@ -41,6 +49,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         cells = (criterion.title, criterion.demanded, _remark(criterion))
         yield f"| {_SIGNS[criterion.standing]} {criterion.standing} | {' | '.join(map(_plain, cells))} |"
     yield ""
+    yield from _columns(verdict)
     changes = [f"* {_plain(change)}" for change in changes_of(verdict)]
     if changes:
         yield from (*changes, "")
@@ -52,6 +61,18 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"* Not covered: {_plain(str(sentence))}"
     for sentence in verdict.document.get("warnings") or ():
         yield f"* Warning: {_plain(str(sentence))}"
+
+
+def _columns(verdict: Verdict) -> Iterator[str]:
+    """What is not covered, and what is said of every column."""
+    yield f"Columns {_plain(standing_of(verdict))}: {_plain(explanation_of(verdict))}"
+    yield ""
+    for own in uncovered_of(verdict):
+        yield f"* ❌ {_plain(own['message'])} {_plain(own['remedy'])}"
+    yield from (f"* Column {_plain(column_text(own))}" for own in columns_of(verdict))
+    for sentence in earlier_of(verdict):
+        yield f"* Earlier releases: {_plain(sentence)}"
+    yield ""
 
 
 def _remark(criterion: JudgedCriterion) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
+from app.cli.gate_columns import explanation_of, standing_of, uncovered_of
 from app.cli.gate_outcome import Outcome
 from app.cli.gate_text import waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Standing
@@ -37,10 +38,37 @@ def sarif_of(outcome: Outcome) -> str:
             _result(outcome, number, criterion)
             for number, criterion in enumerate(criteria)
             if criterion.standing is not Standing.PASSED
-        ],
+        ]
+        + _columns(outcome),
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return plain_json(document, indent=2)
+
+
+def _columns(outcome: Outcome) -> list[dict[str, Any]]:
+    """A result per fault of the columns, one for a schema that nobody answers for."""
+    verdict = outcome.verdict
+    if verdict is None or standing_of(verdict) == "covered":
+        return []
+    said = [f"{own['message']} {own['remedy']}" for own in uncovered_of(verdict)]
+    return [
+        {
+            "level": "error",
+            "message": _message(text),
+            "locations": [_location(outcome)],
+            "partialFingerprints": {"columns/v1": f"{outcome.subject}:{text}"},
+        }
+        for text in said or [explanation_of(verdict)]
+    ]
+
+
+def _location(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(outcome.subject.replace("\\", "/"), errors="replace")},
+            "region": {"startLine": 1},
+        }
+    }
 
 
 def _rule(criterion: JudgedCriterion) -> dict[str, Any]:
@@ -62,14 +90,7 @@ def _result(outcome: Outcome, number: int, criterion: JudgedCriterion) -> dict[s
         "ruleIndex": number,
         "level": _LEVELS[criterion.standing],
         "message": _message(text),
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(outcome.subject.replace("\\", "/"), errors="replace")},
-                    "region": {"startLine": 1},
-                }
-            }
-        ],
+        "locations": [_location(outcome)],
         "partialFingerprints": {"criterion/v1": f"{outcome.subject}:{criterion.id}"},
     }
     if criterion.standing is Standing.WAIVED:

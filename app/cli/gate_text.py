@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from app.cli.gate_columns import earlier_of, lines_of
 from app.cli.gate_outcome import Kept, Outcome
 from app.cli.gate_verdict import Json, Standing, Verdict, shown
 from app.cli.plain_lines import plain_json, plain_line
@@ -77,8 +78,10 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  {criterion.standing:<8} {criterion.title}: {criterion.demanded}"
         if criterion.standing is not Standing.PASSED:
             yield from (f"           {line}" for line in _why(criterion.explanation, criterion.document))
+    yield from (f"  {line}" for line in lines_of(verdict))
     for change in changes_of(verdict):
         yield f"  {change}"
+    yield from (f"  Earlier releases: {line}" for line in earlier_of(verdict))
     for sentence in verdict.document.get("not_covered") or ():
         yield f"  Not covered: {sentence}"
     for sentence in verdict.document.get("warnings") or ():

@@ -104,7 +104,7 @@ def read_verdict(document: object) -> Verdict:
     criteria = tuple(_criterion(entry) for entry in entries)
     if len({criterion.id for criterion in criteria}) < len(criteria):
         raise _broken("It holds a criterion twice.")
-    status = _derived(criteria)
+    status = _with_coverage(document.get("coverage"), _derived(criteria))
     if document.get("verdict") != status:
         raise _broken(f"It says {document.get('verdict')!r}, and its criteria {status!r}.")
     return Verdict(status, criteria, document)
@@ -157,6 +157,21 @@ def _derived(criteria: Sequence[JudgedCriterion]) -> str:
     if Standing.ERROR in standings:
         return "error"
     return "fail" if Standing.FAILED in standings else "pass"
+
+
+def _with_coverage(coverage: object, status: str) -> str:
+    """The status, unless the columns that are released do not let anything pass.
+
+    A verdict that says nothing of columns is one of a service that did not check them: it passes nothing.
+    """
+    if not isinstance(coverage, Mapping):
+        raise _broken("It does not say which columns are released and what judges them.")
+    outcome, uncovered = coverage.get("outcome"), coverage.get("uncovered")
+    if outcome in ("draft_schema", "not_computable"):
+        return "error"
+    if outcome not in ("covered", "not_covered") or (outcome == "covered") != (uncovered == []):
+        raise _broken("What it says of the columns does not agree with itself.")
+    return "fail" if uncovered and status == "pass" else status
 
 
 def _broken(why: str) -> InvalidInput:

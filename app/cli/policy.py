@@ -1,4 +1,4 @@
-"""``policy``: check, compare and begin policies, all from files and without any service."""
+"""``policy``: check, compare and begin policies from files; a schema also from a dataset of a server."""
 
 from __future__ import annotations
 
@@ -27,6 +27,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     diff.add_argument("old", type=Path, help="the policy compared with")
     diff.add_argument("new", type=Path, help="the policy that replaces it")
     diff.set_defaults(run=_run, action="diff")
+    schema = actions.add_parser(
+        "schema",
+        help="propose the schema of a policy: a role for every column, each to be confirmed",
+        epilog="Status: 0 done, 2 a file cannot be read. Roles that the policy gives already stay.",
+    )
+    schema.add_argument("file", type=Path, help="the policy, YAML unless its name ends in .json")
+    schema.add_argument(
+        "table", type=Path, nargs="?", help="CSV, gzipped CSV, Parquet or Arrow file with the columns"
+    )
+    schema.add_argument("--server", metavar="URL", help="the service that holds the dataset")
+    schema.add_argument("--dataset", metavar="NAME", help="a dataset of the server, in the place of a file")
+    schema.add_argument("--write", action="store_true", help="put the schema into the policy, if it is YAML")
+    schema.set_defaults(run=_run, action="schema")
     start = actions.add_parser("template", help="print a policy to start from, or list them")
     start.add_argument("name", nargs="?", help="the template; without one they are listed")
     start.set_defaults(run=_run, action="template")
@@ -36,4 +49,8 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     # What reads policies knows every measure, which takes a second to load that other commands need not wait.
     from app.cli.policy_actions import ACTIONS
 
+    if arguments.action == "schema":
+        from app.cli.policy_schema import propose_schema
+
+        return propose_schema(arguments, operations)
     return ACTIONS[arguments.action](arguments)

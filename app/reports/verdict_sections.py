@@ -25,6 +25,21 @@ VERDICTS: Final = {
         "A blocking criterion could not be computed. That is no pass: do not release before it can be.",
     ),
 }
+COLUMNS: Final = {
+    "not_covered": (
+        "Failed",
+        "Columns of the release are not covered by any blocking criterion: do not release it.",
+    ),
+    "draft_schema": (
+        "Not decided",
+        "Nobody answers for the roles of the columns yet. That is no pass: do not release before that.",
+    ),
+    "not_computable": (
+        "Not decided",
+        "The columns were not looked at. That is no pass: do not release before they are.",
+    ),
+}
+"""Outcomes of the check of the columns that let nothing pass, whatever the criteria found."""
 OUTCOMES: Final = {
     "passed": "passed",
     "failed": "failed",
@@ -58,7 +73,7 @@ def sections(report: Document) -> Document:
     criteria = result["criteria"]
     return {
         "result": result,
-        "heading": VERDICTS[result["verdict"]],
+        "heading": _heading(result),
         "summary": _summary(criteria),
         "outcomes": OUTCOMES,
         "comparisons": COMPARISONS,
@@ -121,6 +136,12 @@ def _found(criterion: Document) -> Document:
         "said": (f"{what} {shown}" if of is None else f"{shown} {what}").strip(),
         "wanted": f"{comparison} {wanted}".strip(),
     }
+
+
+def _heading(result: Document) -> tuple[str, str]:
+    """The verdict and what it means, of columns where it is they that stand in the way."""
+    outcome = (result.get("coverage") or {}).get("outcome", "covered")
+    return COLUMNS.get(outcome, VERDICTS[result["verdict"]])
 
 
 def _summary(criteria: list[Document]) -> str:

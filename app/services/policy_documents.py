@@ -33,6 +33,7 @@ from app.domain.policies.policy import (
     Scope,
     ScoreDemand,
 )
+from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, PolicySchema
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.problem import Problem
 from app.domain.search.scalable.aggregate_options import AggregateOptions
@@ -79,7 +80,7 @@ def policy_of(document: object) -> Policy:
     _refuse_deep(document, "", _MOST_DEEP)
     faults: list[Fault] = []
     _check_head(document, faults)
-    fields = _policy_fields(document, faults)
+    fields = _policy_fields(document)
     made = {"criteria": _criteria_of(document, faults)}
     with _collecting(faults):
         policy = built(Policy, fields, "", made)
@@ -106,8 +107,21 @@ def document_of_policy(policy: Policy) -> JsonObject:
         "criteria": [criterion_document(criterion) for criterion in policy.criteria],
     }
     if policy.schema is not None:
-        document["schema"] = {"attributes": dict(policy.schema)}
+        document["schema"] = _schema_document(policy.schema)
+    if policy.not_covered:
+        document["not_covered"] = [dataclasses.asdict(own) for own in policy.not_covered]
+    if policy.singled_out_share != USUAL_SINGLED_OUT_SHARE:
+        document["singled_out_share"] = _number(policy.singled_out_share)
     return plain(document)  # type: ignore[no-any-return]
+
+
+def _schema_document(schema: PolicySchema) -> JsonObject:
+    document: JsonObject = {"attributes": dict(schema.attributes)}
+    if schema.patterns:
+        document["patterns"] = dict(schema.patterns)
+    if schema.to_confirm:
+        document["to_confirm"] = list(schema.to_confirm)
+    return document
 
 
 def scoring_options_of(policy: Policy) -> ScoringOptions:
@@ -260,19 +274,11 @@ def _named(document: object, pointer: str) -> tuple[str, dict[str, Any]]:
     return document["kind"], {key: value for key, value in document.items() if key != "kind"}
 
 
-def _policy_fields(document: Mapping[str, Any], faults: list[Fault]) -> dict[str, Any]:
-    """The fields of a policy beside its criteria, the roles of the schema as the type has them."""
+def _policy_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a policy beside its criteria; a schema that is null is none."""
     fields = {key: value for key, value in document.items() if key not in ("format", "criteria")}
-    schema = fields.get("schema")
-    if schema is None:
+    if fields.get("schema") is None:
         fields.pop("schema", None)
-    elif isinstance(schema, Mapping) and schema.keys() == {"attributes"}:
-        fields["schema"] = schema["attributes"]
-    else:
-        faults.append(
-            Fault("/schema", "wrong-type", "A schema has the field attributes: a role for each of them.")
-        )
-        del fields["schema"]
     return fields
 
 
@@ -301,7 +307,6 @@ def _refuse_deep(document: object, pointer: str, deeper: int) -> None:
 
 
 _WRITTEN: Final[Mapping[str, str]] = {
-    "/schema/": "/schema/attributes/",
     "/assumes/options/risk_model/name": "/assumes/options/risk_model",
 }
 """Places in the domain's types → places in documents, where they are not the same."""

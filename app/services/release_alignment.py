@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
 from app.domain.rules.release_order import KeptOrder, kept_order
-from app.domain.rules.rule import CellRule
 from app.domain.tables import Table
+from app.services.aligned_release import AlignedRelease
 from app.services.dataset_schema import declarations_of, identifier_of
 from app.services.ports import Store
 from app.services.released_tables import FORMULA_STARTS
@@ -38,48 +36,6 @@ WITHHELD: Final = "*"
 """What stands for a withheld cell whatever the hierarchy calls it, beside empty cells."""
 ROWS_SHOWN: Final = 20
 COLUMNS_SHOWN: Final = 50
-
-
-@dataclass(frozen=True, eq=False)
-class AlignedRelease:
-    """A release file and what it says of the dataset's records.
-
-    Attributes
-    ----------
-    rule
-        What the file discloses of each record; None if nobody knows whose row is whose.
-    aligned_by
-        How that was found out.
-    records
-        Rows of the file.
-    absent
-        (n,) records of the dataset that are not in it: they count as withheld, and are in no class of it.
-    reason
-        Why there is no rule, as one sentence.
-    table
-        The file alone: classes are of equal texts, sensitive values are those of the dataset's hierarchies.
-    kept
-        How far a file that was aligned by a key keeps the order of the records; None if it does not.
-    fits_in_place
-        Of a file that nobody said how to align: each row is above the record in its place, but not each
-        above the next one, so that it seems to keep their order.
-    """
-
-    rule: CellRule | None
-    aligned_by: Literal["key", "order"] | None
-    records: int
-    absent: Bools
-    reason: str | None
-    table: Table
-    kept: KeptOrder | None = None
-    fits_in_place: bool = False
-
-    @property
-    def order(self) -> Literal["records", "other", "unknown"]:
-        """Whether the rows stand in the order of the records; ``unknown`` if that was not found out."""
-        if self.aligned_by is None:
-            return "unknown"
-        return "records" if self.aligned_by == "order" or self.kept is not None else "other"
 
 
 async def align_release(
@@ -201,9 +157,9 @@ class _Release:
                     for misfit in alignment.misfits
                 ]
             )
-        alone = self._alone()
+        alone, absent = self._alone(), rows == DROPPED
         return AlignedRelease(
-            alignment.rule, "key", self._n_rows, rows == DROPPED, None, alone, _kept(alone, rows)
+            alignment.rule, "key", self._n_rows, absent, None, alone, self._texts, _kept(alone, rows)
         )
 
     def by_order(self) -> AlignedRelease:
@@ -215,13 +171,13 @@ class _Release:
                 f"The release file has {n} rows and the dataset {table.n_records} records: without a key "
                 "column nobody knows whose row is whose."
             )
-            return AlignedRelease(None, None, n, nobody, reason, self._alone())
+            return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
         alignment = align(table, self._columns, np.arange(n, dtype=np.int64))
         if alignment.rule is not None:
-            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone())
+            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone(), self._texts)
         shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
         reason = f"The rows are not those of the dataset in their order: {shown}"
-        return AlignedRelease(None, None, n, nobody, reason, self._alone())
+        return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
 
     def by_nothing(self) -> AlignedRelease:
         """No rule, for nobody said whose row is whose; and whether the rows seem to keep their order."""
@@ -233,7 +189,9 @@ class _Release:
             )
             seems = in_place and not one_further
         nobody = np.zeros(table.n_records, dtype=bool)
-        return AlignedRelease(None, None, n, nobody, NOBODY_SAID, self._alone(), fits_in_place=seems)
+        return AlignedRelease(
+            None, None, n, nobody, NOBODY_SAID, self._alone(), self._texts, fits_in_place=seems
+        )
 
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))

@@ -11,10 +11,14 @@ from app.web.words import number
 
 SAID = {
     "pass": ("Pass", "Every criterion that can block the release is met or waived."),
-    "fail": ("Fail", "At least one criterion that blocks the release is not met."),
+    "fail": (
+        "Fail",
+        "At least one criterion that blocks the release is not met, or a released column is not covered.",
+    ),
     "error": (
         "Error",
-        "At least one criterion that blocks the release could not be computed: this is not a pass.",
+        "At least one criterion that blocks the release could not be computed, or nobody answers for the "
+        "roles of the columns yet: this is not a pass.",
     ),
 }
 """What a verdict means."""

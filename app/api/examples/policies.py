@@ -14,7 +14,16 @@ RELEASE: Final[dict[str, Any]] = {
     "title": "Release of the members",
     "assumes": {"attacker": "Anybody who has the census and looks for a neighbour among the members."},
     "dictionaries": [{"name": "register", "description": "Who lives where: the census."}],
-    "schema": {"attributes": {"city": "quasi_identifier", "income": "sensitive"}},
+    "schema": {
+        "attributes": {
+            "member_id": "identifier",
+            "city": "quasi_identifier",
+            "race": "quasi_identifier",
+            "birth_date": "quasi_identifier",
+            "income": "sensitive",
+        },
+        "patterns": {"*name*": "dropped"},
+    },
     "suppression_limit": 0.25,
     "criteria": [
         {

@@ -10,7 +10,15 @@ from pydantic import Field, StringConstraints
 from app.api.schemas.common import Column, Request, Text
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison
-from app.domain.policies.policy import FORMAT, MOST_CRITERIA, MOST_SLOTS, OptimumScope, Role, Severity
+from app.domain.policies.policy import (
+    FORMAT,
+    MOST_CRITERIA,
+    MOST_EXEMPTIONS,
+    MOST_SLOTS,
+    OptimumScope,
+    Severity,
+)
+from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, PatternRole, Role
 
 PolicyRef = Annotated[
     str,
@@ -206,11 +214,44 @@ class PolicyAssumptions(Request):
 
 
 class PolicySchema(Request):
-    """What the dataset must be like."""
+    """The role of every column; a disclosed column that it does not name is refused."""
 
     attributes: Annotated[
         dict[Column, Role],
-        Field(min_length=1, max_length=1000, description="Attribute → the role that it must have."),
+        Field(
+            max_length=1000,
+            description="Column → the role that it must have; `dropped` must not be in the release. Empty: a "
+            "draft, under which every verdict is an error.",
+            examples=[{"birth_year": "quasi_identifier", "income": "sensitive"}],
+        ),
+    ]
+    patterns: Annotated[
+        dict[Column, PatternRole],
+        Field(
+            max_length=100,
+            description="Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released.",
+            examples=[{"*name*": "dropped"}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
+    to_confirm: Annotated[
+        list[Column],
+        Field(
+            max_length=1000,
+            description="Columns whose role nobody has confirmed yet; with any, every verdict is an error.",
+            examples=[[]],
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
+
+
+class NotCovered(Request):
+    """Columns that may leave although no requirement judges them."""
+
+    columns: Annotated[
+        list[Column],
+        Field(min_length=1, max_length=1000, description="Their names.", examples=[["member_id"]]),
+    ]
+    reason: Annotated[
+        Prose, Field(description="Why they may leave.", examples=["Random, and new each time."])
     ]
 
 
@@ -234,8 +275,16 @@ class NewPolicy(Request):
     ] = []  # noqa: RUF012 - pydantic copies it
     schema_: Annotated[
         PolicySchema | None,
-        Field(alias="schema", description="What the dataset must be like; anything if left out."),
+        Field(alias="schema", description="The role of every column; any dataset if left out."),
     ] = None
+    not_covered: Annotated[
+        list[NotCovered],
+        Field(max_length=MOST_EXEMPTIONS, description="Columns that may leave unjudged, with the reason."),
+    ] = []  # noqa: RUF012 - pydantic copies it
+    singled_out_share: Annotated[
+        Share,
+        Field(description="Greatest share of the records that columns may single out which nothing judges."),
+    ] = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Annotated[
         Share, Field(description="Share of the records that a suggested change may withhold.")
     ] = 0.0

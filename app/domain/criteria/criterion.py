@@ -121,6 +121,11 @@ class Criterion(ABC):
         """Whether it looks at the values of a sensitive attribute, not at who is in a class alone."""
         return any(own.name == "attribute" for own in fields(self))
 
+    @property
+    def tells_apart(self) -> bool:
+        """Whether it bounds how well records can be told apart, whatever their sensitive values are."""
+        return not self.is_of_values or any(own.name == "k" for own in fields(self))
+
     @abstractmethod
     def failing(self, judged: Judged) -> Bools:
         """(G,) which classes fail; none if the criterion is table-wide."""

@@ -199,4 +199,5 @@ CHEAPEST_GENERALISATION: Final = Measure(
     supports=explainable,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

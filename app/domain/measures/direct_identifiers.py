@@ -117,4 +117,5 @@ DIRECT_IDENTIFIERS: Final = Measure(
     supports=always_supported,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

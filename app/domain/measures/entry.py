@@ -137,6 +137,9 @@ class Measure(Generic[P, R]):
         An estimate that takes a small part of the work itself.
     compute
         The work; tells its third argument the units done so far, some times a second if it can.
+    protects
+        Whether a bound on its numbers can protect people. False for what says how useful a release is, what
+        other releases would be like, or what columns look like: a requirement on it covers no column.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Measure(Generic[P, R]):
     supports: Callable[[MeasureContext, P], str | None]
     cost: Callable[[MeasureContext, P], Cost]
     compute: Callable[[MeasureContext, P, Tick], R]
+    protects: bool = True
 
 
 def always_supported(context: MeasureContext, parameters: object) -> str | None:

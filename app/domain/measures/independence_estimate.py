@@ -294,4 +294,5 @@ INDEPENDENCE_ESTIMATE: Final = Measure(
     supports=_supports,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

@@ -315,4 +315,5 @@ INFORMATION_LOSS: Final = Measure(
     supports=always_supported,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

@@ -255,4 +255,5 @@ K_ANONYMITY_COMPARISON: Final = Measure(
     supports=_supports,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

@@ -370,4 +370,5 @@ OPTIMUM_EXPLANATION: Final = Measure(
     supports=_supports,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

@@ -289,4 +289,5 @@ QUERY_ACCURACY: Final = Measure(
     supports=always_supported,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

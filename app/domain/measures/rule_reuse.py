@@ -249,4 +249,5 @@ RULE_REUSE: Final = Measure(
     supports=always_supported,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

@@ -138,6 +138,11 @@ def is_scored(demand: Demand) -> bool:
             return True
 
 
+def met_by_all(demand: PrivacyModelDemand) -> bool:
+    """Whether every release keeps the demand, so that it protects nobody."""
+    return demand.failing_share >= 1 or _met_by_numbers(demand)
+
+
 def _check_measure(checked: _Checked, demand: MeasureDemand) -> None:
     found, at = checked.found, checked.demand_at
     measure = MEASURE_OF.get(demand.measure)
@@ -290,14 +295,15 @@ def _check_privacy_model(checked: _Checked, demand: PrivacyModelDemand) -> None:
         found.warn(
             f"{at}/failing_share", "always-passes", "All records may fail it.", "Give a share below 1."
         )
-    elif _met_by_all(demand):
+    elif _met_by_numbers(demand):
         found.warn(
             f"{at}/model", "always-passes", f"Every release meets {demand.model} with these numbers.",
             "Ask for more, or leave the criterion out.",
         )  # fmt: skip
 
 
-def _met_by_all(demand: PrivacyModelDemand) -> bool:
+def _met_by_numbers(demand: PrivacyModelDemand) -> bool:
+    """Whether the model's own numbers ask for nothing."""
     given = demand.parameters
     if demand.missing == "excluded":
         # Whoever lacks a quasi-identifier and is shown fails it.
@@ -342,7 +348,8 @@ def _refuse_scope(checked: _Checked, why: str) -> None:
 
 def _check_roles(checked: _Checked) -> None:
     """Hold a scope against the roles that the policy's own schema gives."""
-    roles = checked.policy.schema or {}
+    schema = checked.policy.schema
+    roles = {} if schema is None else schema.attributes
     for number, name in enumerate(checked.scope.attributes or ()):
         if roles.get(name, "quasi_identifier") != "quasi_identifier":
             checked.found.error(

@@ -114,8 +114,23 @@ def _head_fields(policy: Policy) -> dict[str, Any]:
         "description": policy.description,
         "attacker": policy.assumes.attacker,
         **{f"options.{name}": own for name, own in policy.assumes.options.items()},
-        **{f"schema.{name}": role for name, role in (policy.schema or {}).items()},
+        **_schema_fields(policy),
+        **{f"not_covered.{name}": own.reason for own in policy.not_covered for name in own.columns},
+        "singled_out_share": policy.singled_out_share,
         "suppression_limit": policy.suppression_limit,
+    }
+
+
+def _schema_fields(policy: Policy) -> dict[str, Any]:
+    """Roles by column and by pattern; an empty schema, which nothing passes, is told from none."""
+    schema = policy.schema
+    if schema is None:
+        return {}
+    return {
+        "schema": "draft" if schema.is_draft else "exclusive",
+        **{f"schema.{name}": role for name, role in schema.attributes.items()},
+        **{f"schema.patterns.{name}": role for name, role in schema.patterns.items()},
+        "schema.to_confirm": schema.to_confirm,
     }
 
 

@@ -12,6 +12,7 @@ from app.domain.policies.contradictions import check_together
 from app.domain.policies.demands import check_criterion, is_scored, slots_of
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
+from app.domain.policies.schema_checks import check_schema
 
 
 def lint(policy: Policy) -> Lint:
@@ -23,6 +24,7 @@ def lint(policy: Policy) -> Lint:
     for number, criterion in enumerate(policy.criteria):
         check_criterion(policy, criterion, f"/criteria/{number}", found)
     check_together(policy, found)
+    check_schema(policy, found)
     _check_slots(policy, found)
     _check_use(policy, found)
     return found.lint()

@@ -15,20 +15,18 @@ from annotated_types import Ge, Le, Len, MaxLen
 
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison, Value
+from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, Column, NotCovered, PolicySchema
 
 FORMAT: Final = "privacy-risk/policy/1"
 
 Severity = Literal["block", "warn"]
-Role = Literal["identifier", "quasi_identifier", "sensitive", "weight", "other"]
-"""What a column is to the release, as in a dataset's schema."""
-
 OptimumScope = Literal["table_level", "record_level"]
 
 MOST_CRITERIA: Final = 100
 MOST_SLOTS: Final = 20
+MOST_EXEMPTIONS: Final = 100
 
 Word = Annotated[str, Len(1, 100)]
-Column = Annotated[str, Len(1, 1000)]
 Title = Annotated[str, Len(1, 200)]
 Prose = Annotated[str, Len(1, 2000)]
 Share = Annotated[float, Ge(0), Le(1)]
@@ -149,8 +147,10 @@ class PolicyCriterion:
 class Policy:
     """A named, versioned list of criteria.
 
-    ``schema`` says what roles attributes must have; a dataset without them is not what the policy is about.
-    ``suppression_limit`` is the share of records that a suggested change may withhold.
+    ``schema`` says what roles columns must have, and no other column may be disclosed; None: any dataset,
+    with the roles that it has. ``not_covered`` are columns that may leave though no requirement judges them.
+    ``singled_out_share`` is the greatest share of the records that values which no requirement judges may
+    single out. ``suppression_limit`` is the share of records that a suggested change may withhold.
     """
 
     name: Annotated[str, Len(1, 90)]
@@ -160,9 +160,15 @@ class Policy:
     criteria: Annotated[tuple[PolicyCriterion, ...], Len(1, MOST_CRITERIA)]
     description: Annotated[str, MaxLen(5000)] = ""
     dictionaries: Annotated[tuple[Slot, ...], MaxLen(MOST_SLOTS)] = ()
-    schema: Annotated[Mapping[str, Role] | None, Len(1, 1000)] = None
+    schema: PolicySchema | None = None
+    not_covered: Annotated[tuple[NotCovered, ...], MaxLen(MOST_EXEMPTIONS)] = ()
+    singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Share = 0.0
 
     def slot(self, name: str) -> Slot | None:
         """The dictionary slot of this name."""
         return next((slot for slot in self.dictionaries if slot.name == name), None)
+
+    def reason_for(self, column: str) -> str | None:
+        """Why a column may leave though it is not covered; None if the policy gives no reason."""
+        return next((own.reason for own in self.not_covered if column in own.columns), None)

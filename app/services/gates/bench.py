@@ -18,10 +18,11 @@ from app.domain.errors import InvalidInput, pointing_into
 from app.domain.measures.entry import MeasureContext
 from app.domain.rules.rule import Rule
 from app.domain.tables import Table
+from app.services.aligned_release import AlignedRelease
 from app.services.assessment_work import RuleScore
 from app.services.gates.subject import Subject
 from app.services.ports import Store
-from app.services.release_alignment import AlignedRelease, align_release
+from app.services.release_alignment import align_release
 from app.services.resources import TenantId
 from app.services.rule_documents import rule_of
 from app.services.scoring_inputs import Scoring, Sources, load_scoring

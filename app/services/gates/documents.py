@@ -14,6 +14,8 @@ from app.domain.policies.policy import PolicyCriterion
 from app.services.evidence_values import TOLERANCE
 from app.services.fingerprints import plain
 from app.services.gates.bench import Bench
+from app.services.gates.coverage import verdict_with
+from app.services.gates.ledger import ledger_document
 from app.services.gates.row_order import order_assumptions, order_document, order_warnings
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
@@ -133,12 +135,15 @@ def verdict_document(
     criteria: Sequence[JsonObject],
     risks: Mapping[str, JsonObject | None],
     changes: Sequence[JsonObject],
+    coverage: JsonObject,
 ) -> JsonObject:
-    """The whole result; the verdict follows from the outcomes of the criteria and nothing else."""
+    """The whole result; the verdict follows from the coverage and the outcomes, and from nothing else."""
     document = {
         "kind": "verdict",
         "version": VERSION,
-        "verdict": verdict_of([(own["severity"], own["outcome"]) for own in criteria]),
+        "verdict": verdict_with(
+            coverage, verdict_of([(own["severity"], own["outcome"]) for own in criteria])
+        ),
         "policy": {
             "name": subject.policy.name,
             "version": subject.policy.version,
@@ -147,6 +152,8 @@ def verdict_document(
             "attacker": subject.policy.assumes.attacker,
         },
         "subject": _subject(subject, bench),
+        "coverage": coverage,
+        "earlier_releases": ledger_document(subject.earlier, subject.dataset, subject.parameters),
         "criteria": list(criteria),
         "changes": list(changes),
         "risk": dict(risks) or None,

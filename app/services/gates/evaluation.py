@@ -12,6 +12,7 @@ from app.domain.gates.verdicts import outcome_of
 from app.domain.search.budget import Halted, never
 from app.services.gates.bench import Bench, load_bench
 from app.services.gates.changes import Changes
+from app.services.gates.coverage import coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
 from app.services.gates.probe import Probe, ProbeCost, fault_of
 from app.services.gates.probes import ProbeMaker
@@ -44,6 +45,7 @@ class Evaluation:
         self._bench = bench
         self._probes = tuple(probes)
         self._criteria: dict[int, JsonObject] = {}
+        self._coverage: JsonObject | None = None
 
     @property
     def n_criteria(self) -> int:
@@ -68,13 +70,15 @@ class Evaluation:
         known = [plan for plan in self.plans if plan.error is None]
         costs = [self._risk_cost(slot) for slot in self.slots]
         seconds = sum(plan.seconds or 0.0 for plan in known) + sum(cost.seconds for cost in costs)
+        seconds += seconds_of_coverage(self._bench)
         return EvaluationCost(
             seconds, max([plan.bytes or 0 for plan in known] + [cost.bytes for cost in costs], default=0)
         )
 
     def change_rules(self, route: Route) -> int:
         """How many rules are examined for changes, all together."""
-        each = max(self.cost.seconds, 1e-6)
+        # A change is not looked for while a column is not covered, so that columns are not looked at again.
+        each = max(self.cost.seconds - seconds_of_coverage(self._bench), 1e-6)
         return max(FEWEST_RULES[route], min(MOST_RULES[route], int(SECONDS_OF_CHANGES[route] / each)))
 
     def risk(self, number: int) -> JsonObject | None:
@@ -94,13 +98,23 @@ class Evaluation:
         return self._criteria[number]
 
     def changes(self, rules: int, halted: Halted = never) -> tuple[list[JsonObject], bool]:
-        """The nearest changes for what failed, and whether the search for them came to its own end."""
+        """The nearest changes for what failed, and whether the search for them came to its own end.
+
+        What no generalisation was tried for, a column that is not covered, stands in the way of one for all.
+        """
         criteria = [self.criterion(number, halted) for number in range(self.n_criteria)]
         blocking = [own for own in criteria if own["severity"] == "block"]
         failed = [own["id"] for own in blocking if own["outcome"] == "failed"]
         unknown = any(own["outcome"] == "not_computable" for own in blocking)
+        unknown |= self.coverage()["outcome"] != "covered"
         search = Changes(self.subject, self._bench, self._probes, rules)
         return search.find(failed, halted, unknown=unknown), search.complete
+
+    def coverage(self) -> JsonObject:
+        """The document of the columns; computed once."""
+        if self._coverage is None:
+            self._coverage = coverage_document(find_coverage(self.subject, self._bench))
+        return self._coverage
 
     @property
     def complete(self) -> bool:
@@ -112,12 +126,18 @@ class Evaluation:
         criteria: Sequence[JsonObject],
         risks: Sequence[JsonObject | None],
         changes: Sequence[JsonObject],
+        coverage: JsonObject,
     ) -> JsonObject:
         """The verdict document; ValueError unless there is a document of every criterion."""
         if len(criteria) != self.n_criteria:
             raise ValueError("a verdict needs every criterion")
         return verdict_document(
-            self.subject, self._bench, criteria, dict(zip(self.slots, risks, strict=True)), changes
+            self.subject,
+            self._bench,
+            criteria,
+            dict(zip(self.slots, risks, strict=True)),
+            changes,
+            coverage,
         )
 
     def stopped(self, number: int) -> JsonObject:
@@ -135,7 +155,7 @@ class Evaluation:
             if not self.complete:
                 return None
         risks = [self.risk(number) for number in range(len(self.slots))]
-        return self.result(criteria, risks, self.changes(rules)[0])
+        return self.result(criteria, risks, self.changes(rules)[0], self.coverage())
 
     def _criterion(self, probe: Probe, halted: Halted) -> JsonObject:
         criterion = probe.criterion

@@ -1,4 +1,4 @@
-"""An evaluation as the work of a run: blocks for the risk under each slot, each criterion, and changes.
+"""An evaluation as the work of a run: blocks for the risk under each slot, each criterion, changes, columns.
 
 Blocks do not depend on each other: that of the changes computes the criteria again if another process has
 done them before. A block that is missing because the run was stopped is a criterion that is not computed.
@@ -13,6 +13,7 @@ from typing import Any
 from app.domain.search.budget import Halted, never
 from app.services.fingerprints import canonical_json
 from app.services.gates.completion import Completion
+from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, prepare_evaluation
 from app.services.gates.stored import subject_of
 from app.services.ports import Store
@@ -36,8 +37,8 @@ class EvaluationWork:
 
     @property
     def n_blocks(self) -> int:
-        """Slots, criteria, and one for the changes."""
-        return self._risks + self._evaluation.n_criteria + 1
+        """Slots, criteria, one for the changes, and one for the columns."""
+        return self._risks + self._evaluation.n_criteria + 2
 
     @property
     def units(self) -> int:
@@ -59,8 +60,10 @@ class EvaluationWork:
         elif index < self._risks + evaluation.n_criteria:
             found = evaluation.criterion(index - self._risks, halted)
             complete = evaluation.complete
-        else:
+        elif index < self.n_blocks - 1:
             found, complete = evaluation.changes(self._rules, halted)
+        else:
+            found = evaluation.coverage()
         tick(1)
         return canonical_json({"found": found, "complete": complete})
 
@@ -73,8 +76,13 @@ class EvaluationWork:
             for number in range(evaluation.n_criteria)
         ]
         risks = [read[number]["found"] if number in read else None for number in range(first)]
-        last = read.get(self.n_blocks - 1)
-        result = evaluation.result(criteria, risks, [] if last is None else last["found"])
+        changes, columns = read.get(self.n_blocks - 2), read.get(self.n_blocks - 1)
+        result = evaluation.result(
+            criteria,
+            risks,
+            [] if changes is None else changes["found"],
+            broken_coverage("the work was stopped before.") if columns is None else columns["found"],
+        )
         complete = len(read) == self.n_blocks and all(own["complete"] for own in read.values())
         also = self._completion.of(evaluation.subject, self._stored, result)
         return Conclusion(result, None, complete, also)

@@ -17,6 +17,7 @@ from app.services.evidence import find
 from app.services.evidence_masking import shown_resource, shown_verdict
 from app.services.gates.completion import Completion
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
+from app.services.gates.ledger import find_earlier_releases
 from app.services.gates.requests import (
     CreateEvaluation,
     EvaluationCreated,
@@ -179,6 +180,7 @@ class EvaluationService(NamedResources):
             referred = await find_referred(work, parameters)
             judged = Waivable(stored_policy, policy, base.dataset, self._clock().date())
             waivers = await waivers_for(work, judged)
+            earlier = await find_earlier_releases(work, base.dataset)
             stored_rule = rule = upload = None
             if isinstance(request.rule, str):
                 stored_rule, rule = await find_rule(work, request.rule, base.dataset)
@@ -209,6 +211,7 @@ class EvaluationService(NamedResources):
             parameters=parameters,
             referred=referred,
             waivers={id_: own for id_, own in waivers.items() if id_ in known},
+            earlier=earlier,
         )
 
     async def _defined(self, actor: Actor, rule: RuleDefinition, dataset: Stored) -> JsonObject:

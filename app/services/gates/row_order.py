@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from app.services.aligned_release import AlignedRelease
 from app.services.gates.bench import Bench
 from app.services.gates.subject import Subject
-from app.services.release_alignment import AlignedRelease
 from app.services.resources import JsonObject
 
 SHUFFLED: Final = (

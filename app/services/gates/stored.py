@@ -26,7 +26,8 @@ from app.services.scoring_inputs import SourceRefs, find_sources
 def new_evaluation(subject: Subject, name: str | None, route: Route, change_rules: int) -> NewResource:
     """The evaluation as it will be stored.
 
-    The waivers of the day and the number of rules that changes are sought among are part of its meaning.
+    The waivers and the stored releases of the day and the number of rules that changes are sought among are
+    part of its meaning.
     """
     parameters = parameter_documents(subject.parameters)
     meaning: JsonObject = {
@@ -34,6 +35,9 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "waivers": dict(sorted(subject.waivers.items())),
         "key": subject.key,
         "change_rules": change_rules,
+        # Verdicts from before columns were checked do not answer for those that check them.
+        "checks": ["columns"],
+        "earlier": list(subject.earlier),
     }
     if subject.upload is not None:
         # Without it the same request meant that the file keeps the records' order.
@@ -134,4 +138,5 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         parameters=parameters,
         referred=await find_referred(work, parameters),
         waivers=document["waivers"],
+        earlier=tuple(document.get("earlier", ())),
     )

@@ -20,8 +20,8 @@ from app.domain.policies.policy import (
     PrivacyModelDemand,
     ScoreDemand,
 )
-from app.services.dataset_schema import declarations_of
 from app.services.gates.requests import CreateEvaluation
+from app.services.gates.schema_faults import schema_faults
 from app.services.measurement_documents import (
     document_of_parameters,
     parameters_of,
@@ -48,7 +48,8 @@ class Subject:
     ``rule`` is the document of the rule, None for a finished release; ``stored_rule`` where it is stored.
     ``key`` and ``order`` say how the rows of a finished release are found; ``order`` None: nobody chose one.
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
-    these lead to. ``waivers`` by criterion.
+    these lead to. ``waivers`` by criterion. ``earlier`` are the releases of the same data that were stored
+    when the evaluation was asked for.
     """
 
     stored_policy: Stored
@@ -64,6 +65,7 @@ class Subject:
     parameters: Mapping[str, Any]
     referred: Mapping[tuple[Kind, str], Stored]
     waivers: Mapping[str, JsonObject]
+    earlier: tuple[JsonObject, ...] = ()
 
     @property
     def dataset(self) -> Stored:
@@ -92,7 +94,12 @@ async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored
     stored = await find_policy(work, request.policy)
     policy = policy_of(document_of(stored))
     base = await find_sources(work, SourceRefs(request.dataset, None, request.sensitivity, request.failure))
-    faults = [*_of_schema(policy, base.dataset), *_of_slots(policy, request), *_of_harm(policy, request)]
+    key = None if request.release is None else request.release.key
+    faults = [
+        *schema_faults(policy, base.dataset, key),
+        *_of_slots(policy, request),
+        *_of_harm(policy, request),
+    ]
     if faults:
         raise InvalidInput(faults)
     return stored, policy, base
@@ -167,29 +174,6 @@ def parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> di
             measure = measure_of(criterion.demand.measure, criterion.demand.version)
             found[criterion.id] = parameters_of(measure, documents[criterion.id])
     return found
-
-
-def _of_schema(policy: Policy, dataset: Stored) -> list[Fault]:
-    """What of the policy's schema the dataset does not have."""
-    roles = {declared.name: declared.role.value for declared in declarations_of(dataset)}
-    faults = []
-    for attribute, role in (policy.schema or {}).items():
-        if attribute not in roles:
-            said = f"has no attribute {attribute!r}"
-        elif roles[attribute] != role:
-            said = f"has {attribute!r} in the role {roles[attribute]}"
-        else:
-            continue
-        faults.append(
-            Fault(
-                "/dataset",
-                "other-schema",
-                f"The policy {policy.name!r} is for another schema: it asks for {attribute!r} in the role "
-                f"{role}, and the dataset {dataset.name!r} {said}.",
-                "Name a dataset with that schema, or a policy for this one.",
-            )
-        )
-    return faults
 
 
 def _of_slots(policy: Policy, request: CreateEvaluation) -> list[Fault]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from app.cli.operations import Operations
 from app.cli.program import run
+from app.services.policy_documents import policy_of
 from app.services.policy_templates import NAMES, template
 from app.services.structured_text import read_yaml
 
@@ -43,9 +45,12 @@ def test_templates_are_listed_and_printed_as_they_are(policy):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_template_has_nothing_wrong(policy, file, name):
+def test_a_template_has_nothing_wrong_but_an_empty_schema(policy, file, name):
     path = file(template(name).text)
-    assert policy("lint", path) == (0, f"{path}: {name}@1, 0 errors, 0 warnings\n", "")
+    status, out, _ = policy("lint", path)
+    assert status == 0
+    assert "warning [draft-schema] /schema/attributes" in out
+    assert out.endswith(f"{path}: {name}@1, 0 errors, 1 warning\n")
 
 
 def test_mistakes_are_told_with_their_lines(policy, file):
@@ -56,7 +61,7 @@ def test_mistakes_are_told_with_their_lines(policy, file):
     assert status == 1
     assert f"{path}:{line}: error [unknown-model] /criteria/1/demand/model/kind" in out
     assert "Did you mean 'k_map'?" in out
-    assert out.endswith("1 error, 0 warnings\n")
+    assert out.endswith("1 error, 1 warning\n")
 
 
 def test_json_is_linted_too(policy, file):
@@ -92,3 +97,44 @@ def test_a_stricter_version_is_called_so(policy, file):
     assert status == 0
     assert out.startswith("internal-analytics@1 -> internal-analytics@2: stricter")
     assert policy("diff", old, file("a: 1", "none.yaml"))[0] == 1
+
+
+PEOPLE = "member_no,surname,it's,sex\n" + "".join(
+    f"{number},{name},{number % 3},{'fm'[number % 2]}\n"
+    for number, name in enumerate(["Smith", "Jones", "Taylor", "Brown", "Wilson", "Evans"] * 5)
+)
+
+
+def test_a_schema_is_proposed_and_written_with_every_role_to_be_confirmed(policy, file):
+    path, table = file(template("internal-analytics").text), file(PEOPLE, "people.csv")
+    status, printed, _ = policy("schema", path, table)
+    assert status == 0
+    assert policy("schema", path, table, "--write") == (0, "", "")
+    assert printed in path.read_text(encoding="utf-8")
+    written = policy_of(read_yaml(path.read_text(encoding="utf-8")).value)
+    assert written.schema is not None
+    assert set(written.schema.to_confirm) == {"member_no", "surname", "it's", "sex"}
+    assert written.schema.attributes["member_no"] == "identifier"
+    assert written.schema.attributes["sex"] == "quasi_identifier"
+    assert written.schema.is_draft
+    # Everything else is as it was.
+    before = template("internal-analytics").policy
+    assert replace(written, schema=None) == replace(before, schema=None)
+
+
+def test_roles_that_a_policy_gives_stay_as_they_are(policy, file):
+    schema = "schema:\n  attributes: {sex: sensitive}\n  patterns: {'*name': dropped}\n"
+    text = template("internal-analytics").text.replace("schema:\n  attributes: {}\n", schema)
+    path, table = file(text), file(PEOPLE, "people.csv")
+    assert policy("schema", path, table, "--write")[0] == 0
+    written = policy_of(read_yaml(path.read_text(encoding="utf-8")).value)
+    assert written.schema is not None
+    assert written.schema.attributes["sex"] == "sensitive"
+    assert written.schema.to_confirm == ("member_no", "it's")
+    assert "surname" not in written.schema.attributes
+
+
+def test_a_schema_needs_a_table_or_a_dataset(policy, file):
+    status, _, said = policy("schema", file(template("internal-analytics").text))
+    assert status == 2
+    assert "--server with --dataset" in said

@@ -418,3 +418,15 @@ def test_on_a_server_what_is_not_given_goes_by_the_names_of_the_report(
         "sensitivity": "harm", "failure": "suspicion",
     }  # fmt: skip
     assert ("POST /policies" in recomputing.sent) is not stored
+
+
+def test_what_was_released_meanwhile_is_no_difference_and_other_columns_are():
+    then = {"inputs": [], "parameters": {}, "report": "verdict"}
+    result = {"criteria": [], "changes": [], "subject": {}, "verdict": "pass"}
+    ledger = [{"earlier_releases": {"total": total}, "coverage": {"outcome": "covered"}} for total in (0, 1)]
+    first, second = ({**then, "result": result | own} for own in ledger)
+    assert differences(first, second) == []
+    second["result"]["coverage"] = {"outcome": "not_covered"}
+    assert differences(first, second) == ["result/coverage/outcome: covered in the report, not_covered now"]
+    del first["result"]["coverage"]
+    assert differences(first, second) == []

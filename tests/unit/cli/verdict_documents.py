@@ -59,6 +59,41 @@ def criterion(id: str, outcome: str = "passed", severity: str = "block", **more:
     return document | more
 
 
+def column(name: str, **more: Any) -> dict[str, Any]:
+    """A column that a requirement judges."""
+    return {
+        "name": name, "role": "quasi_identifier", "given_by": "policy",
+        "levels": {"least": 1, "greatest": 1, "height": 3}, "values": 2, "singled_out": 0,
+        "singled_out_share": 0, "identifiers": [], "judged_by": ["a"], "warned_by": [], "reason": None,
+        **more,
+    }  # fmt: skip
+
+
+def coverage(outcome: str = "covered", **more: Any) -> dict[str, Any]:
+    """What was checked before the criteria."""
+    return {
+        "outcome": outcome, "explanation": "All 1 disclosed columns are covered.", "records": 12,
+        "allowed_share": 0.001, "to_confirm": [], "uncovered": [], "columns": [column("city")], **more,
+    }  # fmt: skip
+
+
+NOT_COVERED = coverage(
+    "not_covered",
+    explanation="Not covered: 'remark'.",
+    uncovered=[
+        {
+            "columns": ["remark"], "why": "singles_out", "singled_out": 12, "singled_out_share": 1,
+            "identifier": None, "message": "No blocking requirement reads the column 'remark'.",
+            "remedy": "Generalise it further.",
+        }
+    ],
+    columns=[
+        column("city"),
+        column("remark", role="sensitive", judged_by=[], singled_out_share=1, levels=None),
+    ],
+)  # fmt: skip
+
+
 def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
         "kind": "verdict",
@@ -66,6 +101,13 @@ def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, An
         "verdict": status,
         "policy": {"name": "public-release", "version": 2, "attacker": "someone with the register"},
         "subject": {"dataset": "members", "records": 12},
+        "coverage": coverage(),
+        "earlier_releases": {
+            "releases": [],
+            "total": 0,
+            "taken_into_account": 0,
+            "explanation": "This release was judged alone; no earlier releases of the same data are stored.",
+        },
         "criteria": list(criteria),
         "changes": [],
         "not_covered": ["What the choice of withheld cells tells."],

@@ -38,6 +38,7 @@ def document(*criteria: Json, **more: Any) -> Json:
         "title": "A policy",
         "assumes": {"attacker": "Anybody."},
         "dictionaries": [{"name": "register"}],
+        "schema": {"attributes": {"race": "quasi_identifier"}},
         "criteria": list(criteria),
         **more,
     }

@@ -1,0 +1,145 @@
+"""What a verdict says of columns and of earlier releases."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Hash, Number
+from app.domain.gates.coverage import Why
+from app.domain.policies.schema import Giver
+from app.services.gates.coverage import Outcome
+
+Whole = Annotated[int, Field(ge=0)]
+
+
+class FoundLevels(Answer):
+    """How far the values of a column are generalised."""
+
+    least: Annotated[int, Field(description="The least level of any value; 0: as it is.", examples=[0])]
+    greatest: Annotated[int, Field(description="The greatest level of any value.", examples=[2])]
+    height: Annotated[Whole, Field(description="The level at which nothing is shown.", examples=[4])]
+
+
+class FoundIdentifier(Answer):
+    """A kind of direct identifier that a column looks like."""
+
+    kind: Annotated[str, Field(description="Which one.", examples=["email"])]
+    share: Annotated[Number, Field(description="Share of the cells that are of it.", examples=[0.98])]
+
+
+class FoundColumn(Answer):
+    """A column that is disclosed."""
+
+    name: Annotated[str, Field(description="Its name.", examples=["city"])]
+    role: Annotated[
+        Literal["quasi_identifier", "sensitive", "key"],
+        Field(description="Its role; `key`: says which record of a release file is which."),
+    ]
+    given_by: Annotated[
+        Giver,
+        Field(
+            description="Who gave it the role: the `policy` by name or by a `pattern`, or the `dataset`: "
+            "whoever described its columns, who may be whoever asks.",
+            examples=["policy"],
+        ),
+    ]
+    levels: Annotated[
+        FoundLevels | None, Field(description="How far it is generalised; null where nobody knows.")
+    ]
+    values: Annotated[Whole, Field(description="Different values that are released.", examples=[3])]
+    singled_out: Annotated[
+        Whole, Field(description="Records whose value no other record shows.", examples=[0])
+    ]
+    singled_out_share: Annotated[
+        Number, Field(description="The same as a share of the records.", examples=[0])
+    ]
+    identifiers: Annotated[
+        list[FoundIdentifier], Field(description="Kinds of direct identifiers that it looks like.")
+    ]
+    judged_by: Annotated[
+        list[str], Field(description="Blocking criteria that read it.", examples=[["several-people"]])
+    ]
+    warned_by: Annotated[
+        list[str], Field(description="Criteria that read it and only warn.", examples=[["small-classes"]])
+    ]
+    reason: Annotated[
+        str | None,
+        Field(description="Why the policy lets it leave unjudged; null: it does not.", examples=[None]),
+    ]
+
+
+class FoundUncovered(Answer):
+    """Columns that are not covered."""
+
+    columns: Annotated[list[str], Field(description="Their names.", examples=[["remark"]])]
+    why: Annotated[
+        Why,
+        Field(
+            description="They single out too many records, alone or together; look like a direct identifier; "
+            "or are the key of a release file.",
+            examples=["singles_out"],
+        ),
+    ]
+    singled_out: Annotated[Whole, Field(description="Records that they single out.", examples=[12])]
+    singled_out_share: Annotated[Number, Field(description="The same as a share.", examples=[1])]
+    identifier: Annotated[
+        FoundIdentifier | None, Field(description="What they look like; null where that is not the reason.")
+    ]
+    message: Annotated[str, Field(description="What is wrong, in a sentence.")]
+    remedy: Annotated[str, Field(description="What would be right.")]
+
+
+class FoundCoverage(Answer):
+    """What was checked before any criterion: the columns, and whether something judges each of them."""
+
+    outcome: Annotated[
+        Outcome,
+        Field(
+            description="`not_covered` makes the verdict `fail`; `draft_schema`, where nobody answers for "
+            "the policy's roles yet, and `not_computable` make it `error`.",
+            examples=["covered"],
+        ),
+    ]
+    explanation: Annotated[str, Field(description="The same in a sentence.")]
+    records: Annotated[Whole | None, Field(description="Records of the release.", examples=[12])]
+    allowed_share: Annotated[
+        Number | None, Field(description="Share of them that may be singled out.", examples=[0.001])
+    ]
+    to_confirm: Annotated[
+        list[str], Field(description="Columns whose role nobody has confirmed.", examples=[[]])
+    ]
+    uncovered: Annotated[list[FoundUncovered], Field(description="What is not covered; empty: nothing.")]
+    columns: Annotated[list[FoundColumn], Field(description="Every disclosed column.")]
+
+
+class EarlierRelease(Answer):
+    """A release of the same data."""
+
+    name: Annotated[str, Field(description="Its name.", examples=["members-release"])]
+    date: Annotated[str, Field(description="Day (UTC) on which it was made.", examples=["2026-11-22"])]
+    csv_sha256: Annotated[Hash, Field(description="Hash of its data as CSV.")]
+    dataset: Annotated[str, Field(description="The dataset that it was made of.", examples=["members"])]
+    dataset_sha256: Annotated[Hash, Field(description="Hash of that dataset.")]
+    rule: Annotated[str, Field(description="The rule that made it.", examples=["members-optimum"])]
+    judged_by: Annotated[
+        list[str], Field(description="Criteria that took it into account; empty: none.", examples=[[]])
+    ]
+
+
+class EarlierReleases(Answer):
+    """The releases of all datasets of the same upload that were stored when it was asked for."""
+
+    releases: Annotated[list[EarlierRelease], Field(description="The latest 100, the latest first.")]
+    total: Annotated[Whole, Field(description="How many there are.", examples=[1])]
+    taken_into_account: Annotated[
+        Whole, Field(description="How many a criterion took into account.", examples=[0])
+    ]
+    explanation: Annotated[
+        str,
+        Field(
+            description="The same in a sentence.",
+            examples=["This release was judged alone; no earlier releases of the same data are stored."],
+        ),
+    ]

@@ -1,0 +1,218 @@
+"""Verdicts: what was found of each criterion, and what would pass."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from app.api.schemas.common import Answer, Count, Hash, Number
+from app.api.schemas.coverage import EarlierReleases, FoundCoverage
+from app.domain.catalogue_types import Guarantee
+from app.domain.gates.verdicts import Outcome, Verdict
+from app.domain.policies.comparison import Comparison
+from app.domain.policies.policy import Severity
+from app.services.gates.waivers import Lapse
+
+FoundValue = Annotated[
+    bool | int | Number | None, Field(description='The value that was found; infinity is "inf".')
+]
+
+
+class FoundGroup(Answer):
+    """Records that share a value."""
+
+    number: Annotated[Count, Field(description="Its number, from 1.", examples=[1])]
+    records: Annotated[Count, Field(description="How many records it has.", examples=[4])]
+    value: Annotated[
+        str | None,
+        Field(description="The value; null for keys without the scope `data:read`.", examples=["White"]),
+    ]
+
+
+class FoundPart(Answer):
+    """A dictionary or a group, with its value."""
+
+    dictionary: Annotated[str | None, Field(description="Slot; null: of none.", examples=["register"])]
+    group: Annotated[FoundGroup | None, Field(description="Group of records; null: all records.")]
+    value: FoundValue
+    margin: Annotated[
+        Number, Field(description="How far from failing, in the value's unit; negative fails.", examples=[1])
+    ]
+    outcome: Annotated[Literal["passed", "failed"], Field(description="Whether it holds.")]
+
+
+class FoundWorst(Answer):
+    """The records that a failure is about."""
+
+    rows: Annotated[list[Count], Field(description="The first 20, as rows from 1.", examples=[[3, 8]])]
+    records: Annotated[Count, Field(description="How many there are.", examples=[2])]
+
+
+class FoundHypothesis(Answer):
+    """A hypothesis of a theorem that a claim rests on."""
+
+    id: Annotated[str, Field(description="Its name.", examples=["dictionary_order"])]
+    holds: Annotated[str, Field(description="yes, no or assumed.", examples=["yes"])]
+    reason: Annotated[str, Field(description="Why.")]
+
+
+class CountedWaiver(Answer):
+    """The waiver of a criterion that was looked at."""
+
+    name: Annotated[str, Field(description="Its name.", examples=["members-waiver"])]
+    sha256: Annotated[Hash, Field(description="Hash of what it says.")]
+    approved_by: Annotated[str, Field(description="Who takes it on himself.", examples=["Data protection"])]
+    reason: Annotated[str, Field(description="Why the criterion need not hold.")]
+    until: Annotated[str, Field(description="Last day that it is in force.", examples=["2027-06-30"])]
+    dataset_sha256: Annotated[
+        Hash | None,
+        Field(description="Hash of the dataset that it was granted for; null: of any under the name."),
+    ] = None
+    criterion_sha256: Annotated[
+        Hash | None,
+        Field(description="Hash of the criterion that it was granted for; null: none was recorded."),
+    ] = None
+    in_force: Annotated[bool, Field(description="Whether it counted.")]
+    lapse: Annotated[
+        Lapse | None,
+        Field(
+            description="Why it did not count: its last day was past, or it was granted for other data under "
+            "the dataset's name, or for another criterion under this one's id.",
+            examples=["expired"],
+        ),
+    ] = None
+
+
+class CriterionError(Answer):
+    """Why a criterion could not be computed."""
+
+    code: Annotated[str, Field(description="Kind of fault, for programs.", examples=["not-supported"])]
+    message: Annotated[str, Field(description="What is wrong.")]
+    remedy: Annotated[str, Field(description="What would be right.")]
+
+
+class FoundQuantity(Answer):
+    """What a value is a number of."""
+
+    what: Annotated[str, Field(description="In a few words.", examples=["mean risk of the records"])]
+    of_records: Annotated[
+        Count | None,
+        Field(description="Records that the value is a share of; null if it is none.", examples=[None]),
+    ]
+
+
+class FoundCriterion(Answer):
+    """What was found of one criterion."""
+
+    id: Annotated[str, Field(description="Its id in the policy.", examples=["several-people"])]
+    title: Annotated[str, Field(description="Its title.", examples=["Nobody is picked out"])]
+    reason: Annotated[str, Field(description="Why the policy asks for this number.")]
+    severity: Annotated[Severity, Field(description="Whether it blocks.", examples=["block"])]
+    outcome: Annotated[
+        Outcome,
+        Field(
+            description="`not_computable` is never a pass: of a criterion that blocks it makes the verdict "
+            "`error`.",
+            examples=["failed"],
+        ),
+    ]
+    demand: Annotated[dict[str, Any], Field(description="What the policy demands.")]
+    value: FoundValue
+    quantity: Annotated[
+        FoundQuantity | None,
+        Field(description="What the value is a number of; null in verdicts of before this was said."),
+    ] = None
+    comparison: Annotated[Comparison | None, Field(description="How it is held against the threshold.")]
+    threshold: Annotated[bool | int | Number | None, Field(description="The threshold.", examples=[2])]
+    margin: Annotated[
+        Number | None,
+        Field(description="How far from failing, in the value's unit; negative fails.", examples=[-1]),
+    ]
+    guarantee: Annotated[Guarantee | None, Field(description="What the value is worth.", examples=["exact"])]
+    standard_error: Annotated[
+        Number | None, Field(description="Of a value from a sample; null for others.", examples=[None])
+    ]
+    parts: Annotated[
+        list[FoundPart], Field(description="Dictionaries and groups; all must hold, the worst is the value.")
+    ]
+    worst: Annotated[FoundWorst | None, Field(description="Records that the value is about; null: unknown.")]
+    hypotheses: Annotated[list[FoundHypothesis], Field(description="What a claim rests on.")]
+    waiver: Annotated[CountedWaiver | None, Field(description="Its waiver, in force or not; null: none.")]
+    error: Annotated[CriterionError | None, Field(description="Why there is no value; null if there is.")]
+    explanation: Annotated[str, Field(description="What was found, in a sentence.")]
+
+
+class FoundChange(Answer):
+    """The nearest change of the rule that would pass."""
+
+    for_: Annotated[
+        str, Field(alias="for", description="A criterion's id, or `all` of them.", examples=["all"])
+    ]
+    status: Annotated[
+        Literal["found", "none_exists", "not_found"],
+        Field(description="`none_exists` only if that is proven; `not_found` within the budget of rules."),
+    ]
+    proven: Annotated[bool, Field(description="Whether no other change keeps more utility, or none exists.")]
+    levels: Annotated[
+        dict[str, Count] | None,
+        Field(description="Every record is generalised at least so far; null if nothing was found."),
+    ]
+    suppressed_records: Annotated[Count, Field(description="Records that it withholds.", examples=[0])]
+    utility_before: Annotated[Number | None, Field(description="Mean utility of the rule.", examples=[8])]
+    utility_after: Annotated[Number | None, Field(description="Mean utility after it.", examples=[6.5])]
+    examined: Annotated[Count, Field(description="Rules that were looked at.", examples=[17])]
+    rule: Annotated[
+        dict[str, Any] | None,
+        Field(description="The changed rule as creating a rule takes it; null where it cannot be said so."),
+    ]
+
+
+class JudgedPolicy(Answer):
+    """The policy of a verdict."""
+
+    name: Annotated[str, Field(description="Its name.", examples=["members-release"])]
+    version: Annotated[int, Field(description="Its version.", examples=[1])]
+    sha256: Annotated[Hash, Field(description="Hash of its content.")]
+    title: Annotated[str, Field(description="Its title.", examples=["Release of the members"])]
+    attacker: Annotated[str, Field(description="Whom its numbers are about.")]
+
+
+class VerdictResult(Answer):
+    """The verdict with everything that it follows from; no ids, no times."""
+
+    kind: Annotated[Literal["verdict"], Field(description="Kind of result.")]
+    version: Annotated[int, Field(description="Version of its form.", examples=[1])]
+    verdict: Annotated[
+        Verdict,
+        Field(
+            description="`error`: a criterion that blocks could not be computed, or the policy's schema is a "
+            "draft. `fail`: one failed without a waiver, or a column is not covered. `pass`: none of it.",
+            examples=["fail"],
+        ),
+    ]
+    policy: Annotated[JudgedPolicy, Field(description="The policy.")]
+    subject: Annotated[dict[str, Any], Field(description="What was evaluated, with hashes.")]
+    coverage: Annotated[
+        FoundCoverage | None,
+        Field(description="What was checked before the criteria; null in verdicts from before it was."),
+    ] = None
+    earlier_releases: Annotated[
+        EarlierReleases | None,
+        Field(description="What was released before of the same data; null as above."),
+    ] = None
+    criteria: Annotated[list[FoundCriterion], Field(description="The criteria in the policy's order.")]
+    changes: Annotated[
+        list[FoundChange],
+        Field(description="Per failed criterion that blocks, and for all, the nearest change that passes."),
+    ]
+    risk: Annotated[
+        dict[str, dict[str, Any] | None] | None,
+        Field(description="Slot → the score of the release in short; null where there is none."),
+    ]
+    not_covered: Annotated[list[str], Field(description="What the verdict says nothing about.")]
+    assumptions: Annotated[
+        list[str], Field(description="What is taken for granted, the order of the released rows for one.")
+    ] = []  # noqa: RUF012 - pydantic copies it
+    warnings: Annotated[list[str], Field(description="What to know beside.")]
+    tolerance: Annotated[dict[str, Number], Field(description="By which real numbers are compared.")]

@@ -1,0 +1,217 @@
+"""What a gate checks before any requirement: that somebody answers for every column that leaves.
+
+A column is *not covered* if no blocking requirement reads it and its released values single out more than the
+allowed share of the records, alone or together with the other columns of that kind; if its values look like
+direct identifiers and no blocking requirement bounds telling records apart by it; and if it is the key column
+of a release file. It may leave all the same where the policy names it and gives a reason.
+
+Counts are of the release: a cell of which nothing is shown singles nobody out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+
+from app.domain.direct_identifiers.recognition import IdentifierFinding
+from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.gates.reading import Reading
+from app.domain.numbers import highest_accepted
+from app.domain.policies.policy import Policy
+from app.domain.policies.schema import Giver
+
+Why = Literal["singles_out", "single_out_together", "direct_identifier", "key"]
+Recognise = Callable[[Sequence[str], Longs], tuple[IdentifierFinding, ...]]
+"""The kinds of identifiers that distinct texts with these counts look like."""
+
+NOTHING_SHOWN: Final = -1
+KEY: Final = "key"
+"""What the key column of a release file is to it."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How far the values of a column are generalised, of ``height`` levels; 0 is as they are."""
+
+    least: int
+    greatest: int
+    height: int
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedColumn:
+    """A column as it is released.
+
+    Parameters
+    ----------
+    role, given_by
+        Its role, :data:`KEY` for the key column of a file, and who gave it.
+    texts
+        The distinct texts.
+    codes
+        int32 (n,): the position of each record's text, −1 where nothing is shown.
+    levels
+        None where nobody knows what the values were.
+    """
+
+    name: str
+    role: str
+    given_by: Giver
+    texts: tuple[str, ...]
+    codes: Ints
+    levels: Levels | None = None
+
+    @cached_property
+    def counts(self) -> Longs:
+        """int64, one per text: how many records show it."""
+        shown = self.codes[self.codes != NOTHING_SHOWN]
+        return np.bincount(shown, minlength=len(self.texts)).astype(np.int64)
+
+    @property
+    def singled_out(self) -> int:
+        """Records whose text no other record shows."""
+        return int((self.counts == 1).sum())
+
+
+@dataclass(frozen=True)
+class JudgedColumn:
+    """What is said of one disclosed column.
+
+    ``judged_by`` and ``warned_by`` are the requirements that read it, those that block and those that only
+    warn; ``identifiers`` the kinds of direct identifiers that it looks like; ``reason`` why the policy lets
+    it leave unjudged.
+    """
+
+    name: str
+    role: str
+    given_by: Giver
+    levels: Levels | None
+    values: int
+    singled_out: int
+    identifiers: tuple[IdentifierFinding, ...]
+    judged_by: tuple[str, ...]
+    warned_by: tuple[str, ...]
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Uncovered:
+    """Columns that are not covered: why, how many records they single out, and which kind they look like."""
+
+    columns: tuple[str, ...]
+    why: Why
+    singled_out: int
+    identifier: IdentifierFinding | None = None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """All disclosed columns, and which of them are not covered.
+
+    ``records`` are those of the release, of which ``allowed_share`` may be singled out. ``draft`` says that
+    the policy's schema is one, with the columns ``to_confirm``.
+    """
+
+    columns: tuple[JudgedColumn, ...]
+    uncovered: tuple[Uncovered, ...]
+    records: int
+    allowed_share: float
+    draft: bool
+    to_confirm: tuple[str, ...]
+
+    @property
+    def passes(self) -> bool:
+        """Whether every column is covered, by a schema that somebody answers for."""
+        return not self.draft and not self.uncovered
+
+
+def coverage_of(
+    policy: Policy,
+    columns: Sequence[ReleasedColumn],
+    readings: Mapping[str, Reading],
+    recognise: Recognise,
+) -> Coverage:
+    """Hold the released columns, at least one, against what the requirements of the policy read.
+
+    ``readings`` are by the ids of the requirements. All columns have the same number of records.
+    """
+    found = [_judged(policy, own, readings, recognise) for own in columns]
+    records = len(columns[0].codes)
+    allowed = highest_accepted(policy.singled_out_share * records)
+    apart = _told_apart(policy, readings)
+    uncovered: list[Uncovered] = []
+    unread: list[ReleasedColumn] = []
+    for released, judged in zip(columns, found, strict=True):
+        if judged.reason is not None:
+            continue
+        own = _alone(judged, allowed, is_told_apart=judged.name in apart)
+        uncovered += own
+        if not own and not judged.judged_by:
+            unread.append(released)
+    together = _singled_out_together(unread)
+    if together > allowed:
+        uncovered.append(Uncovered(tuple(own.name for own in unread), "single_out_together", together))
+    schema = policy.schema
+    return Coverage(
+        columns=tuple(found),
+        uncovered=tuple(uncovered),
+        records=records,
+        allowed_share=policy.singled_out_share,
+        draft=schema is not None and schema.is_draft,
+        to_confirm=() if schema is None else schema.to_confirm,
+    )
+
+
+def _judged(
+    policy: Policy, column: ReleasedColumn, readings: Mapping[str, Reading], recognise: Recognise
+) -> JudgedColumn:
+    counts = column.counts
+    shown = np.flatnonzero(counts)
+    kinds: tuple[IdentifierFinding, ...] = ()
+    if column.role != KEY:
+        kinds = recognise([column.texts[code] for code in shown.tolist()], counts[shown])
+    readers = [own for own in policy.criteria if column.name in readings[own.id].read]
+    return JudgedColumn(
+        name=column.name,
+        role=column.role,
+        given_by=column.given_by,
+        levels=column.levels,
+        values=len(shown),
+        singled_out=column.singled_out,
+        identifiers=tuple(own for own in kinds if own.is_direct_identifier),
+        judged_by=tuple(own.id for own in readers if own.severity == "block"),
+        warned_by=tuple(own.id for own in readers if own.severity != "block"),
+        reason=policy.reason_for(column.name),
+    )
+
+
+def _alone(column: JudgedColumn, allowed: float, *, is_told_apart: bool) -> list[Uncovered]:
+    """Why a column by itself is not covered, if it is not."""
+    if column.role == KEY:
+        return [Uncovered((column.name,), "key", column.singled_out)]
+    found = []
+    if column.identifiers and not is_told_apart:
+        likely = max(column.identifiers, key=lambda own: own.share)
+        found.append(Uncovered((column.name,), "direct_identifier", column.singled_out, likely))
+    if not column.judged_by and column.singled_out > allowed:
+        found.append(Uncovered((column.name,), "singles_out", column.singled_out))
+    return found
+
+
+def _told_apart(policy: Policy, readings: Mapping[str, Reading]) -> frozenset[str]:
+    """The columns by which a blocking requirement bounds telling records apart."""
+    blocking = [readings[own.id].tells_apart for own in policy.criteria if own.severity == "block"]
+    return frozenset().union(*blocking)
+
+
+def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:
+    """Records that no other one is like in all of these columns, and of which some of them show something."""
+    if not columns:
+        return 0
+    codes = [own.codes + 1 for own in columns]
+    rows = distinct_rows(codes, [len(own.texts) + 1 for own in columns], len(codes[0]))
+    return int(((rows.counts == 1) & rows.codes.any(axis=1)).sum())

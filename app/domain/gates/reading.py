@@ -1,0 +1,188 @@
+"""Which columns a requirement reads: the one place that says so of every kind of requirement.
+
+A requirement reads a column if what it computes rests on the values of the column that are released, and if
+its threshold can only be kept by protecting somebody: a bound on usefulness, or one from the wrong side,
+reads nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from app.domain.criteria.criterion import Criterion
+from app.domain.errors import InvalidInput
+from app.domain.policies.demands import MEASURE_OF, met_by_all, slots_of
+from app.domain.policies.meanings import safer
+from app.domain.policies.objectives import criterion_of, problem_of
+from app.domain.policies.policy import (
+    BoundDemand,
+    MeasureDemand,
+    OptimumDemand,
+    Policy,
+    PolicyCriterion,
+    PrivacyModelDemand,
+    ScoreDemand,
+)
+from app.domain.search.anonymity.problem import AnonymityProblem
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_SIDES: Final = {"at_most": "low", "below": "low", "at_least": "high", "above": "high"}
+_OF_NOBODY: Final = frozenset(
+    {
+        "utility_average", "utility_min", "information_loss_average", "information_loss_max", "absent",
+        "infinite",
+    }
+)  # fmt: skip
+"""Scores of usefulness, of the dictionary, and of prohibited values, which need not tell anybody apart."""
+
+_OF_ALL: Final = frozenset({"k_matching", "k_equivalence"})
+"""Scores that compare records by everything that is disclosed of them."""
+
+_OF_HARM: Final = ("risk", "loss_quantiles", "add_self_risk")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What there is to read.
+
+    Attributes
+    ----------
+    quasi_identifiers, sensitive
+        The disclosed columns by role.
+    carried
+        Slot of the policy → the columns that its dictionary, or any of its dictionaries, carries.
+    weighed
+        The columns whose disclosure the sensitivity profile weighs.
+    """
+
+    quasi_identifiers: frozenset[str]
+    sensitive: frozenset[str]
+    carried: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    weighed: frozenset[str] = _NOTHING
+
+    @property
+    def disclosed(self) -> frozenset[str]:
+        """All of them."""
+        return self.quasi_identifiers | self.sensitive
+
+    def named(self, attribute: str | None) -> frozenset[str]:
+        """The sensitive column of this name; None: the only one."""
+        if attribute is not None:
+            return frozenset({attribute}) & self.disclosed
+        return self.sensitive if len(self.sensitive) == 1 else _NOTHING
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The columns that a requirement reads, and those of them by which it bounds telling records apart."""
+
+    read: frozenset[str] = _NOTHING
+    tells_apart: frozenset[str] = _NOTHING
+
+    def __or__(self, other: Reading) -> Reading:
+        return Reading(self.read | other.read, self.tells_apart | other.tells_apart)
+
+
+def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> Reading:
+    """What a requirement of the policy reads of these columns; nothing if it cannot be understood."""
+    grouped = columns.quasi_identifiers
+    if criterion.scope.attributes is not None:
+        grouped = frozenset(criterion.scope.attributes) & columns.disclosed
+    demand = criterion.demand
+    carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots_of(demand, policy))
+    try:
+        match demand:
+            case PrivacyModelDemand():
+                if met_by_all(demand):
+                    return Reading()
+                model = criterion_of(demand.model, demand.parameters)
+                return _of_model(model, grouped, carried, columns)
+            case MeasureDemand():
+                return _of_measure(demand, grouped, carried, columns)
+            case ScoreDemand():
+                return _of_score(demand, carried, columns)
+            case OptimumDemand():
+                return _of_optimum(demand, carried, columns)
+            case BoundDemand():
+                # It says that a risk is no underestimate, not how large the risk is.
+                return Reading()
+    except InvalidInput:
+        return Reading()
+
+
+def _of_model(
+    model: Criterion, grouped: frozenset[str], carried: frozenset[str], columns: Columns
+) -> Reading:
+    # Of a population the attacker knows only what the dictionary says.
+    apart = grouped & carried if model.needs_population else grouped
+    values = columns.named(getattr(model, "attribute", None)) if model.is_of_values else _NOTHING
+    return Reading(apart | values, apart if model.tells_apart else _NOTHING)
+
+
+def _of_measure(
+    demand: MeasureDemand, grouped: frozenset[str], carried: frozenset[str], columns: Columns
+) -> Reading:
+    measure = MEASURE_OF.get(demand.measure)
+    if measure is None or not measure.protects or not _protects(measure.name, demand):
+        return Reading()
+    names = {own.name for own in dataclasses.fields(measure.parameters)}
+    if "quasi_identifiers" not in names:
+        if "sensitivity" in measure.needs:
+            return Reading(carried | columns.weighed, carried)
+        if "rule" in measure.needs:
+            # It compares records by everything that is disclosed of them.
+            return Reading(columns.disclosed, columns.disclosed)
+        return Reading()
+    own = demand.parameters.get("quasi_identifiers")
+    if own is not None:
+        grouped = frozenset(own) & columns.disclosed
+    if demand.dictionary is not None:
+        grouped &= carried
+    values = _values_of(names, demand.parameters, columns)
+    of_values = bool({"attribute", "attributes"} & names)
+    return Reading(grouped | values, _NOTHING if of_values and demand.value != "k" else grouped)
+
+
+def _values_of(names: set[str], parameters: Mapping[str, Any], columns: Columns) -> frozenset[str]:
+    if "attribute" in names:
+        return columns.named(parameters.get("attribute"))
+    if "attributes" in names:
+        listed = parameters.get("attributes")
+        return columns.sensitive if listed is None else frozenset(listed) & columns.disclosed
+    return _NOTHING
+
+
+def _of_score(demand: ScoreDemand, carried: frozenset[str], columns: Columns) -> Reading:
+    if demand.value in _OF_NOBODY or not _protects(None, demand):
+        return Reading()
+    if demand.value in _OF_ALL:
+        return Reading(columns.disclosed, columns.disclosed)
+    weighed = columns.weighed if demand.value.startswith(_OF_HARM) else _NOTHING
+    return Reading(carried | weighed, carried)
+
+
+def _of_optimum(demand: OptimumDemand, carried: frozenset[str], columns: Columns) -> Reading:
+    problem = problem_of(demand.objective, demand.scope)
+    if not isinstance(problem, AnonymityProblem):
+        return Reading(carried | columns.weighed, carried)
+    found = Reading()
+    for model in problem.privacy:
+        found |= _of_model(model, columns.quasi_identifiers, carried, columns)
+    return found
+
+
+def _protects(measure: str | None, demand: MeasureDemand | ScoreDemand) -> bool:
+    """Whether the threshold is on the side on which people are safer."""
+    side = safer(measure, demand.value)
+    if side is None:
+        return False
+    if isinstance(demand.threshold, bool):
+        return demand.threshold == (side == "high")
+    return demand.comparison == "equals" or _SIDES[demand.comparison] == side
+
+
+def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)

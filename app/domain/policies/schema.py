@@ -1,0 +1,70 @@
+"""What a policy says of columns: their roles, and which it lets pass unjudged, with the reason.
+
+A schema is exclusive: what it does not name is not released under the policy. A pattern can only shut out,
+for a role that lets a column leave is given by name, by somebody who has looked at the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Annotated, Final, Literal
+
+from annotated_types import Len, MaxLen
+
+Role = Literal["identifier", "quasi_identifier", "sensitive", "weight", "other", "dropped"]
+"""What a column is to the release, as in a dataset's schema; ``dropped`` must not be in it."""
+
+PatternRole = Literal["identifier", "dropped"]
+Giver = Literal["policy", "pattern", "dataset"]
+"""Who gave a column its role; a dataset's roles are those of whoever described its columns."""
+
+Column = Annotated[str, Len(1, 1000)]
+
+DISCLOSED_ROLES: Final = frozenset({"quasi_identifier", "sensitive"})
+USUAL_SINGLED_OUT_SHARE: Final = 0.001
+
+
+@dataclass(frozen=True)
+class PolicySchema:
+    """Roles by column name or pattern.
+
+    Attributes
+    ----------
+    attributes
+        Column name → role.
+    patterns
+        Pattern of column names (``*``, ``?``, ``[abc]``; upper and lower case alike) → role. Names come
+        first; of several patterns that match, ``dropped`` does.
+    to_confirm
+        Columns of ``attributes`` whose role was only proposed: nobody has answered for it yet.
+    """
+
+    attributes: Annotated[Mapping[Column, Role], MaxLen(1000)]
+    patterns: Annotated[Mapping[Column, PatternRole], MaxLen(100)] = field(default_factory=dict)
+    to_confirm: Annotated[tuple[Column, ...], MaxLen(1000)] = ()
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether somebody still has to fill it or to confirm its roles: nothing passes under a draft."""
+        return not self.attributes or bool(self.to_confirm)
+
+    def role_of(self, column: str) -> tuple[Role, Giver] | None:
+        """The role of a column and who gave it; None for one that nothing names."""
+        role = self.attributes.get(column)
+        if role is not None:
+            return role, "policy"
+        name = column.casefold()
+        found = {given for own, given in self.patterns.items() if fnmatchcase(name, own.casefold())}
+        if not found:
+            return None
+        return ("dropped" if "dropped" in found else "identifier"), "pattern"
+
+
+@dataclass(frozen=True)
+class NotCovered:
+    """Columns that may leave although nothing protects those whom they single out, and why."""
+
+    columns: Annotated[tuple[Column, ...], Len(1, 1000)]
+    reason: Annotated[str, Len(1, 2000)]

@@ -1,0 +1,80 @@
+"""What was released before of the same data, and whether a verdict took it into account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import JsonObject, Kind, Stored
+
+MOST_SHOWN: Final = 100
+_PER_READ: Final = 200
+
+
+async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[JsonObject, ...]:
+    """The stored releases of all datasets that were made of the same upload, the oldest first."""
+    upload = document_of(dataset)["upload"]["id"]
+    datasets = {own.id: own for own in await _all(work, Kind.DATASET, upload)} | {dataset.id: dataset}
+    found = [release for own in datasets for release in await _all(work, Kind.RELEASE, own)]
+    found.sort(key=lambda own: (own.created_at, own.name))
+    return tuple(
+        {
+            "name": own.name,
+            "date": own.created_at.date().isoformat(),
+            "csv_sha256": own.summary["csv_sha256"],
+            "dataset": own.summary["dataset"],
+            "dataset_sha256": own.summary["dataset_sha256"],
+            "rule": own.summary["rule"]["name"],
+        }
+        for own in found
+    )
+
+
+def ledger_document(
+    earlier: Sequence[JsonObject], dataset: Stored, parameters: Mapping[str, Any]
+) -> JsonObject:
+    """The earlier releases with the requirements that took each into account, the latest ones first.
+
+    ``parameters`` are those of the requirements on measures by id: a measure that looks at earlier releases
+    has their rules in its field ``earlier``.
+    """
+    rules = {id_: frozenset(getattr(own, "earlier", None) or ()) for id_, own in parameters.items()}
+    listed = [
+        {
+            **own,
+            "judged_by": [
+                id_
+                for id_, named in rules.items()
+                if own["dataset_sha256"] == dataset.sha256 and own["rule"] in named
+            ],
+        }
+        for own in earlier
+    ]
+    counted = sum(bool(own["judged_by"]) for own in listed)
+    return {
+        "releases": listed[::-1][:MOST_SHOWN],
+        "total": len(listed),
+        "taken_into_account": counted,
+        "explanation": _said(len(listed), counted),
+    }
+
+
+def _said(total: int, counted: int) -> str:
+    if not counted:
+        stored = "1 earlier release" if total == 1 else f"{total or 'no'} earlier releases"
+        verb = "is" if total == 1 else "are"
+        return f"This release was judged alone; {stored} of the same data {verb} stored."
+    return f"{counted} of {total} stored releases of the same data were taken into account."
+
+
+async def _all(work: UnitOfWork, kind: Kind, built_on: str) -> list[Stored]:
+    found: list[Stored] = []
+    cursor = None
+    while True:
+        page = await work.resources.list(kind, name=None, limit=_PER_READ, cursor=cursor, built_on=built_on)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found

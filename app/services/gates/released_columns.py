@@ -1,0 +1,146 @@
+"""What leaves under an evaluation, column by column: as the rule discloses it, or as the file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from app.domain.distinct import Ints
+from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
+from app.domain.gates.reading import Columns
+from app.domain.harm.sensitivity import Sensitivity
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.policies.schema import Giver
+from app.domain.rules.rule import TableRule
+from app.domain.tables import Table
+from app.services.aligned_release import AlignedRelease
+from app.services.dataset_schema import declarations_of
+from app.services.gates.bench import Bench
+from app.services.gates.subject import Subject
+from app.services.release_alignment import WITHHELD, readings_of
+from app.services.text_columns import TextColumn
+
+
+def released_columns(subject: Subject, bench: Bench) -> list[ReleasedColumn]:
+    """The disclosed columns in the schema's order; of a file those that it has, its key column last."""
+    table, aligned = bench.table, bench.aligned
+    if aligned is None:
+        return [_of_rule(subject, bench, j) for j in range(table.n_attributes)]
+    found = [
+        _of_file(subject, bench, aligned.texts[name], name)
+        for name in table.attributes
+        if name in aligned.texts
+    ]
+    return found if subject.key is None else [*found, _key_column(subject, subject.key, aligned)]
+
+
+def columns_to_read(subject: Subject, bench: Bench) -> Columns:
+    """What the requirements may read of the dataset, its dictionaries and its sensitivity profile."""
+    table = bench.table
+    readable = set(table.attributes) - unreadable(subject, bench.aligned)
+    carried = {
+        slot: frozenset(name for own in scoring.linked for name in own.attributes) & readable
+        for slot, scoring in bench.scorings.items()
+    }
+    sensitivity = bench.base.sensitivity
+    return Columns(
+        quasi_identifiers=frozenset(readable - table.sensitive),
+        sensitive=frozenset(readable & table.sensitive),
+        carried=carried,
+        weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
+    )
+
+
+def unreadable(subject: Subject, aligned: AlignedRelease | None) -> frozenset[str]:
+    """Columns of a file in which different texts stand for one value, so that requirements do not see them.
+
+    A dataset may replace texts by others before it looks them up. What it takes for alike need not look alike
+    to a reader of the file.
+    """
+    if aligned is None:
+        return frozenset()
+    replaced = {own.name: own.map for own in declarations_of(subject.dataset)}
+    return frozenset(
+        name for name, column in aligned.texts.items() if _are_alike(column, replaced.get(name, {}))
+    )
+
+
+def _are_alike(column: TextColumn, replaced: Mapping[str, str]) -> bool:
+    seen: set[str | None] = set()
+    for text in column.values:
+        own = {reading for reading in readings_of(text, replaced) if reading is not None}
+        if own & seen:
+            return True
+        seen |= own
+    return False
+
+
+def _of_rule(subject: Subject, bench: Bench, j: int) -> ReleasedColumn:
+    if bench.rule is None:
+        raise ValueError("without a file there is a rule")
+    table, hierarchy = bench.table, bench.table.hierarchies[j]
+    texts = tuple(dict.fromkeys(hierarchy.labels))
+    number = {text: code for code, text in enumerate(texts)}
+    of_node = np.array([number[label] for label in hierarchy.labels], dtype=np.int32)
+    of_node[TOP] = NOTHING_SHOWN
+    shown = bench.release(bench.rule).codes[:, j]
+    name = table.attributes[j]
+    return ReleasedColumn(
+        name, _role(table, name), _giver(subject, name), texts, of_node[shown], _levels(bench, j, hierarchy)
+    )
+
+
+def _of_file(subject: Subject, bench: Bench, column: TextColumn, name: str) -> ReleasedColumn:
+    """The column as it is written, rows in the file's order."""
+    table = bench.table
+    j = table.position(name)
+    hierarchy = table.hierarchies[j]
+    nothing = {"", WITHHELD, hierarchy.labels[TOP]}
+    code = [NOTHING_SHOWN if text in nothing else place for place, text in enumerate(column.values)]
+    codes: Ints = np.array([*code, NOTHING_SHOWN], dtype=np.int32)[column.positions]
+    levels = None if bench.rule is None else _levels(bench, j, hierarchy)
+    return ReleasedColumn(name, _role(table, name), _giver(subject, name), column.values, codes, levels)
+
+
+def _key_column(subject: Subject, key: str, aligned: AlignedRelease) -> ReleasedColumn:
+    """The column that says whose row is whose; its texts are all different, and nobody looks at them."""
+    rows = np.arange(aligned.records, dtype=np.int32)
+    return ReleasedColumn(key, KEY, _giver(subject, key), ("",) * aligned.records, rows)
+
+
+def _levels(bench: Bench, j: int, hierarchy: Hierarchy) -> Levels:
+    """How far values are generalised, by the table's rule or else by what became of each cell."""
+    rule = bench.rule
+    if isinstance(rule, TableRule):
+        return Levels(rule.levels[j], rule.levels[j], hierarchy.height)
+    if rule is None:
+        raise ValueError("without a rule nobody knows what the values were")
+    original, shown = bench.table.codes[:, j], bench.release(rule).codes[:, j]
+    had = original != TOP
+    if bench.absent is not None:
+        had = had & ~bench.absent
+    steps = (hierarchy.depth[original] - hierarchy.depth[shown])[had]
+    if not len(steps):
+        return Levels(0, 0, hierarchy.height)
+    return Levels(int(steps.min()), int(steps.max()), hierarchy.height)
+
+
+def _weighed(table: Table, sensitivity: Sensitivity) -> frozenset[str]:
+    """The attributes whose disclosure weighs anything for anybody, alone or with others."""
+    if sensitivity.family == "constant":
+        return frozenset()
+    together = {j for own in sensitivity.interactions if own.weights.any() for j in own.attributes}
+    return frozenset(
+        name for j, name in enumerate(table.attributes) if sensitivity.shapes[j].any() or j in together
+    )
+
+
+def _role(table: Table, name: str) -> str:
+    return "sensitive" if name in table.sensitive else "quasi_identifier"
+
+
+def _giver(subject: Subject, name: str) -> Giver:
+    schema = subject.policy.schema
+    given = None if schema is None else schema.role_of(name)
+    return "dataset" if given is None else given[1]

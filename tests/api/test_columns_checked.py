@@ -1,0 +1,203 @@
+"""Tables with every role wrong and every kind of identifier hidden somewhere: no template lets one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from faker import Faker
+
+from app.services.policy_documents import document_of_policy
+from app.services.policy_templates import NAMES, template
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+N = 120
+CSV = {"Content-Type": "text/csv"}
+SURNAMES = ["Smith", "Johnson", "Williams", "Brown", "Jones", "Garcia", "Miller", "Davis", "Wilson", "Taylor"]
+IDENTIFIERS = ("email", "iban", "card", "address", "page", "telephone", "full name")
+"""Columns that are recognised by their texts, however often each occurs."""
+SINGLING_OUT = ("member no", "birth date", "zip", "remark")
+"""Columns that nothing recognises, and that single people out."""
+TOGETHER = ("year", "village", "job")
+"""Columns each value of which many people share, and which together say who it is."""
+HIDDEN = (*IDENTIFIERS, *SINGLING_OUT)
+
+
+def cells() -> dict[str, list[str]]:
+    """The columns of the hostile table; identifiers occur twelve times each and single nobody out."""
+    fake = Faker("en_US")
+    fake.seed_instance(7)
+    found = {
+        "email": [f"{fake.user_name()}@example.com" for _ in range(10)],
+        "iban": [fake.iban() for _ in range(10)],
+        "card": [fake.credit_card_number("visa16") for _ in range(10)],
+        "address": [fake.ipv4_public() for _ in range(10)],
+        "page": [fake.url() + "profile" for _ in range(10)],
+        "telephone": [f"+4930{12345670 + 13 * n}" for n in range(10)],
+        "full name": [f"{fake.first_name()} {surname}" for surname in SURNAMES],
+    }
+    columns = {name: own * (N // 10) for name, own in found.items()}
+    columns["member no"] = [f"m{7 * n + 13}" for n in range(N)]
+    columns["birth date"] = [f"19{50 + n % 50}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(N)]
+    columns["zip"] = [f"{10000 + 37 * n}" for n in range(N)]
+    columns["remark"] = [f"case {n}, seen in ward {n % 7}" for n in range(N)]
+    columns["year"] = [f"{1980 + n % 5}" for n in range(N)]
+    columns["village"] = [f"V{n // 5 % 5}" for n in range(N)]
+    columns["job"] = [f"J{n // 25}" for n in range(N)]
+    columns["sex"] = ["fm"[n // 2 % 2] for n in range(N)]
+    return columns
+
+
+async def made(client: httpx.AsyncClient, path: str, body: Any, **more: Any) -> None:
+    answer = await client.post(f"/v1/{path}", json=body, **more)
+    assert answer.status_code == 201, answer.text
+
+
+@pytest.fixture
+async def hostile(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A client whose tenant has the hostile table, and a register of many people of either sex."""
+    columns = cells()
+    quoted = [",".join(f'"{cell}"' for cell in row) for row in zip(*columns.values(), strict=True)]
+    table = "\n".join([",".join(columns), *quoted]) + "\n"
+    register = "sex\n" + "f\nm\n" * 100
+    for name, content in (("hostile", table), ("register", register)):
+        answer = await client.post(f"/v1/uploads?name={name}", content=content, headers=CSV)
+        assert answer.status_code == 201, answer.text
+    return client
+
+
+async def judged(
+    client: httpx.AsyncClient, name: str, number: int, roles: dict[str, str], **more: Any
+) -> dict[str, Any]:
+    """The verdict of a template, filled with these roles, on a dataset with the same roles."""
+    slug = f"{name}-{number}"
+    declared = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    await made(client, "datasets", {"name": slug, "upload": "hostile", "attributes": declared})
+    harm = {"name": slug, "dataset": slug, "family": "multiplicative"}
+    await made(client, "sensitivity-profiles", harm | {"attributes": {own: {"leaves": 0.1} for own in roles}})
+    policy = document_of_policy(template(name).policy)
+    policy |= {"name": slug, "schema": {"attributes": roles}, **more}
+    await made(client, "policies", policy)
+    body: dict[str, Any] = {"dataset": slug, "rule": {"kind": "identity"}, "sensitivity": slug}
+    if policy["dictionaries"]:
+        link = {"attribute": "sex", "column": "sex", "transform": {"kind": "identity"}}
+        await made(client, "dictionaries", {"name": slug, "upload": "register", "links": [link]})
+        body["dictionaries"] = {"register": slug}
+    answer = await client.post(f"/v1/gates/{slug}/evaluations", json=body)
+    assert answer.status_code == 201, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_no_template_passes_a_table_with_wrong_roles(hostile: httpx.AsyncClient, name: str):
+    innocent = await judged(hostile, name, 0, {"sex": "quasi_identifier"})
+    # Nothing but the hidden columns makes the others fail.
+    assert (innocent["verdict"], innocent["coverage"]["outcome"]) == ("pass", "covered")
+    every = {"sex": "quasi_identifier"} | dict.fromkeys(HIDDEN, "sensitive")
+    result = await judged(hostile, name, 50, every)
+    assert result["verdict"] == "fail"
+    why = {own["columns"][0]: own["why"] for own in result["coverage"]["uncovered"]}
+    assert why == dict.fromkeys(IDENTIFIERS, "direct_identifier") | dict.fromkeys(SINGLING_OUT, "singles_out")
+    assert [own["status"] for own in result["changes"] if own["for"] == "all"] in ([], ["not_found"])
+    jointly = await judged(hostile, name, 51, every_of(TOGETHER))
+    (found,) = jointly["coverage"]["uncovered"]
+    assert (jointly["verdict"], found["why"]) == ("fail", "single_out_together")
+    assert set(found["columns"]) == set(TOGETHER)
+
+
+def every_of(columns: tuple[str, ...]) -> dict[str, str]:
+    return {"sex": "quasi_identifier"} | dict.fromkeys(columns, "sensitive")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_schema_that_nobody_answers_for_is_no_pass(hostile: httpx.AsyncClient, name: str):
+    roles = {"sex": "quasi_identifier"}
+    draft = await judged(hostile, name, 0, roles, schema={"attributes": {}})
+    assert (draft["verdict"], draft["coverage"]["outcome"]) == ("error", "draft_schema")
+    proposed = {"attributes": roles, "to_confirm": ["sex"]}
+    draft = await judged(hostile, name, 1, roles, schema=proposed)
+    assert (draft["verdict"], draft["coverage"]["to_confirm"]) == ("error", ["sex"])
+
+
+async def test_a_reason_lets_a_column_leave_and_the_verdict_repeats_it(hostile: httpx.AsyncClient):
+    given = [{"columns": ["zip"], "reason": "Drawn at random."}]
+    roles = {"sex": "quasi_identifier", "zip": "sensitive"}
+    result = await judged(hostile, "internal-analytics", 0, roles, not_covered=given)
+    assert result["verdict"] == "pass"
+    sex, zip_ = result["coverage"]["columns"]
+    assert (zip_["name"], zip_["reason"], zip_["singled_out_share"]) == ("zip", "Drawn at random.", 1)
+    assert (sex["role"], sex["given_by"], sex["singled_out"]) == ("quasi_identifier", "policy", 0)
+    assert sex["judged_by"] == ["small-classes", "average-risk"]
+    assert sex["levels"] == {"least": 0, "greatest": 0, "height": 1}
+    lax = await judged(hostile, "internal-analytics", 1, roles, singled_out_share=1.0)
+    assert lax["verdict"] == "pass"
+
+
+async def test_a_schema_is_exclusive(hostile: httpx.AsyncClient):
+    roles = {"sex": "quasi_identifier", "job": "sensitive"}
+    await judged(hostile, "internal-analytics", 0, roles)
+    policy = document_of_policy(template("internal-analytics").policy)
+    for number, schema in enumerate(
+        (
+            {"attributes": {"sex": "quasi_identifier"}},
+            {"attributes": {"sex": "quasi_identifier"}, "patterns": {"J*": "dropped"}},
+            {"attributes": {"sex": "quasi_identifier", "job": "dropped"}},
+            {"attributes": {"sex": "quasi_identifier", "job": "other"}},
+            {"attributes": {**roles, "year": "sensitive"}},
+        )
+    ):
+        await made(hostile, "policies", policy | {"name": f"exclusive-{number}", "schema": schema})
+        body = {"dataset": "internal-analytics-0", "rule": {"kind": "identity"}}
+        refused = await hostile.post(f"/v1/gates/exclusive-{number}/evaluations", json=body)
+        problem = problem_of(refused, 422, "invalid-input")
+        assert [own["code"] for own in problem["errors"]] == ["other-schema"], schema
+
+
+async def test_earlier_releases_are_listed_and_a_later_verdict_is_another_one(hostile: httpx.AsyncClient):
+    first = await judged(hostile, "internal-analytics", 0, {"sex": "quasi_identifier"})
+    assert first["earlier_releases"]["total"] == 0
+    assert "judged alone" in first["earlier_releases"]["explanation"]
+    dataset = "internal-analytics-0"
+    rule = {"name": "as-is", "dataset": dataset, "rule": {"kind": "identity"}}
+    await made(hostile, "rules", rule)
+    await made(hostile, "releases", {"name": "first", "dataset": dataset, "rule": "as-is"})
+    # Another dataset of the same upload is of the same people.
+    second = await judged(hostile, "internal-analytics", 1, {"sex": "quasi_identifier", "job": "sensitive"})
+    (listed,) = second["earlier_releases"]["releases"]
+    assert (listed["name"], listed["dataset"], listed["judged_by"]) == ("first", dataset, [])
+    assert "1 earlier release of the same data is stored" in second["earlier_releases"]["explanation"]
+    body = {"dataset": dataset, "rule": {"kind": "identity"}, "sensitivity": dataset}
+    again = (await hostile.post(f"/v1/gates/{dataset}/evaluations", json=body)).json()["result"]
+    assert again["earlier_releases"]["total"] == 1
+
+
+async def test_the_key_of_a_file_and_texts_taken_for_alike_are_not_covered(hostile: httpx.AsyncClient):
+    surnames = {f"{name}{n}": "person" for n in range(12) for name in SURNAMES}
+    declared = [
+        {"name": "member no", "type": "text", "role": "identifier"},
+        {"name": "sex", "type": "categorical", "role": "quasi_identifier", "map": surnames},
+    ]
+    # The dataset takes every surname for one value, so that classes of it are large.
+    rows = [f"m{n},person" for n in range(N)]
+    sent = [f"m{n},{name}" for n, name in enumerate(surnames)]
+    for name, lines in (("mapped", rows), ("sent", sent)):
+        content = "member no,sex\n" + "\n".join(lines) + "\n"
+        answer = await hostile.post(f"/v1/uploads?name={name}", content=content, headers=CSV)
+        assert answer.status_code == 201, answer.text
+    await made(hostile, "datasets", {"name": "mapped", "upload": "mapped", "attributes": declared})
+    policy = document_of_policy(template("internal-analytics").policy)
+    schema = {"attributes": {"member no": "identifier", "sex": "quasi_identifier"}}
+    await made(hostile, "policies", policy | {"name": "mapped", "schema": schema})
+    body = {"dataset": "mapped", "release": {"upload": "sent", "key": "member no"}}
+    answer = await hostile.post("/v1/gates/mapped/evaluations", json=body)
+    result = answer.json()["result"]
+    assert {own["outcome"] for own in result["criteria"] if own["severity"] == "block"} == {"passed"}
+    assert result["verdict"] == "fail"
+    assert {tuple(own["columns"]): own["why"] for own in result["coverage"]["uncovered"]} == {
+        ("sex",): "singles_out",
+        ("member no",): "key",
+    }

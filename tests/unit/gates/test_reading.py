@@ -1,0 +1,83 @@
+"""Which columns a requirement reads, and which it only seems to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.gates.reading import Columns, Reading, reading_of
+from app.domain.measures.catalogue import MEASURES
+from app.services.policy_documents import policy_of
+from tests.unit.policies.example_policies import criterion, document, measured, model, scored
+
+COLUMNS = Columns(
+    quasi_identifiers=frozenset({"zip", "sex"}),
+    sensitive=frozenset({"ill"}),
+    carried={"register": frozenset({"sex"})},
+    weighed=frozenset({"ill"}),
+)
+
+
+def read(demand: dict[str, Any], columns: Columns = COLUMNS, **more: Any) -> Reading:
+    policy = policy_of(document(criterion(demand, **more)))
+    return reading_of(policy, policy.criteria[0], columns)
+
+
+def reading(columns: str, apart: str = "") -> Reading:
+    return Reading(frozenset(columns.split()), frozenset(apart.split()))
+
+
+@pytest.mark.parametrize(
+    ("demand", "expected"),
+    [
+        (model("k_anonymity", k=5), reading("zip sex", "zip sex")),
+        (model("k_map", k=5) | {"dictionary": "register"}, reading("sex", "sex")),
+        (model("t_closeness", t=0.2), reading("zip sex ill")),
+        (model("alpha_k_anonymity", alpha=0.5, k=3), reading("zip sex ill", "zip sex")),
+        (measured("equivalence_classes", "k", "at_least", 5), reading("zip sex", "zip sex")),
+        (measured("equivalence_classes", "k", "at_least", 5, quasi_identifiers=["sex"]),
+         reading("sex", "sex")),
+        (measured("t_closeness", "is_t_close", "equals", True, t=0.2), reading("zip sex ill")),
+        (measured("anonymity", "k_equivalence", "at_least", 5), reading("zip sex ill", "zip sex ill")),
+        (scored("risk_average", "at_most", 1), reading("sex ill", "sex")),
+        (scored("min_consistent", "at_least", 2), reading("sex", "sex")),
+    ],
+)  # fmt: skip
+def test_a_requirement_reads_what_its_threshold_protects(demand, expected):
+    assert read(demand) == expected
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        model("k_anonymity", k=1),
+        model("k_anonymity", k=5) | {"failing_share": 1.0},
+        measured("information_loss", "precision_loss", "at_most", 0.5),
+        measured("equivalence_classes", "k", "at_most", 5),
+        measured("t_closeness", "is_t_close", "equals", False, t=0.2),
+        scored("utility_average", "at_least", 1),
+        scored("infinite", "at_most", 0),
+        scored("risk_average", "at_least", 1),
+        {"kind": "bound", "dictionary": "register"},
+    ],
+)
+def test_what_protects_nobody_reads_nothing(demand):
+    assert read(demand) == Reading()
+
+
+def test_a_scope_of_attributes_reads_only_these():
+    assert read(model("k_anonymity", k=5), scope={"attributes": ["sex"]}) == reading("sex", "sex")
+
+
+def test_of_several_sensitive_columns_a_model_reads_the_one_that_it_names():
+    columns = Columns(frozenset({"sex"}), frozenset({"ill", "remark"}))
+    assert read(model("t_closeness", t=0.2, attribute="ill"), columns) == reading("sex ill")
+    assert read(model("t_closeness", t=0.2), columns) == reading("sex")
+
+
+def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
+    assert {own.name for own in MEASURES if not own.protects} == {
+        "information_loss", "query_accuracy", "k_anonymity_comparison", "independence_estimate",
+        "cheapest_generalisation", "optimum_explanation", "rule_reuse", "direct_identifiers",
+    }  # fmt: skip
