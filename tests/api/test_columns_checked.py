@@ -169,7 +169,7 @@ async def test_earlier_releases_are_listed_and_a_later_verdict_is_another_one(ho
     second = await judged(hostile, "internal-analytics", 1, {"sex": "quasi_identifier", "job": "sensitive"})
     (listed,) = second["earlier_releases"]["releases"]
     assert (listed["name"], listed["dataset"], listed["judged_by"]) == ("first", dataset, [])
-    assert "1 earlier release of the same data is stored" in second["earlier_releases"]["explanation"]
+    assert "1 earlier release of the same data is known here" in second["earlier_releases"]["explanation"]
     body = {"dataset": dataset, "rule": {"kind": "identity"}, "sensitivity": dataset}
     again = (await hostile.post(f"/v1/gates/{dataset}/evaluations", json=body)).json()["result"]
     assert again["earlier_releases"]["total"] == 1

@@ -140,6 +140,6 @@ class EarlierReleases(Answer):
         str,
         Field(
             description="The same in a sentence.",
-            examples=["This release was judged alone; no earlier releases of the same data are stored."],
+            examples=["This release was judged alone; no earlier releases of the same data are known here."],
         ),
     ]

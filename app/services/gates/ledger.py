@@ -63,10 +63,10 @@ def ledger_document(
 
 def _said(total: int, counted: int) -> str:
     if not counted:
-        stored = "1 earlier release" if total == 1 else f"{total or 'no'} earlier releases"
+        known = "1 earlier release" if total == 1 else f"{total or 'no'} earlier releases"
         verb = "is" if total == 1 else "are"
-        return f"This release was judged alone; {stored} of the same data {verb} stored."
-    return f"{counted} of {total} stored releases of the same data were taken into account."
+        return f"This release was judged alone; {known} of the same data {verb} known here."
+    return f"{counted} of {total} earlier releases of the same data were taken into account."
 
 
 async def _all(work: UnitOfWork, kind: Kind, built_on: str) -> list[Stored]:

@@ -39,7 +39,7 @@ def test_every_column_is_listed_with_role_giver_levels_and_judges(format_):
     assert (
         "remark: sensitive by the policy; levels unknown; singles out 100 %; judged by no requirement" in text
     )
-    assert "This release was judged alone; no earlier releases of the same data are stored." in text
+    assert "This release was judged alone; no earlier releases of the same data are known here." in text
 
 
 def test_programs_see_a_failure_of_the_columns():

@@ -106,7 +106,8 @@ def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, An
             "releases": [],
             "total": 0,
             "taken_into_account": 0,
-            "explanation": "This release was judged alone; no earlier releases of the same data are stored.",
+            "explanation": "This release was judged alone; no earlier releases of the same data are known "
+            "here.",
         },
         "criteria": list(criteria),
         "changes": [],
