@@ -186,7 +186,7 @@ class PostgresResources:
 
     async def _same_or_conflict(self, row: Any, new: NewResource) -> Stored:  # noqa: ANN401 - a row
         if row.sha256 == new.sha256:
-            return await self._opened(row)
+            return _stored(row) if new.packed is not None else await self._opened(row)
         raise Conflict(
             f"The {new.kind.value} {new.name!r} exists with other content.",
             "Choose another name, or delete that one first.",
