@@ -89,6 +89,13 @@ class PostgresResources:
             raise NotFound(kind.value, ref)
         return await self._opened(row)
 
+    async def described(self, kind: Kind, ref: str) -> Stored:
+        """The same without its document."""
+        row = await self._find(kind, ref)
+        if row is None:
+            raise NotFound(kind.value, ref)
+        return _stored(row)
+
     async def list(
         self,
         kind: Kind,

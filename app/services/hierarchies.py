@@ -11,6 +11,7 @@ import numpy as np
 from app.domain.errors import NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.access import require
+from app.services.evidence_masking import shown_resource
 from app.services.hierarchy_building import build
 from app.services.hierarchy_child import LARGE_CHARACTERS, LARGE_LABELS, built_by_child, defined_by_child
 from app.services.hierarchy_definitions import (
@@ -52,6 +53,11 @@ class HierarchyService(NamedResources):
 
     kind: ClassVar[Kind] = Kind.HIERARCHY
 
+    async def get(self, actor: Actor, ref: str) -> Stored:
+        """The resource without its document, by id or name; NotFound otherwise."""
+        async with self._store.work(actor.tenant) as work:
+            return shown_resource(actor, await work.resources.described(self.kind, ref))
+
     async def create(self, actor: Actor, request: CreateHierarchy) -> Created:
         """Build, validate and store; InvalidInput names what is wrong in the definition."""
         require(actor, Scope.DATA_WRITE)
@@ -80,7 +86,8 @@ class HierarchyService(NamedResources):
         self, actor: Actor, ref: str, *, node: int | None = None, depth: int = 2, limit: int = 50
     ) -> TreeNode:
         """The node (⊥ if None) with ``depth`` generations below it, at most ``limit`` children each."""
-        stored = await self.get(actor, ref)
+        async with self._store.work(actor.tenant) as work:
+            stored = await work.resources.get(self.kind, ref)
         return await asyncio.to_thread(lambda: _preview(hierarchy_of(stored), node or 0, depth, limit))
 
     async def _keep(self, actor: Actor, name: str, kind: str, hierarchy: Hierarchy) -> Created:

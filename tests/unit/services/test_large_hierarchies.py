@@ -139,3 +139,13 @@ async def test_whatever_makes_many_labels_is_built_by_a_child(
     expected = hierarchy_resource("h", definition.kind, build(definition, None))
     assert created.resource.sha256 == expected.sha256
     assert created.resource.summary == expected.summary
+
+
+async def test_a_hierarchy_is_shown_without_its_document_being_read(
+    service: HierarchyService, actor: Actor
+) -> None:
+    created = await service.create(actor, CreateHierarchy("h", RowsDefinition(ROWS[:50])))
+    shown = await service.get(actor, "h")
+    assert (shown.id, shown.summary) == (created.resource.id, created.resource.summary)
+    assert shown.document is None
+    assert (await service.tree(actor, "h")).leaves == 50
