@@ -89,6 +89,13 @@ class PostgresResources:
             raise NotFound(kind.value, ref)
         return await self._opened(row)
 
+    async def described(self, kind: Kind, ref: str) -> Stored:
+        """The same without its document."""
+        row = await self._find(kind, ref)
+        if row is None:
+            raise NotFound(kind.value, ref)
+        return _stored(row)
+
     async def list(
         self,
         kind: Kind,
@@ -186,7 +193,7 @@ class PostgresResources:
 
     async def _same_or_conflict(self, row: Any, new: NewResource) -> Stored:  # noqa: ANN401 - a row
         if row.sha256 == new.sha256:
-            return await self._opened(row)
+            return _stored(row) if new.packed is not None else await self._opened(row)
         raise Conflict(
             f"The {new.kind.value} {new.name!r} exists with other content.",
             "Choose another name, or delete that one first.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -18,6 +17,7 @@ from app.domain.errors import NotFound, Unavailable
 from app.evidence.canonical import canonical_json
 from app.persistence.encryption import KeyCache, MasterKey, place, seal, unseal
 from app.persistence.tables import data_keys
+from app.services.json_text import sliced_document
 from app.services.resources import JsonObject, TenantId
 
 T = TypeVar("T")
@@ -140,7 +140,7 @@ class Vault:
         packed = await self.unseal_bytes(sealed, kind, owner)
 
         def unpack() -> JsonObject:
-            document: JsonObject = json.loads(zlib.decompress(packed))
+            document: JsonObject = sliced_document(zlib.decompress(packed).decode())
             return document
 
         return await off_loop(len(packed), unpack)

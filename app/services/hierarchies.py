@@ -11,8 +11,9 @@ import numpy as np
 from app.domain.errors import NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.services.access import require
+from app.services.evidence_masking import shown_resource
 from app.services.hierarchy_building import build
-from app.services.hierarchy_child import LARGE_CHARACTERS, LARGE_ROWS, built_by_child, csv_form
+from app.services.hierarchy_child import LARGE_CHARACTERS, LARGE_LABELS, built_by_child, defined_by_child
 from app.services.hierarchy_definitions import (
     HierarchyDefinition,
     LeafColumn,
@@ -20,6 +21,7 @@ from app.services.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.hierarchy_resources import csv_resource, hierarchy_resource
+from app.services.hierarchy_transport import labels_of
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.resources import Actor, Created, Kind, Scope, Stored
@@ -51,20 +53,24 @@ class HierarchyService(NamedResources):
 
     kind: ClassVar[Kind] = Kind.HIERARCHY
 
+    async def get(self, actor: Actor, ref: str) -> Stored:
+        """The resource without its document, by id or name; NotFound otherwise."""
+        async with self._store.work(actor.tenant) as work:
+            return shown_resource(actor, await work.resources.described(self.kind, ref))
+
     async def create(self, actor: Actor, request: CreateHierarchy) -> Created:
         """Build, validate and store; InvalidInput names what is wrong in the definition."""
         require(actor, Scope.DATA_WRITE)
         check_name(request.name)
         definition = request.definition
-        if isinstance(definition, RowsDefinition) and len(definition.rows) > LARGE_ROWS:
-            text = await asyncio.to_thread(csv_form, definition.rows)
-            return await self._add(actor, await built_by_child(request.name, text, ";", doubts=False))
         column = None
         if not isinstance(definition, ParentsDefinition | RowsDefinition) and isinstance(
             definition.leaves, LeafColumn
         ):
             require(actor, Scope.DATA_READ)  # every key of the tenant will see the values as labels
             column = await self._column(actor, definition.leaves)
+        if await asyncio.to_thread(labels_of, definition, column) > LARGE_LABELS:
+            return await self._add(actor, await defined_by_child(request.name, definition, column))
         hierarchy = await asyncio.to_thread(build, definition, column)
         return await self._keep(actor, request.name, definition.kind, hierarchy)
 
@@ -80,8 +86,9 @@ class HierarchyService(NamedResources):
         self, actor: Actor, ref: str, *, node: int | None = None, depth: int = 2, limit: int = 50
     ) -> TreeNode:
         """The node (⊥ if None) with ``depth`` generations below it, at most ``limit`` children each."""
-        stored = await self.get(actor, ref)
-        return await asyncio.to_thread(_preview, hierarchy_of(stored), node or 0, depth, limit)
+        async with self._store.work(actor.tenant) as work:
+            stored = await work.resources.get(self.kind, ref)
+        return await asyncio.to_thread(lambda: _preview(hierarchy_of(stored), node or 0, depth, limit))
 
     async def _keep(self, actor: Actor, name: str, kind: str, hierarchy: Hierarchy) -> Created:
         return await self._add(actor, await asyncio.to_thread(hierarchy_resource, name, kind, hierarchy))

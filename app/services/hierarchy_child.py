@@ -1,17 +1,15 @@
 """Builds a large hierarchy in a process of its own: within this one it would hold up all other requests.
 
-``python -m app.services.hierarchy_child`` reads one line of JSON with the job and then the CSV form from
-standard input. It answers one line of JSON, the summary or the fault, and behind a summary the document as
-it is stored. Few steps of the work take long by themselves, but serialising and collecting garbage do, and
-threads do not run beside those.
+``python -m app.services.hierarchy_child`` reads one line of JSON with the job from standard input, then the
+CSV form or the lines of a definition. It answers one line of JSON, the summary or the fault, and behind a
+summary the document as it is stored. Few steps of the work take long by themselves, but serialising and
+collecting garbage do, and threads do not run beside those.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import csv
-import io
 import json
 import os
 import resource
@@ -25,7 +23,10 @@ from typing import Any, Final
 import app
 from app.domain.errors import Fault, InvalidInput, TooLarge
 from app.evidence.canonical import canonical_json
-from app.services.hierarchy_resources import csv_resource
+from app.services.hierarchy_building import build
+from app.services.hierarchy_definitions import HierarchyDefinition
+from app.services.hierarchy_resources import csv_resource, hierarchy_resource
+from app.services.hierarchy_transport import labels_of, read, written
 from app.services.ingest import faults
 from app.services.ingest.dialect import UploadLimits
 from app.services.resources import Kind, NewResource
@@ -37,20 +38,30 @@ _LIMITS: Final = UploadLimits()
 _MEMORY_BYTES: Final = 1024**3
 
 
-LARGE_ROWS: Final = 5_000
-"""The same for rows that came as JSON."""
+LARGE_LABELS: Final = 10_000
+"""The same for definitions: labels that they name or make."""
+
+_BYTES_PER_LABEL: Final = 8
+"""What a label counts for where a definition makes more of them than it names."""
 
 
-def csv_form(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as text that ``built_by_child`` takes, between semicolons."""
-    text = io.StringIO("\ufeff", newline="")  # so that none is taken from the first label
-    text.seek(1)
-    csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
-async def built_by_child(name: str, text: str, delimiter: str, *, doubts: bool = True) -> NewResource:
+async def built_by_child(name: str, text: str, delimiter: str) -> NewResource:
     """The same as ``csv_resource``, by a child that is ended with whoever waits for it."""
+    content = await asyncio.to_thread(text.encode)
+    job = {"name": name, "delimiter": delimiter}
+    return await _answered(job, [content], len(content))
+
+
+async def defined_by_child(
+    name: str, definition: HierarchyDefinition, column: Sequence[str] | None
+) -> NewResource:
+    """The resource that a definition makes, by such a child; ``column`` as for ``build``."""
+    parts = await asyncio.to_thread(lambda: list(written(definition, column)))
+    labels = await asyncio.to_thread(labels_of, definition, column)
+    return await _answered({"name": name}, parts, max(sum(map(len, parts)), _BYTES_PER_LABEL * labels))
+
+
+async def _answered(job: dict[str, Any], parts: list[bytes], size: int) -> NewResource:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -60,20 +71,19 @@ async def built_by_child(name: str, text: str, delimiter: str, *, doubts: bool =
         stderr=asyncio.subprocess.DEVNULL,
         env={"PYTHONPATH": str(Path(app.__file__).parent.parent), "PATH": os.defpath},
     )
-    content = await asyncio.to_thread(text.encode)
-    job = {"name": name, "delimiter": delimiter, "doubts": doubts}
+    head = json.dumps(job | {"size": size}).encode() + b"\n"
     try:
-        answer, _ = await child.communicate(json.dumps(job).encode() + b"\n" + content)
+        answer, _ = await child.communicate(b"".join([head, *parts]))
     finally:
         with contextlib.suppress(ProcessLookupError):
             child.kill()
         await child.communicate()
     head, _, packed = answer.partition(b"\n")
     if child.returncode == -signal.SIGXCPU:
-        raise faults.too_costly(_LIMITS.processor_seconds_for(len(content)), len(content))
+        raise faults.too_costly(_LIMITS.processor_seconds_for(size), size)
     if not head:
         raise faults.needs_too_much_memory(_MEMORY_BYTES)
-    return _resource(name, json.loads(head), packed)
+    return _resource(str(job["name"]), json.loads(head), packed)
 
 
 def _resource(name: str, said: dict[str, Any], packed: bytes) -> NewResource:
@@ -84,18 +94,25 @@ def _resource(name: str, said: dict[str, Any], packed: bytes) -> NewResource:
     return NewResource(Kind.HIERARCHY, name, said["sha256"], said["summary"], {}, packed=packed)
 
 
+def _built(job: dict[str, Any]) -> NewResource:
+    if "delimiter" in job:
+        text = sys.stdin.buffer.read().decode()
+        return csv_resource(job["name"], text, job["delimiter"])
+    definition, column = read(sys.stdin.buffer)
+    return hierarchy_resource(job["name"], definition.kind, build(definition, column))
+
+
 def main() -> None:
     """Do the job on standard input."""
     job = json.loads(sys.stdin.buffer.readline())
-    content = sys.stdin.buffer.read()
-    seconds = int(_LIMITS.processor_seconds_for(len(content))) + 1
+    seconds = int(_LIMITS.processor_seconds_for(job["size"])) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     packed = b""
     said: dict[str, Any]
     try:
-        new = csv_resource(job["name"], content.decode(), job["delimiter"], doubts=job["doubts"])
+        new = _built(job)
         packed = zlib.compress(canonical_json(new.document), 1)
         said = {"sha256": new.sha256, "summary": new.summary}
     except InvalidInput as error:

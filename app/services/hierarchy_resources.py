@@ -29,14 +29,14 @@ class HierarchySummary:
     warnings: tuple[str, ...]
 
 
-def csv_resource(name: str, text: str, delimiter: str, *, doubts: bool = True) -> NewResource:
-    """The resource that the CSV form defines, with ``doubts`` about the delimiter as a warning.
+def csv_resource(name: str, text: str, delimiter: str) -> NewResource:
+    """The resource that the CSV form defines, with a doubt about the delimiter as a warning.
 
     InvalidInput names what is wrong in it.
     """
     definition = RowsDefinition(csv_rows(text, delimiter))
     hierarchy = build(definition, None)
-    doubt = delimiter_doubt(definition.rows, delimiter) if doubts else None
+    doubt = delimiter_doubt(definition.rows, delimiter)
     if doubt is not None:
         hierarchy = replace(hierarchy, warnings=(*hierarchy.warnings, doubt))
     return hierarchy_resource(name, definition.kind, hierarchy)

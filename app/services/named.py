@@ -55,7 +55,7 @@ class NamedResources:
         """Delete it; Conflict naming its users while it is in use."""
         require(actor, self.write_scope)
         async with self._store.work(actor.tenant) as work:
-            found = await work.resources.get(self.kind, ref)
+            found = await work.resources.described(self.kind, ref)
             await work.resources.delete(self.kind, found.id)
             await work.audit.record(
                 actor.key_id, f"{self.kind.value}.delete", found.id, {"sha256": found.sha256}

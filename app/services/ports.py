@@ -71,6 +71,9 @@ class Resources(Protocol):
     async def get(self, kind: Kind, ref: str) -> Stored:
         """The resource with its document, by id or name; NotFound otherwise."""
 
+    async def described(self, kind: Kind, ref: str) -> Stored:
+        """The same without its document, which may be large."""
+
     async def list(
         self,
         kind: Kind,

@@ -11,10 +11,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from app.api.bodies.json_text import dismantle, sliced_json, whole_json
 from app.api.bodies.limits import FREE_BYTES, BodiesInFlight, body_too_large, declared_length
 from app.api.bodies.validation import SlicedValidator
 from app.api.faults import faults_of
+from app.services.json_text import dismantle, sliced_json, whole_json
 
 SMALL_BYTES: Final = 16 * 1024
 """Bodies up to this size are parsed where they arrive: that takes a millisecond or two."""

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.api.bodies import json_text, validation
-from app.api.bodies.json_text import sliced_json, whole_json
+from app.api.bodies import validation
 from app.api.bodies.validation import SlicedValidator
 from app.api.routers import ROUTERS
 from app.api.routes import Route
 from app.api.schemas.hierarchies import NewHierarchy
 from app.domain.errors import TooLarge
+from app.services import json_text
+from app.services.json_text import sliced_json, whole_json
 
 TEXTS = st.text(alphabet='ab,:[]{}"\\é\n ', max_size=12)
 VALUES = st.recursive(
@@ -155,3 +156,14 @@ def test_every_body_can_be_checked_in_slices():
     for body in bodies:
         with pytest.raises(ValidationError):
             SlicedValidator(body).validate([])
+
+
+def test_documents_are_read_in_windows_however_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    value: Any = ["x" * 20] * 5
+    for _ in range(12):
+        value = {"inner": value}
+    flat = {"labels": [f"{i}" for i in range(50)], "parents": [[i] for i in range(50)]}
+    monkeypatch.setattr(json_text, "WINDOW", 32)
+    assert json_text.sliced_document(json.dumps(value)) == value
+    monkeypatch.setattr(json, "loads", None)  # the first would not fit into windows, this one must
+    assert json_text.sliced_document(json.dumps(flat)) == flat

@@ -141,6 +141,9 @@ class _Resources(_Part):
                 return found
         raise NotFound(kind.value, ref)
 
+    async def described(self, kind: Kind, ref: str) -> Stored:
+        return replace(await self.get(kind, ref), document=None)
+
     async def list(
         self,
         kind: Kind,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from app.services.hierarchies import CreateHierarchy, hierarchy_of
+from app.services.hierarchies import CreateHierarchy
 from app.services.hierarchy_definitions import (
     DatesDefinition,
     FlatDefinition,
@@ -43,7 +43,7 @@ async def test_every_way_of_defining_a_hierarchy_works(
     assert stored.summary["kind"] == definition.kind
     assert stored.summary["level_nodes"][0] == leaves
     assert stored.summary["level_nodes"][-1] == 1
-    assert hierarchy_of(await world.hierarchies.get(world.actor, "h")).n_leaves == leaves
+    assert (await world.hierarchies.tree(world.actor, "h")).leaves == leaves
 
 
 async def test_leaves_may_come_from_a_column_and_are_not_repeated_in_errors(world: World) -> None:

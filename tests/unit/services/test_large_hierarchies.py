@@ -11,8 +11,23 @@ import pytest
 from app.domain.errors import InvalidInput
 from app.services import hierarchies as hierarchies_module
 from app.services.hierarchies import CreateHierarchy, HierarchyService
+from app.services.hierarchy_building import build
 from app.services.hierarchy_child import built_by_child
-from app.services.hierarchy_definitions import RowsDefinition
+from app.services.hierarchy_definitions import (
+    DatesDefinition,
+    FlatDefinition,
+    HierarchyDefinition,
+    IntervalsDefinition,
+    LeafColumn,
+    LeafRange,
+    LeafValues,
+    MaskingDefinition,
+    OrderedGroupsDefinition,
+    ParentsDefinition,
+    RowsDefinition,
+)
+from app.services.hierarchy_resources import hierarchy_resource
+from app.services.hierarchy_transport import read, written
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
 
@@ -78,3 +93,59 @@ async def test_labels_of_any_letters_reach_the_child_unchanged(
     assert document is not None
     assert document["labels"][1:5] == [row[0] for row in odd]
     assert created.resource.summary["warnings"] == []
+
+
+COLUMN = LeafColumn("upload", "code")
+
+
+@pytest.mark.parametrize(
+    ("definition", "column"),
+    [
+        (ParentsDefinition({"a": ("b", None), "b": (None,), "\ud7ff\n": ("b",)}, "all"), None),
+        (RowsDefinition((("a", "x"), ("b;c", "x"))), None),
+        (FlatDefinition(LeafValues(("a", "b"))), None),
+        (IntervalsDefinition(LeafRange("0", "100"), ("10", "50"), "5"), None),
+        (OrderedGroupsDefinition(LeafValues(("1", "2", "3")), (2,)), None),
+        (MaskingDefinition(COLUMN, "left", "#"), ("12", "13")),
+        (DatesDefinition(LeafRange("2020-01-01", "2020-12-31"), ("day", "month")), None),
+    ],
+    ids=lambda part: getattr(part, "kind", ""),
+)
+async def test_a_child_builds_the_same_of_every_definition(
+    definition: HierarchyDefinition, column: tuple[str, ...] | None
+) -> None:
+    sent, leaves = read(list(written(definition, column)))
+    assert sent == definition
+    here = hierarchy_resource("h", definition.kind, build(definition, column))
+    assert hierarchy_resource("h", sent.kind, build(sent, leaves)).sha256 == here.sha256
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        ParentsDefinition({f"{i}": ("g",) for i in range(9_000)} | {"g": (None,)}),
+        FlatDefinition(LeafValues(tuple(f"{i}" for i in range(11_000)))),
+        IntervalsDefinition(LeafRange("0", "6000"), ("10",)),
+        MaskingDefinition(LeafValues(tuple("x" * 200 + f"{i}" for i in range(60)))),
+        DatesDefinition(LeafRange("2000-01-01", "2020-12-31"), ("day", "year")),
+    ],
+    ids=lambda definition: definition.kind,
+)  # fmt: skip
+async def test_whatever_makes_many_labels_is_built_by_a_child(
+    service: HierarchyService, actor: Actor, definition: HierarchyDefinition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hierarchies_module, "build", None)
+    created = await service.create(actor, CreateHierarchy("h", definition))
+    expected = hierarchy_resource("h", definition.kind, build(definition, None))
+    assert created.resource.sha256 == expected.sha256
+    assert created.resource.summary == expected.summary
+
+
+async def test_a_hierarchy_is_shown_without_its_document_being_read(
+    service: HierarchyService, actor: Actor
+) -> None:
+    created = await service.create(actor, CreateHierarchy("h", RowsDefinition(ROWS[:50])))
+    shown = await service.get(actor, "h")
+    assert (shown.id, shown.summary) == (created.resource.id, created.resource.summary)
+    assert shown.document is None
+    assert (await service.tree(actor, "h")).leaves == 50

@@ -58,6 +58,14 @@ def sliced_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
         raise
 
 
+def sliced_document(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Parse a text of the service's own in slices, whatever its size and depth."""
+    try:
+        return _Reader(text).read()
+    except RecursionError:
+        return json.loads(text)
+
+
 def dismantle(value: Any) -> None:  # noqa: ANN401 - any JSON value
     """Free a large value that nobody needs, piece by piece: in one go, no other thread may run meanwhile."""
     rest = [value]
