@@ -212,7 +212,7 @@ def _told_apart(policy: Policy, readings: Mapping[str, Reading]) -> frozenset[st
 def _apart_only_singly(
     policy: Policy, columns: Sequence[ReleasedColumn], readings: Mapping[str, Reading]
 ) -> list[ReleasedColumn]:
-    """The quasi-identifiers by which requirements bound telling apart, if none does by all of them at once."""
+    """The quasi-identifiers by which requirements bound telling apart, if none does by all at once."""
     apart_by_some = _told_apart(policy, readings)
     names = {
         own.name
