@@ -60,6 +60,7 @@ TAX: Final = (
 
 _NUMBER: Final = re.compile(r"(?=(?:\D*\d){5})[0-9A-Z][0-9A-Z ./+-]{5,28}[0-9A-Z]", re.IGNORECASE)
 _DATE: Final = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+_RANGE: Final = re.compile(r"(\d+) ?- ?(\d+)")
 _IBAN: Final = re.compile(r"(?<![0-9A-Z])[A-Z]{2}\d{2}(?: ?[0-9A-Z]{2,4}){3,8}(?![0-9A-Z])", re.IGNORECASE)
 _DIGITS: Final = "0123456789"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -142,7 +143,7 @@ def _by_check(sample: Sample, checks: Sequence[Check], rivals: Sequence[Check] =
             by_length.setdefault(sum(map(str.isalnum, text)), []).append(at)
     for numbers in by_length.values():
         texts = [sample.texts[at] for at in numbers]
-        if _are_books(texts):
+        if _are_books(texts) or _are_ranges(texts):
             continue
         for check in checks:
             if _is_followed(texts, check) and not _is_outdone(texts, check, rivals):
@@ -158,6 +159,12 @@ def _are_books(texts: Sequence[str]) -> bool:
     probed = texts[:_TESTED]
     books = sum(map(isbn.is_valid, probed))
     return books >= _LEAST_SHARE * len(probed) and any(text[-1] in "Xx" for text in probed)
+
+
+def _are_ranges(texts: Sequence[str]) -> bool:
+    """Whether all are bands as 10000-19999, whose last digits are alike and may fit a check by accident."""
+    found = [_RANGE.fullmatch(text) for text in texts]
+    return all(own is not None and int(own[1]) < int(own[2]) for own in found)
 
 
 def _is_followed(texts: Sequence[str], check: Check) -> bool:

@@ -27,6 +27,11 @@ FALSE_ALARM: Final = 1e-9
 """Chance at most that a check digit is seen in a column that has none, for each numbering scheme tried."""
 
 
+_UNSEEN: Final = (0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF)
+_AS_READ: Final = {0x3000: " ", **dict.fromkeys(_UNSEEN)} | {0xFEE0 + own: chr(own) for own in range(33, 127)}
+"""Signs that nobody sees are left out, and full-width ones are read as plain ones."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Distinct texts of a column in an order that says nothing, without blanks around them.
@@ -86,7 +91,7 @@ def sample_of(values: Sequence[str], counts: Counts) -> Sample:
         kept = common.union(chosen)
         order = [at for at in order if at in kept]
     return Sample(
-        tuple(values[at][:LONGEST].strip() for at in order),
+        tuple(values[at][:LONGEST].translate(_AS_READ).strip() for at in order),
         weights[order],
         np.asarray(counts, dtype=np.int64)[order],
     )

@@ -152,9 +152,10 @@ def coverage_of(
         uncovered += own
         if not own and not judged.judged_by:
             unread.append(released)
-    together = _singled_out_together(unread)
-    if together > allowed:
-        uncovered.append(Uncovered(tuple(own.name for own in unread), "single_out_together", together))
+    for group in (unread, _apart_only_singly(policy, columns, readings)):
+        together = _singled_out_together(group)
+        if together > allowed:
+            uncovered.append(Uncovered(tuple(own.name for own in group), "single_out_together", together))
     schema = policy.schema
     return Coverage(
         columns=tuple(found),
@@ -206,6 +207,24 @@ def _told_apart(policy: Policy, readings: Mapping[str, Reading]) -> frozenset[st
     """The columns by which a blocking requirement bounds telling records apart."""
     blocking = [readings[own.id].tells_apart for own in policy.criteria if own.severity == "block"]
     return frozenset().union(*blocking)
+
+
+def _apart_only_singly(
+    policy: Policy, columns: Sequence[ReleasedColumn], readings: Mapping[str, Reading]
+) -> list[ReleasedColumn]:
+    """The quasi-identifiers by which requirements bound telling apart, if none does by all at once."""
+    apart_by_some = _told_apart(policy, readings)
+    names = {
+        own.name
+        for own in columns
+        if own.role == "quasi_identifier"
+        and own.name in apart_by_some
+        and policy.reason_for(own.name) is None
+    }
+    blocking = (readings[own.id].tells_apart for own in policy.criteria if own.severity == "block")
+    if any(names <= apart for apart in blocking):
+        return []
+    return [own for own in columns if own.name in names]
 
 
 def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
-from app.domain.policies.demands import MEASURE_OF, met_by_all, slots_of
-from app.domain.policies.meanings import safer
+from app.domain.policies.demands import MEASURE_OF, met_by_all, slots_of, value_of
+from app.domain.policies.meanings import range_of, safer
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundDemand,
@@ -175,12 +175,17 @@ def _of_optimum(demand: OptimumDemand, carried: frozenset[str], columns: Columns
 
 
 def _protects(measure: str | None, demand: MeasureDemand | ScoreDemand) -> bool:
-    """Whether the threshold is on the side on which people are safer."""
+    """Whether the threshold is on the side on which people are safer, and not the worst that there is."""
     side = safer(measure, demand.value)
     if side is None:
         return False
     if isinstance(demand.threshold, bool):
         return demand.threshold == (side == "high")
+    value = value_of(demand)
+    if value is not None and demand.comparison in ("at_least", "at_most", "equals"):
+        possible = range_of(measure, value, {})
+        if demand.threshold == (possible.least if side == "high" else possible.greatest):
+            return False
     return demand.comparison == "equals" or _SIDES[demand.comparison] == side
 
 

@@ -138,7 +138,7 @@ def _message(own: Uncovered, coverage: Coverage) -> str:
     allowed = f"at most {coverage.allowed_share:.4g} of the records may be"
     if len(own.columns) == 1:
         return f"No blocking requirement reads the column {named}, and it singles out {counted}; {allowed}."
-    unread = f"No blocking requirement reads the columns {named}"
+    unread = f"No blocking requirement reads the columns {named} together"
     return f"{unread}, and together they single out {counted}; {allowed}."
 
 

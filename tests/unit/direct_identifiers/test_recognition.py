@@ -74,3 +74,13 @@ def test_the_tail_of_the_binomial_distribution_is_exact(passed, of, chance):
         chance ** sum(own) * (1 - chance) ** (of - sum(own)) for own in outcomes if sum(own) >= passed
     )
     assert chance_of_at_least(passed, of, chance) == pytest.approx(summed)
+
+
+@pytest.mark.parametrize("cell", ["ada\u200b@example.org", "ada\uff20example.org", "ada@exam\u00adple.org"])
+def test_signs_that_nobody_sees_and_full_width_ones_hide_nothing(cell):
+    (found,) = found_in([cell])
+    assert (found.kind, found.is_direct_identifier) == ("email", True)
+
+
+def test_bands_of_numbers_are_no_national_numbers():
+    assert not found_in([f"{low}-{low + 9999}" for low in range(10_000, 100_000, 10_000)])
