@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
-from app.cli.verify_demands import Demands, age_of, sha256_text, unmet
+from app.cli.verify_demands import Demands, age_of, policy_of, sha256_text, unmet
 from app.evidence.faults import EvidenceError
 from app.evidence.instants import instant_text
 from app.evidence.keys import read_keys
@@ -67,6 +67,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_argument_group("what the report must say (exit status 1 if it does not)")
     asked.add_argument("--verdict", choices=("pass", "fail", "error"), help="the verdict")
     asked.add_argument(
+        "--policy",
+        metavar="POLICY",
+        help="it was judged by this policy: NAME, NAME@VERSION, or the policy's sha256, which alone says "
+        "what it asked for",
+    )
+    asked.add_argument(
         "--subject", type=_argument(sha256_text), action="append", default=[], metavar="SHA256",
         help="it is about this: the sha256 of the release file's bytes, or the hash of a dataset, rule, "
         "release or dictionary; may be repeated",
@@ -99,7 +105,11 @@ def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _n
     """Verify and say what was found."""
     trusted = arguments.keys is not None
     demands = Demands(
-        arguments.verdict, tuple(arguments.subject), tuple(arguments.subject_file), arguments.max_age
+        arguments.verdict,
+        tuple(arguments.subject),
+        tuple(arguments.subject_file),
+        arguments.max_age,
+        arguments.policy,
     )
     try:
         keys = read_keys((arguments.keys if trusted else keys_beside(arguments.report)).read_bytes())
@@ -132,6 +142,7 @@ def _text(verified: Verified, proven: bool) -> str:
     about = f"{statement.report} {resource['name']!r}"
     if statement.report == "verdict":
         about += f": {result.get('verdict')}"
+    policy = policy_of(statement)
     until = "now" if verified.key.valid_until is None else instant_text(verified.key.valid_until)
     lines = [
         f"{'Genuine' if proven else 'Unaltered, origin not proven'}: {about}",
@@ -140,6 +151,7 @@ def _text(verified: Verified, proven: bool) -> str:
         f"  key     {verified.key.id}",
         f"          in use from {instant_text(verified.key.valid_from)} to {until}",
         *([] if proven else [f"          {_why_not_proven(verified)}"]),
+        *([] if policy is None else [f"  policy  {policy[0]}, sha256 {policy[1]}"]),
         "  about",
         *(f"          {subject.sha256}  {subject.name}" for subject in statement.subjects),
     ]

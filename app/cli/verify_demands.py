@@ -33,17 +33,33 @@ class Demands:
         Files that must be the release file that was judged, byte by byte.
     max_age
         How long ago it may have been issued.
+    policy
+        The policy of the verdict: its name, ``NAME@VERSION``, or its sha256.
     """
 
     verdict: str | None = None
     subjects: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
     max_age: timedelta | None = None
+    policy: str | None = None
 
 
 def unmet(statement: Statement, demands: Demands, now: datetime) -> list[str]:
     """A sentence for each demand that the report does not meet; OSError for a file that cannot be read."""
-    return [*_verdict(statement, demands), *_subjects(statement, demands), *_age(statement, demands, now)]
+    return [
+        *_verdict(statement, demands),
+        *_policy(statement, demands),
+        *_subjects(statement, demands),
+        *_age(statement, demands, now),
+    ]
+
+
+def policy_of(statement: Statement) -> tuple[str, str] | None:
+    """``NAME@VERSION`` and the sha256 of the policy of a verdict; None for an assessment."""
+    if statement.report != "verdict":
+        return None
+    policy = statement.predicate["result"]["policy"]
+    return f"{policy['name']}@{policy['version']}", policy["sha256"]
 
 
 def age_of(text: str) -> timedelta:
@@ -70,6 +86,18 @@ def _verdict(statement: Statement, demands: Demands) -> Iterator[str]:
     found = statement.predicate["result"].get("verdict")
     if found != demands.verdict:
         yield f"Its verdict is {found}, not {demands.verdict}."
+
+
+def _policy(statement: Statement, demands: Demands) -> Iterator[str]:
+    if demands.policy is None:
+        return
+    found = policy_of(statement)
+    if found is None:
+        yield "It is an assessment, which has no policy."
+        return
+    name, sha256 = found
+    if demands.policy.lower() != sha256 and demands.policy not in (name, name.rpartition("@")[0]):
+        yield f"It was judged by the policy {name} (sha256 {sha256}), not by {demands.policy}."
 
 
 def _subjects(statement: Statement, demands: Demands) -> Iterator[str]:

@@ -99,7 +99,12 @@ def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, An
         "kind": "verdict",
         "version": 1,
         "verdict": status,
-        "policy": {"name": "public-release", "version": 2, "attacker": "someone with the register"},
+        "policy": {
+            "name": "public-release",
+            "version": 2,
+            "sha256": "b" * 64,
+            "attacker": "someone with the register",
+        },
         "subject": {"dataset": "members", "records": 12},
         "coverage": coverage(),
         "earlier_releases": {

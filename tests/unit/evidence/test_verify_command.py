@@ -29,6 +29,8 @@ from tests.unit.reports.documents import (
     verdict_result,
 )
 
+POLICY = verdict_result()["policy"]
+
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
@@ -194,6 +196,11 @@ def passed():
         (["--verdict", "fail"], "Its verdict is pass, not fail."),
         (["--subject", "d" * 64, "--subject", "C" * 64], None),
         (["--subject", "d" * 64, "--subject", "0" * 64], f"It is not about {'0' * 64}."),
+        (["--policy", POLICY["name"]], None),
+        (["--policy", f"{POLICY['name']}@{POLICY['version']}"], None),
+        (["--policy", POLICY["sha256"].upper()], None),
+        (["--policy", f"{POLICY['name']}@99"], "It was judged by the policy"),
+        (["--policy", "0" * 64], "It was judged by the policy"),
         (["--max-age", "60m"], None),
         (["--max-age", "59m"], "longer ago than is allowed"),
         (["--max-age", "1d"], None),
