@@ -310,6 +310,9 @@ def _met_by_numbers(demand: PrivacyModelDemand) -> bool:
         return False
     if demand.model == "delta_presence":
         return bool(given.get("lower", 0) == 0 and given.get("upper", 0.5) == 1)
+    if demand.model == "t_closeness":
+        # All distances but the divergence of Kullback and Leibler are at most 1.
+        return bool(given.get("distance", "equal") != "kl" and given.get("t", 0) >= 1)
     name = _ONE_IS_NOTHING.get(demand.model, "threshold")
     return bool(given.get(name) == 1)
 

@@ -34,6 +34,7 @@ def reading(columns: str, apart: str = "") -> Reading:
         (model("k_anonymity", k=5), reading("zip sex", "zip sex")),
         (model("k_map", k=5) | {"dictionary": "register"}, reading("sex", "sex")),
         (model("t_closeness", t=0.2), reading("zip sex ill")),
+        (model("t_closeness", t=2.0, distance="kl"), reading("zip sex ill")),
         (model("alpha_k_anonymity", alpha=0.5, k=3), reading("zip sex ill", "zip sex")),
         (measured("equivalence_classes", "k", "at_least", 5), reading("zip sex", "zip sex")),
         (measured("equivalence_classes", "k", "at_least", 5, quasi_identifiers=["sex"]),
@@ -53,6 +54,8 @@ def test_a_requirement_reads_what_its_threshold_protects(demand, expected):
     [
         model("k_anonymity", k=1),
         model("k_anonymity", k=5) | {"failing_share": 1.0},
+        model("t_closeness", t=1.0),
+        model("t_closeness", t=1.5, distance="js"),
         measured("information_loss", "precision_loss", "at_most", 0.5),
         measured("equivalence_classes", "k", "at_most", 5),
         measured("equivalence_classes", "k", "at_least", 1),
