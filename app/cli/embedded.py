@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Final
 import httpx
 
 from app.cli.abandoned import PREFIX, claim, remove_abandoned
+from app.cli.ending import leaving_on_sigterm
 from app.cli.operations import Operations, RunningService
 from app.client import Client
 
@@ -28,7 +27,7 @@ def temporary_folder(operations: Operations) -> Iterator[Path]:
     What commands left that were killed is removed first.
     """
     remove_abandoned(Path(tempfile.gettempdir()), lambda left: operations.end_server(left / SERVICE))
-    with _ended_by_sigterm(), contextlib.ExitStack() as stack:
+    with leaving_on_sigterm(), contextlib.ExitStack() as stack:
         folder = tempfile.TemporaryDirectory(prefix=PREFIX)
         lock = claim(Path(folder.name))
         # The lock is let go of after the folder: nobody else begins to remove what is being removed.
@@ -42,13 +41,3 @@ def temporary_folder(operations: Operations) -> Iterator[Path]:
 def client_of(service: RunningService) -> Client:
     """A client of a service on this machine: proxies that the environment names are for other ones."""
     return Client(service.base_url, service.api_key, transport=httpx.HTTPTransport())
-
-
-@contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Leave by an exception when told to end, so that the service's processes are ended too."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -15,9 +15,9 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
+from app.cli.ending import ENDED_BY_SIGTERM, leaving_on_sigterm
 from app.cli.operations import Bootstrapped, RunningService
 from app.composition.starter import STARTED_BY
 from app.domain.errors import Unavailable
@@ -27,7 +27,6 @@ READY_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 10.0
 PORT_ATTEMPTS: Final = 3
 RESTART_PAUSE_SECONDS: Final = 1.0
-ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ def embedded_database(
     its service.
     """
     stop = threading.Event()
-    with _leaving_on_sigterm(status_when_ended), start_embedded(home, is_kept=is_kept) as postgres:
+    with leaving_on_sigterm(status_when_ended), start_embedded(home, is_kept=is_kept) as postgres:
 
         def watch() -> None:
             while not stop.wait(RESTART_PAUSE_SECONDS):
@@ -60,28 +59,6 @@ def embedded_database(
         finally:
             stop.set()
             watcher.join()
-
-
-@contextmanager
-def _leaving_on_sigterm(status: int) -> Iterator[None]:
-    """Leave by an exception when asked to end, so that what was started is stopped.
-
-    The server that answers requests takes the signal while it runs and raises it again when it is done,
-    which by default would end the process on the spot. A command that has its own way of ending keeps it,
-    and its exit status: a gate that was told to end has passed nothing.
-    """
-
-    def leave(signum: int, frame: FrameType | None) -> None:
-        raise SystemExit(status)
-
-    in_main = threading.current_thread() is threading.main_thread()
-    is_ours = in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    before = signal.signal(signal.SIGTERM, leave) if is_ours else None
-    try:
-        yield
-    finally:
-        if is_ours:
-            signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,28 @@ def test_only_what_usually_ends_that_way_ends_with_0(tmp_path: Path, said, statu
         os.kill(os.getpid(), signal.SIGTERM)
     assert ended.value.code == status
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+class Referred:
+    """Something that a weak reference may point to."""
+
+
+@pytest.mark.usefixtures("database")
+def test_a_request_to_end_is_not_lost_where_python_drops_exceptions(tmp_path: Path):
+    """Imports and other libraries leave weak references with callbacks all over the place."""
+    before = sys.unraisablehook
+
+    def lose_a_request() -> None:
+        short_lived = Referred()
+        reference = weakref.ref(short_lived, lambda _: signal.raise_signal(signal.SIGTERM))
+        del short_lived
+        assert reference() is None
+        time.sleep(20)  # left early
+
+    with pytest.raises(SystemExit) as ended, processes.embedded_database(tmp_path):
+        lose_a_request()
+    assert ended.value.code == 143
+    assert sys.unraisablehook is before
 
 
 def test_a_service_on_this_machine_is_asked_without_the_proxies_of_others(monkeypatch):
