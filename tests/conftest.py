@@ -32,6 +32,7 @@ from app.persistence.provisioning import OWNER_ROLE, RUNTIME_ROLE, close_to_publ
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.resources import TenantId
+from tests import tiers
 from tests.spec_coverage import SpecCoverage
 
 
@@ -39,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--spec-coverage", action="store_true", help="say which tests prove which items of the specification"
     )
+    parser.addoption("--all-tiers", action="store_true", help="leave no tier of slow tests out")
     parser.addoption("--shots", type=Path, help="folder for pictures of the pages and what was found on them")
 
 
@@ -49,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("suite")
+    tiers.install(config)
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(SpecCoverage(), "spec coverage")
 
