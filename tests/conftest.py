@@ -116,6 +116,13 @@ class PostgresServer:
         close_to_public(self.admin_url, name)
         return name
 
+    def written(self) -> str:
+        """How far the server has written: as long as it stays there, no database has changed."""
+        with psycopg.connect(libpq_url(self.admin_url), autocommit=True) as connection:
+            row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
+        assert row is not None
+        return str(row[0])
+
     def drop(self, database: str) -> None:
         self.execute("DROP DATABASE IF EXISTS {database} WITH (FORCE)", database=database)
 

@@ -22,7 +22,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
 }
 """Tier → the folders and files of which every test belongs to it; others are marked where they stand."""
 PROPERTY = "tests/property"
-"""Tests that draw more instances with more effort; they are run by a plain ``pytest`` and with the deep tier."""
+"""Tests that draw more instances with more effort; a plain run has them, and the deep tier once more."""
 
 
 def tier_of(path: PurePosixPath) -> str | None:
