@@ -17,7 +17,11 @@ ROOT = Path(__file__).parents[1]
 FOLDERS: dict[str, tuple[str, ...]] = {
     "faults": ("tests/faults",),
     "ui": ("tests/ui",),
-    "readme": ("tests/readme", "tests/api/test_tutorial.py", "tests/api/test_pipeline.py"),
+    "readme": (
+        "tests/readme/test_demonstration.py",
+        "tests/api/test_tutorial.py",
+        "tests/api/test_pipeline.py",
+    ),
     "deep": (),
 }
 """Tier → the folders and files of which every test belongs to it; others are marked where they stand."""

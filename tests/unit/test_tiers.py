@@ -15,7 +15,8 @@ from tests.tiers import FOLDERS, ROOT, closing_line, left_out, tier_of
     [
         ("tests/faults/test_supervision.py", "faults"),
         ("tests/ui/test_pages.py", "ui"),
-        ("tests/readme/test_documents.py", "readme"),
+        ("tests/readme/test_demonstration.py", "readme"),
+        ("tests/readme/test_documents.py", None),
         ("tests/api/test_tutorial.py", "readme"),
         ("tests/api/test_journey.py", None),
         ("tests/unit/test_tiers.py", None),
