@@ -52,7 +52,8 @@ def closing_line(tests: Counter[str]) -> str:
 class Tiers:
     """Marks the tests of the folders, leaves tiers out, and says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, out: Sequence[str]) -> None:
+        self._out = out
         self.tests_left_out: Counter[str] = Counter()
 
     @pytest.hookimpl(tryfirst=True)
@@ -68,7 +69,7 @@ class Tiers:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         for item in items:
-            self.tests_left_out.update(tier for tier in FOLDERS if item.get_closest_marker(tier))
+            self.tests_left_out.update(tier for tier in self._out if item.get_closest_marker(tier))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         output = getattr(session.config, "workeroutput", None)
@@ -96,4 +97,6 @@ def install(config: pytest.Config) -> None:
         here = config.invocation_params.dir
         named = [_below_root((here / argument.partition("::")[0]).resolve()) for argument in config.args]
         config.option.markexpr = " and ".join(f"not {tier}" for tier in left_out(named))
-    config.pluginmanager.register(Tiers(), "tiers")
+    # A worker of xdist is given the expression that the first process has made.
+    out = [tier for tier in FOLDERS if f"not {tier}" in config.option.markexpr.split(" and ")]
+    config.pluginmanager.register(Tiers(out), "tiers")
