@@ -19,7 +19,7 @@ from tests.api.service import Api, build_api
 from tests.api.tables import rows_of_tables
 from tests.conftest import DatabaseUrls, PostgresServer
 
-PREPARED = ("journeys_end", "assessable", "journey_and_access", "fixture_f_made")
+PREPARED = ("journeys_end", "assessable", "with_datasets", "journey_and_access", "fixture_f_made")
 """The fixtures that a test's database may be a copy of."""
 
 
@@ -38,6 +38,12 @@ def journeys_end(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Pr
 def assessable(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
     """The examples, gone through up to all that a score rests on."""
     yield from prepared(postgres, master_key, _examples("assessments"))
+
+
+@pytest.fixture(scope="session")
+def with_datasets(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
+    """The examples, gone through up to the sensitivity profiles."""
+    yield from prepared(postgres, master_key, _examples("sensitivity profiles"))
 
 
 def _examples(before: str) -> Go:
