@@ -1,4 +1,4 @@
-"""Count tests per tier and name every skip, from the JUnit files of the runs given as NAME=FILE."""
+"""Count tests per tier and folder and name each skip, from the JUnit files of the runs given as NAME=FILE."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from typing import Any
 
 
 def summarise(path: Path) -> dict[str, Any]:
-    """Passed, failed and skipped tests of one run; tiers are the folders below tests/."""
+    """Passed, failed and skipped tests of one run, counted by tier and by folder below tests/."""
     outcome: Counter[str] = Counter()
     tiers: Counter[str] = Counter()
+    folders: Counter[str] = Counter()
     skips = []
     seconds = 0.0
     for case in ElementTree.parse(path).iter("testcase"):  # noqa: S314
         parts = case.get("classname", "").split(".")
-        tiers[parts[1] if len(parts) > 1 and parts[0] == "tests" else parts[0]] += 1
+        folders[parts[1] if len(parts) > 1 and parts[0] == "tests" else parts[0]] += 1
+        properties = {one.get("name"): one.get("value") for one in case.iter("property")}
+        tiers[properties.get("tier") or "suite"] += 1
         seconds += float(case.get("time", 0))
         skipped = case.find("skipped")
         if skipped is not None:
@@ -34,6 +37,7 @@ def summarise(path: Path) -> dict[str, Any]:
         **{k: outcome[k] for k in ("passed", "failed", "skipped")},
         "seconds": round(seconds, 1),
         "tests_per_tier": dict(sorted(tiers.items())),
+        "tests_per_folder": dict(sorted(folders.items())),
         "skips": skips,
     }
 

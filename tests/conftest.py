@@ -32,6 +32,7 @@ from app.persistence.provisioning import OWNER_ROLE, RUNTIME_ROLE, close_to_publ
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.resources import TenantId
+from tests import tiers
 from tests.spec_coverage import SpecCoverage
 
 
@@ -39,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--spec-coverage", action="store_true", help="say which tests prove which items of the specification"
     )
+    parser.addoption("--all-tiers", action="store_true", help="leave no tier of slow tests out")
     parser.addoption("--shots", type=Path, help="folder for pictures of the pages and what was found on them")
 
 
@@ -49,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("suite")
+    tiers.install(config)
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(SpecCoverage(), "spec coverage")
 
@@ -104,12 +107,21 @@ class PostgresServer:
     def clone(self, template: str | None = None) -> str:
         """A new database as the template, or another that nobody is connected to."""
         name = f"test_{secrets.token_hex(6)}"
+        # Copying files is quickest where nothing waits for the disk, and slowest where everything does.
+        how = "" if self.data is None else "STRATEGY FILE_COPY"
         self.execute(
-            "CREATE DATABASE {name} TEMPLATE {template} OWNER {owner}",
+            f"CREATE DATABASE {{name}} TEMPLATE {{template}} OWNER {{owner}} {how}",
             name=name, template=template or self.template, owner=OWNER_ROLE,
         )  # fmt: skip
         close_to_public(self.admin_url, name)
         return name
+
+    def written(self) -> str:
+        """How far the server has written: as long as it stays there, no database has changed."""
+        with psycopg.connect(libpq_url(self.admin_url), autocommit=True) as connection:
+            row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
+        assert row is not None
+        return str(row[0])
 
     def drop(self, database: str) -> None:
         self.execute("DROP DATABASE IF EXISTS {database} WITH (FORCE)", database=database)
@@ -137,7 +149,16 @@ def postgres(short_folder: Path) -> Iterator[PostgresServer]:
         yield from _templated(given, None)
     else:
         with start_embedded(short_folder / "session") as embedded:
+            _hurry(embedded.admin_url)
             yield from _templated(embedded.admin_url, embedded.home / "postgres" / "data")
+
+
+def _hurry(admin_url: str) -> None:
+    """Let a server that is thrown away not wait for the disk; only a machine that fails could tell."""
+    with psycopg.connect(libpq_url(admin_url), autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting)))
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def _templated(admin_url: str, data: Path | None) -> Iterator[PostgresServer]:

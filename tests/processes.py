@@ -6,6 +6,9 @@ import contextlib
 
 import psutil
 
+HANG_SECONDS = 120.0
+"""How long tests wait for what another process must do: a hang takes longer, a busy machine does not."""
+
 
 def is_alive(process: psutil.Process) -> bool:
     """A dead process without a parent to bury it (a container's first process may not) is not alive."""

@@ -14,12 +14,12 @@ from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from tests.api.fixture_f import make_fixture_f
 from tests.api.journey import walk
-from tests.api.prepared import Prepared, prepared
+from tests.api.prepared import Go, Prepared, prepared
 from tests.api.service import Api, build_api
 from tests.api.tables import rows_of_tables
 from tests.conftest import DatabaseUrls, PostgresServer
 
-PREPARED = ("journeys_end", "fixture_f_made")
+PREPARED = ("journeys_end", "assessable", "with_datasets", "journey_and_access", "fixture_f_made")
 """The fixtures that a test's database may be a copy of."""
 
 
@@ -31,12 +31,27 @@ def master_key() -> MasterKey:
 @pytest.fixture(scope="session")
 def journeys_end(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
     """The examples, gone through up to the releases."""
+    yield from prepared(postgres, master_key, _examples("access"))
 
+
+@pytest.fixture(scope="session")
+def assessable(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
+    """The examples, gone through up to all that a score rests on."""
+    yield from prepared(postgres, master_key, _examples("assessments"))
+
+
+@pytest.fixture(scope="session")
+def with_datasets(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
+    """The examples, gone through up to the sensitivity profiles."""
+    yield from prepared(postgres, master_key, _examples("sensitivity profiles"))
+
+
+def _examples(before: str) -> Go:
     async def go(api: Api, client: httpx.AsyncClient) -> None:
-        async for step, response in walk(api, client, before="access"):
+        async for step, response in walk(api, client, before=before):
             assert response.status_code < 400 or step.operation_id == "cancel_run", response.text
 
-    yield from prepared(postgres, master_key, go)
+    return go
 
 
 @pytest.fixture(scope="session")
@@ -53,17 +68,32 @@ def file_database(postgres: PostgresServer) -> Iterator[str]:
     postgres.drop(name)
 
 
+@pytest.fixture(scope="session")
+def untouched(postgres: PostgresServer) -> Iterator[dict[str, str]]:
+    """What was prepared → a copy of it that no test has written into."""
+    copies: dict[str, str] = {}
+    yield copies
+    for name in copies.values():
+        postgres.drop(name)
+
+
 @pytest.fixture
-def database_urls(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[DatabaseUrls]:
+def database_urls(
+    request: pytest.FixtureRequest, postgres: PostgresServer, untouched: dict[str, str]
+) -> Iterator[DatabaseUrls]:
     """The addresses of the file's database, or of a copy of what was prepared for such tests."""
     begins_with = [name for name in PREPARED if name in request.fixturenames]
     if not begins_with:
         yield postgres.urls(request.getfixturevalue("file_database"))
         return
-    (chosen,) = begins_with
-    name = postgres.clone(request.getfixturevalue(chosen).database)
+    prepared_database = request.getfixturevalue(*begins_with).database
+    name = untouched.pop(prepared_database, None) or postgres.clone(prepared_database)
+    before = postgres.written()
     yield postgres.urls(name)
-    postgres.drop(name)
+    if postgres.data is not None and postgres.written() == before:
+        untouched[prepared_database] = name
+    else:
+        postgres.drop(name)
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.api.journey import walk
+from tests.api.prepared import Prepared
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -22,11 +24,10 @@ ADDRESS = "/v1/sensitivity-profiles"
 
 
 @pytest.fixture
-async def members(api: Any, client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def members(api: Any, with_datasets: Prepared) -> AsyncIterator[httpx.AsyncClient]:
     """A client whose tenant has the dataset of the examples, and no profile yet."""
-    async for _, response in walk(api, client, before="sensitivity profiles"):
-        assert response.status_code < 400, response.text
-    return client
+    async with api.client(with_datasets.token) as client:
+        yield client
 
 
 def profile(family: str = "interactions", **more: Any) -> dict[str, Any]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
+
 import httpx
 import pytest
 
+from app.persistence.encryption import MasterKey
 from tests.api.journey import DOCUMENT, Step, walk
+from tests.api.prepared import Prepared, prepared
 from tests.api.problem_documents import problem_of
+from tests.api.service import Api
+from tests.conftest import PostgresServer
 
 pytestmark = pytest.mark.anyio
 
@@ -41,27 +47,56 @@ REFERRING = {
 """Every operation that names a resource in its body."""
 
 
+Known = dict[str, dict[str, str]]
+"""Collection → name → id."""
+
+
+@pytest.fixture(scope="module")
+def owned() -> Known:
+    """All that the journey's tenant owns before it cleans up."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def journey_and_access(postgres: PostgresServer, master_key: MasterKey, owned: Known) -> Iterator[Prepared]:
+    """The examples, gone through up to where they clean up."""
+
+    async def go(api: Api, client: httpx.AsyncClient) -> None:
+        async for step, response in walk(api, client, before="clean up"):
+            _note(owned, step, response)
+
+    yield from prepared(postgres, master_key, go)
+
+
 @pytest.fixture
-async def known(api, client: httpx.AsyncClient) -> dict[str, dict[str, str]]:
-    """Collection → name → id of all that the journey's first tenant owns before it cleans up."""
-    found: dict[str, dict[str, str]] = {}
-    async for step, response in walk(api, client, before="clean up"):
-        if step.operation_id.startswith("create_") and response.status_code in (200, 201):
-            body = response.json()
-            collection = step.path.split("/")[2]
-            if "id" in body and collection != "tenants":
-                found.setdefault(collection, {})[body["name"]] = body["id"]
-            if collection == "api-keys":
-                found.setdefault(collection, {})[body["key"]["name"]] = body["key"]["id"]
-        if step.operation_id == "get_assessment_evidence":
-            address = response.headers["content-location"]
-            found.setdefault("evidence", {})["proposal-score"] = address.rsplit("/", 1)[-1]
-        if response.status_code == 202:
-            body = response.json()
-            found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]
-            collection = f"{body['resource']['kind']}s"
-            found.setdefault(collection, {})[body["resource"]["name"]] = body["resource"]["id"]
-    return found
+async def client(api: Api, journey_and_access: Prepared) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the tenant that went through the examples."""
+    async with api.client(journey_and_access.token) as client:
+        yield client
+
+
+@pytest.fixture
+def known(journey_and_access: Prepared, owned: Known) -> Known:
+    return owned
+
+
+def _note(found: Known, step: Step, response: httpx.Response) -> None:
+    """Keep what a step has made."""
+    if step.operation_id.startswith("create_") and response.status_code in (200, 201):
+        body = response.json()
+        collection = step.path.split("/")[2]
+        if "id" in body and collection != "tenants":
+            found.setdefault(collection, {})[body["name"]] = body["id"]
+        if collection == "api-keys":
+            found.setdefault(collection, {})[body["key"]["name"]] = body["key"]["id"]
+    if step.operation_id == "get_assessment_evidence":
+        address = response.headers["content-location"]
+        found.setdefault("evidence", {})["proposal-score"] = address.rsplit("/", 1)[-1]
+    if response.status_code == 202:
+        body = response.json()
+        found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]
+        collection = f"{body['resource']['kind']}s"
+        found.setdefault(collection, {})[body["resource"]["name"]] = body["resource"]["id"]
 
 
 async def test_no_route_knows_the_ids_or_names_of_another_tenant(api, client, other_client, known):
@@ -90,7 +125,7 @@ def _example_body(method: str, path: str):
     return next((example["value"] for example in examples.values()), None)
 
 
-def _lists(known: dict[str, dict[str, str]]) -> list[str]:
+def _lists(known: Known) -> list[str]:
     return [f"/v1/{collection}" for collection in known if collection != "api-keys"]
 
 
@@ -173,9 +208,11 @@ async def test_a_cursor_of_another_tenant_is_refused(client, other_client, known
     problem_of(response, 422, "invalid-input")
 
 
-async def test_two_tenants_make_the_same_journey_without_meeting(api, client, other_client):
+async def test_two_tenants_make_the_same_journey_without_meeting(api, anonymous, other_client):
     """The same names and contents in both tenants, interleaved step by step."""
-    mine, theirs = walk(api, client), walk(api, other_client)
+    _, token = await api.tenant_with_key()
+    anonymous.headers["Authorization"] = f"Bearer {token}"
+    mine, theirs = walk(api, anonymous), walk(api, other_client)
     async for step, first in mine:
         other_step, second = await anext(theirs)
         assert (step.operation_id, step.key) == (other_step.operation_id, other_step.key)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.journey import walk
+from tests.api.prepared import Prepared
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -19,11 +20,10 @@ QUESTION = {"dataset": "members", "dictionary": "census", "sensitivity": "member
 
 
 @pytest.fixture
-async def profiled(api: Any, client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def profiled(api: Any, assessable: Prepared) -> AsyncIterator[httpx.AsyncClient]:
     """A client whose tenant has everything that a score rests on."""
-    async for _, response in walk(api, client, before="assessments"):
-        assert response.status_code < 400, response.text
-    return client
+    async with api.client(assessable.token) as client:
+        yield client
 
 
 async def result_of(client: httpx.AsyncClient, utility: Any, *withheld: str) -> dict[str, Any]:

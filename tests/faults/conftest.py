@@ -22,7 +22,7 @@ from app.services.resources import Actor, Run, RunState, Scope, TenantId
 from app.services.runs import RunService
 from tests.conftest import DatabaseUrls
 from tests.faults.hash_chains import chains
-from tests.processes import grandchildren
+from tests.processes import HANG_SECONDS, grandchildren
 
 ROOT = Path(__file__).parents[2]
 SILENT_SECONDS = 2.0
@@ -46,7 +46,7 @@ class WorkerProcess:
             self.process.resume()
             self.process.terminate()
         try:
-            self.process.wait(15)
+            self.process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -77,7 +77,9 @@ class Bench:
     async def run(self, run_id: str) -> Run:
         return await self.service.get(self.actor, run_id)
 
-    async def until(self, run_id: str, condition: Callable[[Run], bool], seconds: float = 40.0) -> Run:
+    async def until(
+        self, run_id: str, condition: Callable[[Run], bool], seconds: float = HANG_SECONDS
+    ) -> Run:
         deadline = time.monotonic() + seconds
         while not condition(run := await self.run(run_id)):
             assert time.monotonic() < deadline, f"still waiting; the run is {run}"

@@ -14,6 +14,7 @@ from app.domain.errors import NotSupported
 from app.services.resources import Claim, Progress
 from app.workers.child import Limits
 from app.workers.supervisor import ChildProcesses
+from tests.processes import HANG_SECONDS
 from tests.unit.workers.run_store import TENANT
 
 
@@ -83,7 +84,7 @@ def supervise_forever(pid_file: str) -> None:
 
     async def start() -> None:
         child = children.start(Claim("run-1", TENANT, 1))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while child.progress is None:  # noqa: ASYNC110 - set by another process
                 await asyncio.sleep(0.01)
         Path(pid_file).write_text(str(child.pid))  # noqa: ASYNC240 - nothing else waits

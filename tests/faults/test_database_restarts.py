@@ -20,6 +20,7 @@ from app.persistence.store import PostgresStore
 from app.services.runs import RunService
 from tests.faults.conftest import Bench, WorkerProcess
 from tests.faults.hash_chains import HashChains
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +31,7 @@ def end_server(embedded: EmbeddedPostgres, sig: signal.Signals) -> None:
     """Signal the server's first process and wait for its end."""
     postmaster = int((embedded.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
     os.kill(postmaster, sig)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + HANG_SECONDS
     while embedded._server.is_running():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -54,7 +55,7 @@ async def test_a_run_goes_on_when_the_database_comes_back(short_folder: Path, si
                 await asyncio.sleep(0.5)
                 assert embedded.ensure_running()
 
-                result = await bench.service.wait(bench.actor, run_id, 60.0)
+                result = await bench.service.wait(bench.actor, run_id, HANG_SECONDS)
                 document = await bench.service.result(bench.actor, run_id)
                 chains = HashChains("", BLOCKS, UNITS)
                 assert document["digests"] == [

@@ -21,6 +21,7 @@ from app.services.leases import KEY_LEASE, UPLOAD_LEASE
 from tests.api.service import build_api
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ class Service:
         self._process.wait()
 
     def _until(self, answers) -> None:
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
             try:
                 if answers():
@@ -95,7 +96,7 @@ async def test_after_a_kill_in_the_middle_of_an_upload_its_key_works_again_and_n
     begin = f"POST {NAMED} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     with socket.create_connection(("127.0.0.1", serving.port)) as upload:
         upload.sendall(begin.encode() + b"\r\n" + HALF)
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + HANG_SECONDS
         while one(database_urls, "SELECT count(*) FROM upload_pieces") == (0,):
             assert time.monotonic() < deadline, "no piece was written"
             await asyncio.sleep(0.02)

@@ -21,7 +21,7 @@ from app.main import operations
 from app.samples.files import JOURNEY, write_sample
 from app.services.fingerprints import canonical_json
 from app.settings import Settings
-from tests.processes import command_line, grandchildren, is_alive
+from tests.processes import HANG_SECONDS, command_line, grandchildren, is_alive
 
 MEMBERS, ENTITIES = 6_000, 10_000
 
@@ -49,7 +49,7 @@ class Service:
         return canonical_json(self.client.runs.result(run_id))
 
     def until_done(self, run_id: str, share: float) -> Run:
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
             run = self.client.runs.get(run_id)
             assert not run.is_final, f"too late to disturb the run: {run}"
@@ -148,7 +148,7 @@ def test_a_killed_evaluation_leaves_no_verdict_and_its_second_attempt_exactly_on
     service.until_done(run_id, 0.2)
     (child,) = grandchildren(worker_process())
     child.kill()
-    child.wait(5)
+    child.wait(HANG_SECONDS)
     left = client.evaluations.get("killed").document
     assert (left["result"], left["evidence"]) == (None, None)
     assert list(client.evidence.list(name="killed")) == []
@@ -175,7 +175,7 @@ def test_a_search_gives_the_same_bytes_however_its_processes_end(service: Servic
     (child,) = grandchildren(worker)
     command, environment = worker.cmdline(), worker.environ()
     worker.terminate()
-    worker.wait(15)
+    worker.wait(HANG_SECONDS)
     assert not is_alive(child)
     assert service.client.runs.get(run_id).state == "queued"
 
@@ -192,4 +192,4 @@ def test_a_search_gives_the_same_bytes_however_its_processes_end(service: Servic
         assert service.client.runs.get(again).attempt == 1
     finally:
         successor.terminate()
-        successor.wait(15)
+        successor.wait(HANG_SECONDS)

@@ -19,7 +19,7 @@ import pytest
 from app.main import operations
 from app.settings import Settings
 from tests.faults.conftest import ROOT
-from tests.processes import command_line, descendants, is_alive
+from tests.processes import HANG_SECONDS, command_line, descendants, is_alive
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def serving(short_folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         operations(Settings(home=folder / "home")).doctor()
 
 
-def until(found: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+def until(found: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + HANG_SECONDS
     while not found() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert found()
@@ -49,12 +49,12 @@ def until(found: Callable[[], bool], seconds: float) -> None:
 def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Popen[bytes]):
     """Its database too: a service manager asks by this signal, and starts it again some time."""
     service = psutil.Process(serving.pid)
-    until(lambda: any(command_line(one)[-1:] == ["worker"] for one in service.children()), 30)
+    until(lambda: any(command_line(one)[-1:] == ["worker"] for one in service.children()))
     started = descendants(service)
     assert any("postgres" in " ".join(command_line(one)) for one in started)
     serving.terminate()
-    assert serving.wait(20) == 0
-    until(lambda: not any(is_alive(one) for one in started), 5)
+    assert serving.wait(HANG_SECONDS) == 0
+    until(lambda: not any(is_alive(one) for one in started))
 
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
@@ -65,13 +65,13 @@ def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Pope
     def workers() -> list[psutil.Process]:
         return [one for one in service.children() if command_line(one)[-1:] == ["worker"]]
 
-    until(lambda: bool(workers()), 30)
+    until(lambda: bool(workers()))
     (worker,) = workers()
-    until(lambda: any("forkserver" in " ".join(command_line(one)) for one in worker.children()), 30)
+    until(lambda: any("forkserver" in " ".join(command_line(one)) for one in worker.children()))
     below = descendants(worker)
     serving.send_signal(sig)
-    serving.wait(20)
-    until(lambda: not any(is_alive(process) for process in [worker, *below]), 10)
+    serving.wait(HANG_SECONDS)
+    until(lambda: not any(is_alive(process) for process in [worker, *below]))
 
 
 def test_bodies_without_a_key_cost_the_service_next_to_no_memory(serving: subprocess.Popen[bytes]):
@@ -83,7 +83,7 @@ def test_bodies_without_a_key_cost_the_service_next_to_no_memory(serving: subpro
         ports[:] = [one.laddr.port for one in service.net_connections("tcp") if one.status == "LISTEN"]
         return bool(ports)
 
-    until(listens, 30)
+    until(listens)
     content = b"POST /v1/hierarchies HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
     content += b"Content-Length: 16000000\r\n\r\n" + b" " * 4_000_000
     with contextlib.ExitStack() as opened:
@@ -93,7 +93,7 @@ def test_bodies_without_a_key_cost_the_service_next_to_no_memory(serving: subpro
             with contextlib.suppress(OSError):
                 connection.sendall(content)
             if number == 0:  # what the first request of all needs stays
-                connection.settimeout(10)
+                connection.settimeout(HANG_SECONDS)
                 assert connection.recv(100).startswith(b"HTTP/1.1 401")
             grown.append(service.memory_info().rss)
         assert max(grown) - grown[0] <= 16 * 1024**2

@@ -17,7 +17,7 @@ from app.workers.child import Limits
 from app.workers.executor import RunExecutor, Worker
 from app.workers.supervisor import ChildProcesses, Ending, Supervisor
 from tests.faults import entries
-from tests.processes import command_line, descendants, is_alive
+from tests.processes import HANG_SECONDS, command_line, descendants, is_alive
 from tests.unit.workers.run_store import MemoryRuns
 
 MIB = 1024**2
@@ -46,7 +46,7 @@ class Bench:
         return claim
 
     async def until(self, condition) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while not condition():  # noqa: ASYNC110 - the condition looks at other processes
                 await asyncio.sleep(0.005)
 
@@ -310,13 +310,13 @@ def test_a_child_dies_with_its_worker(tmp_path, sig):
     code = f"from tests.faults.entries import supervise_forever; supervise_forever({str(pid_file)!r})"
     worker = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + HANG_SECONDS
         while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
             time.sleep(0.01)
         child = psutil.Process(int(pid_file.read_text()))
         assert child.is_running()
         worker.send_signal(sig)
-        worker.wait(5)
+        worker.wait(HANG_SECONDS)
         deadline = time.monotonic() + 1.0
         while is_alive(child) and time.monotonic() < deadline:
             time.sleep(0.01)

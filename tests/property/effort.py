@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-EFFORT = float(os.environ.get("PRIVACY_RISK_TEST_EFFORT", "0.3"))
-"""Share of the instances that a property asks for: a third in the suite, more than all in the deep tests."""
+EFFORT = float(os.environ.get("PRIVACY_RISK_TEST_EFFORT", "0.15"))
+"""Share of the instances that a property asks for: a seventh in the suite, more than all in the deep tier."""
 
 
 def examples(wanted: int) -> int:

@@ -70,6 +70,7 @@ def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor):
         assert outcome.utility == hand.utility(expected)
 
 
+@pytest.mark.deep
 def test_all_rules_over_all_nine_attributes_include_seeded_ones_of_the_brute_force():
     hand, context = by_hand(), context_of()
     outcome = answer(context, Problem("min_risk", 8), "enumeration")
@@ -97,6 +98,7 @@ def test_the_optima_over_all_nine_attributes_are_those_of_the_brute_force():
             assert outcome.risk == pytest.approx(rated[expected], rel=1e-12)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "problem", [("min_risk", 5), ("min_risk", 12), ("max_utility", 0.1), ("lagrangian", 0.01)]
 )
@@ -109,6 +111,7 @@ def test_pruning_finds_what_scoring_all_rules_finds_with_a_tenth_of_the_work(pro
     assert found.counters.risk_evaluations < 12_960 / 10
 
 
+@pytest.mark.deep
 def test_the_pruned_frontier_is_that_of_all_rules():
     asked = Problem("lagrangian", 0.0)
     instance = TableInstance(context_of(), asked)
@@ -121,6 +124,7 @@ def test_the_pruned_frontier_is_that_of_all_rules():
     assert pruned.counters.risk_evaluations < 12_960 / 4
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("floor", [4, 8, 12])
 def test_branch_and_bound_evaluates_less_than_half_of_the_rules(floor):
     outcome = answer(context_of(), Problem("min_risk", floor), "branch_and_bound")

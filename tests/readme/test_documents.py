@@ -108,11 +108,13 @@ def pages_that_start_services():
     return [page for page, script in pages if any(command in script for command in STARTERS)]
 
 
+@pytest.mark.readme
 @pytest.mark.parametrize("page", [marked(page) for page in pages_with_commands()])
 def test_every_command_of_the_page_does_what_the_page_says(page, folder, environment, service):
     run_commands(page, folder, environment, service, f"--server {service} ")
 
 
+@pytest.mark.readme
 @pytest.mark.deep
 @pytest.mark.parametrize("page", pages_that_start_services())
 def test_every_command_that_starts_a_service_does_what_the_page_says(page, folder, environment, service):

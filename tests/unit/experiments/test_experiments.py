@@ -21,6 +21,7 @@ def reports():
     return {experiment.id: experiment.run(SMALL) for experiment in EXPERIMENTS}
 
 
+@pytest.mark.deep
 @pytest.mark.spec(*(experiment.id for experiment in EXPERIMENTS))
 @pytest.mark.parametrize("name", [experiment.id for experiment in EXPERIMENTS])
 def test_every_exact_claim_holds(reports, name):
@@ -31,18 +32,21 @@ def test_every_exact_claim_holds(reports, name):
     assert report.tables[0].rows
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-45")
 def test_multiplicative_harm_is_above_additive_harm_because_it_is_another_number(reports):
     rows = reports["X1"].tables[0].rows
     assert all(multiplicative > additive for _, additive, multiplicative in rows)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-46")
 def test_a_dictionary_without_the_records_gives_less_risk_than_one_that_holds_them(reports):
     rows = reports["X1"].tables[1].rows
     assert all(strangers <= holding for _, holding, strangers in rows)
 
 
+@pytest.mark.deep
 def test_the_correlation_of_random_releases_is_that_of_their_points(reports):
     report = reports["X4"]
     (_, told), *_ = report.tables[0].rows
@@ -52,6 +56,7 @@ def test_the_correlation_of_random_releases_is_that_of_their_points(reports):
     assert told == pytest.approx(by_hand)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-47")
 def test_the_gap_to_k_anonymity_is_reported_and_need_not_grow(reports):
     report = reports["X2"]
@@ -61,12 +66,14 @@ def test_the_gap_to_k_anonymity_is_reported_and_need_not_grow(reports):
     assert claim.holds == all(b >= a for a, b in itertools.pairwise(gaps))
 
 
+@pytest.mark.deep
 def test_truncated_search_is_told_with_its_excess(reports):
     rows = reports["X6"].tables[0].rows
     assert all(cut >= best - 1e-9 for _, best, _, cut, *_ in rows)
     assert any(cut > best for _, best, _, cut, *_ in rows)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-27")
 def test_the_published_lattice_of_seventy_attributes_is_too_large_to_enumerate(reports):
     (claim,) = [claim for claim in reports["X8"].claims if "E-27" in claim.text]
@@ -74,6 +81,7 @@ def test_the_published_lattice_of_seventy_attributes_is_too_large_to_enumerate(r
     assert "e+40 of them on the middle frontier" in claim.evidence
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-28")
 def test_that_aruba_is_ahead_everywhere_is_reported_as_it_is_found(reports):
     """The frontier sizes are those of the specification; the claim follows the table beside it."""
@@ -89,6 +97,7 @@ def test_that_aruba_is_ahead_everywhere_is_reported_as_it_is_found(reports):
     assert fewer.holds == all(row[9] < row[1] for row in rows)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-44")
 def test_the_risk_of_the_aggregate_objective_is_told_as_a_ratio(reports):
     (claim,) = [claim for claim in reports["X13"].claims if "E-44" in claim.text]
@@ -98,6 +107,7 @@ def test_the_risk_of_the_aggregate_objective_is_told_as_a_ratio(reports):
     assert [float(word) for word in claim.evidence.split(": ")[1].split()] == pytest.approx(ratios, rel=0.01)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("INV-21")
 def test_genetic_search_is_not_below_the_optimum_and_its_excess_is_told(reports):
     (claim,) = [claim for claim in reports["X12"].claims if "above ARUBA" in claim.text]

@@ -117,6 +117,7 @@ def test_no_reading_of_missing_values_loses_a_record_in_silence(census):
     assert 48_842 - sum(complete.values()) == 2_399 + 1_221
 
 
+@pytest.mark.deep
 @pytest.mark.spec("FM-5.4")
 def test_whatever_a_missing_value_may_be_counts_where_it_matches_everything(census):
     header, rows, names = census

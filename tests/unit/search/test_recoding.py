@@ -258,6 +258,7 @@ def test_few_records_of_few_levels_are_answered_at_once_and_more_levels_are_expe
     assert seconds(8, 7, scope="record_level") > seconds(8, 7, scope="table_level", local_recoding=True)
 
 
+@pytest.mark.deep
 @pytest.mark.real_data
 @pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets")
 def test_adult_loses_less_than_an_eighth_of_what_a_rule_for_the_table_does():

@@ -37,7 +37,7 @@ def test_utilities_too_far_apart_have_no_unit(greatest):
     assert unit_of(np.array([0.0, 1.0, greatest])) is None
 
 
-@pytest.mark.parametrize("greatest", [1e8, 1e12, 1e20, 1e30])
+@pytest.mark.parametrize("greatest", [pytest.param(1e8, marks=pytest.mark.deep), 1e12, 1e20, 1e30])
 def test_a_mean_of_utilities_that_are_far_apart_is_answered_with_a_bound(greatest):
     """One record as it is reaches the mean alone; no other choice does without it."""
     tree = Hierarchy.from_rows([["a", "A"], ["b", "A"], ["c", "C"]])

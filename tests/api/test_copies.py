@@ -1,0 +1,32 @@
+"""What tests share leaks nothing from one to the next."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.api.service import build_api
+
+
+def test_a_copy_counts_as_untouched_only_as_long_as_nothing_was_written(postgres):
+    name = postgres.clone()
+    before = postgres.written()
+    with psycopg.connect(postgres.urls(name).admin) as connection:
+        connection.execute("CREATE TABLE written (x int)")
+        connection.rollback()
+    after_rollback = postgres.written()
+    postgres.drop(name)
+    assert after_rollback != before
+
+
+@pytest.mark.anyio
+async def test_applications_share_their_routes_and_nothing_else(anyio_backend, store, registry, clock):
+    one, other = (build_api(store, registry, clock) for _ in range(2))
+    assert one.app.router is other.app.router
+    assert one.app.state is not other.app.state
+    assert one.app.state.services is one.services
+    assert one.app.user_middleware is not other.app.user_middleware
+    async with one.client(None) as client:
+        assert (await client.get("/v1/hierarchies")).status_code == 401
+    assert one.app.middleware_stack is not None
+    assert other.app.middleware_stack is None
