@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression, withholding
+from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses, withholding
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import to_json_number
@@ -125,7 +125,7 @@ def _rule_of_least_loss(
     return (
         rule_document(rule, outcome.attributes)
         if below < FEWEST_ALIKE
-        else suppressing_document(table, rule, below)
+        else suppressing_document(table, rule, SmallClasses(below))
     )
 
 

@@ -117,7 +117,8 @@ def apply_definition(
     """
     if isinstance(definition, TableLevelDefinition):
         whole = table_rule(table, definition.levels, f"{pointer}/levels")
-        return suppressed_cells(table, whole, definition.suppression or 0)
+        withheld = definition.suppression
+        return whole if withheld is None else suppressed_cells(table, whole, withheld)
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses
 from app.domain.errors import Fault, InvalidInput
 from app.domain.rules.condition_text import parse_condition, print_condition
 from app.domain.rules.conditional import (
@@ -39,12 +39,12 @@ class SuppressionDefinition:
 class TableLevelDefinition:
     """One level per attribute for the whole table; 0 (as is) for attributes that are not named.
 
-    ``suppression`` says who is withheld altogether then: records disclosed like fewer than so many, or the
-    classes of quasi-identifiers that fail criteria.
+    ``suppression`` says who is withheld altogether then: the records of small classes, or of classes of
+    quasi-identifiers that fail criteria.
     """
 
     levels: Mapping[str, int]
-    suppression: int | ClassSuppression | None = None
+    suppression: SmallClasses | ClassSuppression | None = None
 
 
 FEWEST_ALIKE: Final = 2

@@ -19,7 +19,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_classes, suppress_failing
+from app.domain.criteria.class_suppression import (
+    ALL_ATTRIBUTES,
+    ClassSuppression,
+    SmallClasses,
+    suppress_failing,
+    suppress_small,
+)
 from app.domain.errors import InvalidInput
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
 from app.domain.search.anonymity.problem import criterion_document
@@ -35,6 +41,12 @@ CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
 SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
 SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
+MEANING: Final = "meaning"
+"""Version of what ``suppress_classes_below`` means; documents of the first one say none."""
+
+
+Suppression = SmallClasses | ClassSuppression
+"""What a rule of levels suppresses beside them."""
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -59,7 +71,7 @@ def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
     }
 
 
-def suppressing_document(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> JsonObject:
+def suppressing_document(table: Table, rule: TableRule, suppression: Suppression) -> JsonObject:
     """The document of a table-level rule that withholds classes: of fewer records, or that fail criteria.
 
     ``records`` are those that it withholds.
@@ -72,10 +84,11 @@ def suppressing_document(table: Table, rule: TableRule, suppression: int | Class
     }
 
 
-def suppression_document(suppression: int | ClassSuppression) -> JsonObject:
+def suppression_document(suppression: Suppression) -> JsonObject:
     """What is withheld as plain JSON; of the options of criteria only what is not as usual."""
-    if isinstance(suppression, int):
-        return {SUPPRESSION: suppression}
+    if isinstance(suppression, SmallClasses):
+        is_first = suppression.meaning == ALL_ATTRIBUTES
+        return {SUPPRESSION: suppression.below, **({} if is_first else {MEANING: suppression.meaning})}
     options = {
         "missing": suppression.missing if suppression.missing != "own_category" else None,
         "suppressed": suppression.suppressed if suppression.suppressed != "excluded" else None,
@@ -86,12 +99,12 @@ def suppression_document(suppression: int | ClassSuppression) -> JsonObject:
     }
 
 
-def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppression | None:
+def suppression_of(document: JsonObject, pointer: str = "") -> Suppression | None:
     """What the document of a table-level rule withholds beside its levels; None: nothing."""
     failing = document.get(SUPPRESSION_OF_FAILING)
     if failing is None:
         below: int | None = document.get(SUPPRESSION)
-        return below
+        return None if below is None else SmallClasses(below, document.get(MEANING) or ALL_ATTRIBUTES)
     return ClassSuppression(
         tuple(criterion_of(own, f"{pointer}/{SUPPRESSION_OF_FAILING}/{i}") for i, own in enumerate(failing)),
         document.get("missing") or "own_category",
@@ -99,16 +112,16 @@ def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppre
     )
 
 
-def suppressed_cells(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> Rule:
+def suppressed_cells(table: Table, rule: TableRule, suppression: Suppression) -> Rule:
     """The rule with what it withholds; itself if that would be classes that fail criteria, and none does."""
     return _suppressed(table, rule, suppression)[0]
 
 
 def _suppressed(
-    table: Table, rule: TableRule, suppression: int | ClassSuppression
+    table: Table, rule: TableRule, suppression: Suppression
 ) -> tuple[Rule, npt.NDArray[np.bool_]]:
-    if isinstance(suppression, int):
-        return suppress_classes(table, rule, suppression)
+    if isinstance(suppression, SmallClasses):
+        return suppress_small(table, rule, suppression)
     return suppress_failing(table, rule, suppression)
 
 
@@ -128,6 +141,9 @@ def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     if document["kind"] == TABLE_LEVEL:
         keys = ("levels", *SUPPRESSION_KEYS)
         meaning: JsonObject = {key: document[key] for key in keys if key in document}
+        # The first meaning is hashed as it was before there was a second.
+        if document.get(MEANING, ALL_ATTRIBUTES) != ALL_ATTRIBUTES:
+            meaning[MEANING] = document[MEANING]
     elif document["kind"] == CELLS:
         meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
     else:
@@ -146,8 +162,14 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
 
 
 def suppression_in_short(document: JsonObject) -> JsonObject:
-    """What a rule withholds beside its levels, as summaries show it: null where it does not."""
-    return {key: document.get(key) for key in SUPPRESSION_KEYS}
+    """What a rule withholds beside its levels, as summaries show it: null where it does not.
+
+    Of small classes the version of their meaning is shown, too.
+    """
+    shown = {key: document.get(key) for key in SUPPRESSION_KEYS}
+    if shown[SUPPRESSION] is not None:
+        shown[MEANING] = document.get(MEANING) or ALL_ATTRIBUTES
+    return shown
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:

@@ -26,9 +26,12 @@ def rule_to_preview(rule: Json) -> str | Json | None:
     if rule.get("levels") is None:
         return None
     asked = {"kind": "table_level", "levels": rule["levels"]}
-    for key in ("suppress_classes_below", "suppress_classes_failing", "missing", "suppressed"):
+    for key in ("suppress_classes_below", "meaning", "suppress_classes_failing", "missing", "suppressed"):
         if rule.get(key) is not None:
             asked[key] = rule[key]
+    if "suppress_classes_below" in asked:
+        # What was stored before there was a second meaning says none.
+        asked.setdefault("meaning", 1)
     return asked
 
 

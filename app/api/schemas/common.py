@@ -106,34 +106,6 @@ Number = Annotated[
 
 Count = Annotated[int, Field(ge=0)]
 
-ShownSuppression = Annotated[
-    Count | None,
-    Field(description="Records disclosed like fewer than so many are withheld; null: none for that."),
-]
-"""Of a rule of one level per attribute that withholds small classes."""
-
-ShownFailing = Annotated[
-    list[dict[str, Any]] | None,
-    Field(
-        max_length=20,
-        description="Criteria: records of classes that fail any of them are withheld; null: none for that.",
-    ),
-]
-ShownMissing = Annotated[
-    str | None,
-    Field(
-        max_length=40,
-        description="`excluded`: records with a missing quasi-identifier are withheld as well; null: not.",
-    ),
-]
-ShownSuppressed = Annotated[
-    str | None,
-    Field(
-        max_length=40,
-        description="`own_block`: sensitive values of withheld records are shown; null: they are not.",
-    ),
-]
-
 Hash = Annotated[
     str,
     Field(

@@ -14,16 +14,18 @@ from app.api.schemas.common import (
     Ref,
     Request,
     Resource,
-    ShownFailing,
-    ShownMissing,
-    ShownSuppressed,
-    ShownSuppression,
     Text,
 )
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import Privacy, criteria_asked
+from app.api.schemas.shown_rules import ShownSuppression
 from app.domain.classes.grouping import Missing, Suppressed
-from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.criteria.class_suppression import (
+    EQUIVALENCE_CLASSES,
+    ClassSuppression,
+    Meaning,
+    SmallClasses,
+)
 from app.domain.errors import pointing_into
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
@@ -76,11 +78,20 @@ class TableLevel(Request):
             strict=True,
             ge=rule_definitions.FEWEST_ALIKE,
             le=2**31,
-            description="Withhold all of the records that are then disclosed like fewer than so many.",
+            description="Suppress all of the records whose quasi-identifiers are then disclosed like those "
+            "of fewer than so many: the equivalence classes that fail k-anonymity.",
             examples=[5],
         ),
     ] = None
-
+    meaning: Annotated[
+        Meaning,
+        Field(
+            description="Version of the meaning of `suppress_classes_below`. 2 counts equivalence classes of "
+            "the quasi-identifiers. 1 compares sensitive values, too, and so suppresses more: rules stored "
+            "before there was a 2 keep it, and state it to be stated again.",
+            examples=[2],
+        ),
+    ] = EQUIVALENCE_CLASSES
     suppress_classes_failing: Annotated[
         Privacy | None,
         Field(
@@ -119,7 +130,9 @@ class TableLevel(Request):
 
     def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
-        suppression: int | ClassSuppression | None = self.suppress_classes_below
+        suppression: SmallClasses | ClassSuppression | None = None
+        if self.suppress_classes_below is not None:
+            suppression = SmallClasses(self.suppress_classes_below, self.meaning)
         if self.suppress_classes_failing is not None:
             failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
             suppression = ClassSuppression(failing, self.missing, self.suppressed)
@@ -269,7 +282,7 @@ class NewRule(Request):
         return CreateRule(self.name, self.dataset, self.rule.definition())
 
 
-class Rule(Resource):
+class Rule(ShownSuppression, Resource):
     """A rule."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of its dataset.", examples=["members"])]
@@ -289,10 +302,6 @@ class Rule(Resource):
             examples=[2],
         ),
     ]
-    suppress_classes_below: ShownSuppression = None
-    suppress_classes_failing: ShownFailing = None
-    missing: ShownMissing = None
-    suppressed: ShownSuppressed = None
     definition: Annotated[
         dict[str, Any] | None,
         Field(
