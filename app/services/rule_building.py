@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.errors import Fault, InvalidInput, pointing_into
-from app.domain.hierarchies.hierarchy import UNKNOWN
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import conditional_rule
 from app.domain.rules.disclosed_values import (
@@ -70,7 +70,7 @@ def define_rule(
             with pointing_into("/rule"):
                 return suppressing_document(table, whole, suppression_of_classes)
         case RecordLevelDefinition(records):
-            document = rule_document(_record_rule(records, table), table.attributes)
+            document = rule_document(rule_of_records(records, table), table.attributes)
             return document | {"records": len(records)} if document["records"] is None else document
         case GeneralisationDefinition(values):
             rule, affected = generalisation(table, values, "/rule/values"), None
@@ -135,8 +135,12 @@ def _suppression(attributes: Sequence[str], table: Table) -> Rule:
     return suppression(table, attributes)
 
 
-def _record_rule(records: Sequence[RecordLevels], table: Table) -> Rule:
-    """Steps per record; where records name values, these are put over what the steps disclose."""
+def rule_of_records(records: Sequence[RecordLevels], table: Table) -> Rule:
+    """Steps per record; where records name values, these are put over what the steps disclose.
+
+    InvalidInput with every record, attribute, number of steps and value that does not fit, pointers into
+    /rule.
+    """
     steps = np.zeros((table.n_records, table.n_attributes), dtype=np.int16, order="F")
     rows = _RowFinder(table)
     values = _ValueFinder(table)
@@ -147,10 +151,11 @@ def _record_rule(records: Sequence[RecordLevels], table: Table) -> Rule:
         own = [found] if isinstance(found, Fault) else []
         own += _faults_of_levels(record.levels, table, f"{pointer}/levels")
         if isinstance(found, int):
+            own += _faults_of_steps(record.steps, table, found, f"{pointer}/steps")
             own += values.find(record, found, f"{pointer}/values")
             if not own:
-                for attribute, level in record.levels.items():
-                    steps[found, table.attributes.index(attribute)] = level
+                for attribute, number in {**record.levels, **record.steps}.items():
+                    steps[found, table.attributes.index(attribute)] = number
         faults += own
         if len(faults) >= FAULTS_SHOWN:
             break
@@ -173,11 +178,11 @@ class _ValueFinder:
         for attribute, value in (record.values or {}).items():
             place = f"{pointer}/{pointer_step(attribute)}"
             found = self._node(attribute, value, row, place)
-            if attribute in record.levels:
+            if attribute in record.levels or attribute in record.steps:
                 found = Fault(
                     place,
                     "level-and-value",
-                    f"Attribute {attribute!r} has a level and a value.",
+                    f"Attribute {attribute!r} has steps (or a level) and a value.",
                     "Give one of them.",
                 )
             if isinstance(found, Fault):
@@ -265,6 +270,30 @@ class _RowFinder:
     def _row_of_entity(self) -> dict[str, int]:
         ids = self._table.entity_ids
         return {} if ids is None else {str(entity): row for row, entity in enumerate(ids.tolist())}
+
+
+def _faults_of_steps(steps: Mapping[str, int], table: Table, row: int, pointer: str) -> list[Fault]:
+    """What is wrong with the steps of one record; those of a missing value lead nowhere and are right."""
+    faults = []
+    for attribute, number in steps.items():
+        place = f"{pointer}/{pointer_step(attribute)}"
+        if attribute not in table.attributes:
+            faults.append(unknown_attribute(place, attribute, table))
+            continue
+        j = table.attributes.index(attribute)
+        hierarchy, node = table.hierarchies[j], int(table.codes[row, j])
+        most = hierarchy.height if node == TOP else int(hierarchy.depth[node])
+        if not 0 <= number <= most:
+            faults.append(
+                Fault(
+                    place,
+                    "steps-out-of-range",
+                    f"{number} steps of attribute {attribute!r} lead beyond ⊥ from the record's own value.",
+                    "Steps count from that value, not from the hierarchy's lowest level: give fewer, or the "
+                    "value null to suppress it.",
+                )
+            )
+    return faults
 
 
 def _faults_of_levels(levels: Mapping[str, int], table: Table, pointer: str) -> list[Fault]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses
@@ -62,18 +62,25 @@ class GeneralisationDefinition:
 class RecordLevels:
     """What is shown of one record, named by its entity id or by its row number from 1.
 
-    An attribute has a level or the value that is shown instead (None is ⊥).
+    An attribute has ``steps``, a number of values up from the record's own, or the value that is shown
+    instead (None is ⊥). ``levels`` are steps by their former name; those that lead beyond ⊥ end there.
     """
 
-    levels: Mapping[str, int]
+    levels: Mapping[str, int] = field(default_factory=dict)
     entity: str | None = None
     row: int | None = None
     values: Mapping[str, str | None] | None = None
+    steps: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def asks_the_record(self) -> bool:
+        """Whether it is refused or not by the record's own value, so that stating it asks the data."""
+        return bool(self.values or self.steps)
 
 
 @dataclass(frozen=True)
 class RecordLevelDefinition:
-    """Levels or values per record; level 0 for records and attributes that are not named."""
+    """Steps or values per record; what is not named stays as it is."""
 
     records: tuple[RecordLevels, ...]
 

@@ -118,9 +118,9 @@ async def defined_rule(
 ) -> JsonObject:
     """The document of the rule for the dataset; InvalidInput with every offender, pointers into /rule.
 
-    A condition asks the data a question, even of columns that are never disclosed, a value that is named for
-    a record is refused unless it lies above the cell, and a criterion that names values withholds by who has
-    them: all need data:read.
+    A condition asks the data a question, even of columns that are never disclosed; a value that is named for
+    a record is refused unless it lies above the cell, and steps that lead beyond ⊥ are; a criterion that
+    names values withholds by who has them. All of these need data:read.
     """
     if isinstance(definition, TableLevelDefinition | AtLeastDefinition) and isinstance(
         definition.suppression, ClassSuppression
@@ -129,7 +129,9 @@ async def defined_rule(
     if isinstance(definition, AtLeastDefinition):
         document = await _document_below(store, actor, definition.rule, dataset, table)
         return await asyncio.to_thread(raised_rule, definition, document, table)
-    if isinstance(definition, RecordLevelDefinition) and any(record.values for record in definition.records):
+    if isinstance(definition, RecordLevelDefinition) and any(
+        record.asks_the_record for record in definition.records
+    ):
         require(actor, Scope.DATA_READ)
     if not isinstance(definition, ConditionalDefinition):
         return await asyncio.to_thread(define_rule, definition, table)

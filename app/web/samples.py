@@ -61,7 +61,7 @@ def _with_marks(preview: Json, first: int) -> Json:
     }
 
 
-def _mark(before: str | None, after: str | None, steps: int) -> Json:
+def _mark(before: str | None, after: str | None, steps: int | None) -> Json:
     """A class for the colour and a word that says the same."""
     if before is None:
         return {"kind": "missing", "word": "missing"}
@@ -69,4 +69,6 @@ def _mark(before: str | None, after: str | None, steps: int) -> Json:
         return {"kind": "withheld", "word": "withheld"}
     if steps == 0:
         return {"kind": "kept", "word": "as it is"}
+    if steps is None:
+        return {"kind": "raised-1", "word": "generalised"}
     return {"kind": f"raised-{min(steps, 3)}", "word": f"{steps} up"}

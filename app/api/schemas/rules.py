@@ -36,9 +36,20 @@ Levels = Annotated[
     dict[Text, Level],
     Field(
         max_length=10_000,
-        description="Attribute → level: 0 is the value as it is, the hierarchy's height withholds it. "
-        "Attributes that are not named stay at 0.",
+        description="Attribute → level, a cut through the whole hierarchy: 0 is the value as it is, the "
+        "hierarchy's height suppresses it; a value above the cut stays as it is. Attributes that are not "
+        "named stay at 0.",
         examples=[{"city": 1, "birth_date": 2}],
+    ),
+]
+
+Steps = Annotated[
+    dict[Text, Level],
+    Field(
+        max_length=10_000,
+        description="Attribute → steps up from the record's own value, one per value above it: 0 is as it "
+        "is. Steps beyond ⊥ are refused. Attributes that are not named stay as they are.",
+        examples=[{"city": 1}],
     ),
 ]
 
@@ -169,21 +180,34 @@ class Generalisation(Request):
         return rule_definitions.GeneralisationDefinition(self.values)
 
 
+ShownRecord = Annotated[
+    dict[Text, ShownValue],
+    Field(
+        max_length=10_000,
+        description="Attribute → value shown: the record's own, one above it in the hierarchy, or null for "
+        "suppressed. An attribute has steps or a value.",
+        examples=[{"race": "Asian"}],
+    ),
+]
+
+
 class RecordLevels(Request):
     """What is shown of one record, named by its entity or by its row."""
 
     entity: Annotated[str | None, Field(max_length=1000, description="Entity id.", examples=["m-03"])] = None
     row: Annotated[int | None, Field(ge=1, le=2**31, description="Row number, from 1.", examples=[3])] = None
-    levels: Levels = {}  # noqa: RUF012 - pydantic copies it
-    values: Annotated[
-        dict[Text, ShownValue],
+    steps: Steps = {}  # noqa: RUF012 - pydantic copies it
+    levels: Annotated[
+        dict[Text, Level],
         Field(
             max_length=10_000,
-            description="Attribute → value shown: the record's own, one above it in the hierarchy, or null "
-            "for withheld. An attribute has a level or a value.",
-            examples=[{"race": "Asian"}],
+            description="Deprecated: attribute → steps, by their former name; they are no levels of the full "
+            "domain, and those beyond ⊥ end there. Give `steps`.",
+            examples=[{"city": 1}],
+            json_schema_extra={"deprecated": True},
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it
+    values: ShownRecord = {}  # noqa: RUF012 - pydantic copies it
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
@@ -193,14 +217,23 @@ class RecordLevels(Request):
 
 
 class RecordLevel(Request):
-    """Levels or values per record; records that are not named are shown as they are."""
+    """Steps or values per record; records that are not named are shown as they are."""
 
     kind: Annotated[Literal["record_level"], Field(description="Kind of rule.")]
     records: Annotated[list[RecordLevels], Field(max_length=100_000, description="The records.")]
 
+    @model_validator(mode="after")
+    def _counts_in_one_way(self) -> Self:
+        if any(record.levels for record in self.records) and any(record.steps for record in self.records):
+            raise PydanticCustomError(
+                "levels_and_steps",
+                "Give steps for all records, and no levels, which mean the same and are deprecated.",
+            )
+        return self
+
     def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
-        records = (rules.RecordLevels(r.levels, r.entity, r.row, r.values) for r in self.records)
+        records = (rules.RecordLevels(r.levels, r.entity, r.row, r.values, r.steps) for r in self.records)
         return rules.RecordLevelDefinition(tuple(records))
 
 
