@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.errors import Fault, InvalidInput, pointing_into
+from app.domain.criteria.class_suppression import ClassSuppression, withholding
+from app.domain.errors import Fault, InvalidInput, NotSupported, pointing_into
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import conditional_rule
@@ -31,8 +32,10 @@ from app.domain.rules.rule import (
     suppression,
     table_rule,
 )
+from app.domain.search.anonymity.population_suppression import suppressed_by_population
 from app.domain.search.changes.raising import join, withhold_failing
 from app.domain.tables import Table
+from app.services.references import reference
 from app.services.resources import JsonObject
 from app.services.rule_definitions import (
     AtLeastDefinition,
@@ -46,17 +49,29 @@ from app.services.rule_definitions import (
     TableLevelDefinition,
     definition_document,
 )
-from app.services.rule_documents import rule_document, rule_of, suppressed_cells, suppressing_document
+from app.services.rule_documents import (
+    DICTIONARY,
+    Suppression,
+    population_suppressing_document,
+    rule_document,
+    rule_of,
+    suppressed_cells,
+    suppressing_document,
+)
+from app.services.suppressing_population import SuppressingPopulation
 
 FAULTS_SHOWN: Final = 50
 
 
 def define_rule(
-    definition: StatedDefinition, table: Table, columns: Mapping[str, Column] | None = None
+    definition: StatedDefinition,
+    table: Table,
+    columns: Mapping[str, Column] | None = None,
+    population: SuppressingPopulation | None = None,
 ) -> JsonObject:
     """The document of the rule for this table; InvalidInput with every offender, pointers into /rule.
 
-    ``columns`` are those that conditions read.
+    ``columns`` are those that conditions read, ``population`` what criteria compare with.
     """
     match definition:
         case IdentityDefinition():
@@ -67,8 +82,7 @@ def define_rule(
             whole = table_rule(table, levels, "/rule/levels")
             if suppression_of_classes is None:
                 return rule_document(whole, table.attributes)
-            with pointing_into("/rule"):
-                return suppressing_document(table, whole, suppression_of_classes)
+            return _suppressing(table, whole, suppression_of_classes, population)
         case RecordLevelDefinition(records):
             document = rule_document(rule_of_records(records, table), table.attributes)
             return document | {"records": len(records)} if document["records"] is None else document
@@ -84,7 +98,12 @@ def define_rule(
     }
 
 
-def raised_rule(definition: AtLeastDefinition, document: JsonObject, table: Table) -> JsonObject:
+def raised_rule(
+    definition: AtLeastDefinition,
+    document: JsonObject,
+    table: Table,
+    population: SuppressingPopulation | None = None,
+) -> JsonObject:
     """The document of a rule, by its own ``document``, with every record generalised further.
 
     Of one level per attribute it is one again. InvalidInput with every attribute and level that does not fit.
@@ -95,9 +114,13 @@ def raised_rule(definition: AtLeastDefinition, document: JsonObject, table: Tabl
     if isinstance(raised, TableRule):
         if withheld is None:
             return rule_document(raised, table.attributes)
-        with pointing_into("/rule"):
-            return suppressing_document(table, raised, withheld)
+        return _suppressing(table, raised, withheld, population)
     if withheld is not None:
+        if withheld.needs_population:
+            raise NotSupported(
+                "Classes of rules for single records are not compared with a population by a rule.",
+                "Raise a rule of one level per attribute, or search with min_loss and record_level.",
+            )
         with pointing_into("/rule"):
             raised, _ = withhold_failing(table, raised, withheld)
     changed = (apply(raised, table) != table.codes).any(axis=1)
@@ -109,6 +132,7 @@ def apply_definition(
     table: Table,
     columns: Mapping[str, Column],
     pointer: str = "",
+    population: SuppressingPopulation | None = None,
 ) -> Rule:
     """A stored rule's definition stated anew for another table, such as the next delivery.
 
@@ -118,10 +142,26 @@ def apply_definition(
     if isinstance(definition, TableLevelDefinition):
         whole = table_rule(table, definition.levels, f"{pointer}/levels")
         withheld = definition.suppression
+        if population is not None and isinstance(withheld, ClassSuppression):
+            records = suppressed_by_population(table, whole, withheld, population.dictionary)
+            return withholding(table, whole, records, withheld.missing, withheld.suppressed)
         return whole if withheld is None else suppressed_cells(table, whole, withheld)
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule
+
+
+def _suppressing(
+    table: Table, rule: TableRule, suppression: Suppression, population: SuppressingPopulation | None
+) -> JsonObject:
+    """The document of a table-level rule with what it suppresses beside its levels, pointers into /rule."""
+    with pointing_into("/rule"):
+        if population is None or not isinstance(suppression, ClassSuppression):
+            return suppressing_document(table, rule, suppression)
+        records = suppressed_by_population(table, rule, suppression, population.dictionary)
+    stored = population.stored
+    document = population_suppressing_document(table, rule, suppression, records, stored.sha256)
+    return {**document, DICTIONARY: reference(stored)}
 
 
 def _suppression(attributes: Sequence[str], table: Table) -> Rule:

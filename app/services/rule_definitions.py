@@ -40,11 +40,12 @@ class TableLevelDefinition:
     """One level per attribute for the whole table; 0 (as is) for attributes that are not named.
 
     ``suppression`` says who is withheld altogether then: the records of small classes, or of classes of
-    quasi-identifiers that fail criteria.
+    quasi-identifiers that fail criteria. ``dictionary`` is the population that criteria compare with.
     """
 
     levels: Mapping[str, int]
     suppression: SmallClasses | ClassSuppression | None = None
+    dictionary: str | None = None
 
 
 FEWEST_ALIKE: Final = 2
@@ -113,6 +114,7 @@ class AtLeastDefinition:
     rule: str | StatedDefinition
     levels: Mapping[str, int]
     suppression: ClassSuppression | None = None
+    dictionary: str | None = None
 
 
 RuleDefinition = StatedDefinition | AtLeastDefinition

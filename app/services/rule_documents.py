@@ -1,11 +1,12 @@
 """Rules as stored documents, and back.
 
-A table-level document has a level per attribute and, if the rule withholds classes, the least size of those
-that it keeps or the criteria that they meet; which records these are follows from the table. A record-level
-one has the levels of all records in one compressed column-major block, and their hash, which stands for them
-wherever the document is hashed. One of cells has the disclosed nodes in the same way, and the definition that
-they follow from, if it can be stated anew for other tables: the definition belongs to the rule's meaning, so
-that it is hashed, too.
+A table-level document has a level per attribute and, if the rule suppresses classes, the least size of those
+that it keeps or the criteria that they meet; which records these are follows from the table. Where a
+criterion compares classes with a population it also has the hash of the dictionary, and who is suppressed. A
+record-level one has the steps of all records in one compressed column-major block, and their hash, which
+stands for them wherever the document is hashed. One of cells has the disclosed nodes in the same way, and the
+definition that they follow from, if it can be stated anew for other tables: the definition belongs to the
+rule's meaning, so that it is hashed, too.
 Identity and suppression are table-level rules like any other: equal meaning, equal hash.
 """
 
@@ -19,12 +20,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.classes.grouping import Bools
 from app.domain.criteria.class_suppression import (
     ALL_ATTRIBUTES,
     ClassSuppression,
     SmallClasses,
     suppress_failing,
     suppress_small,
+    withholding,
 )
 from app.domain.errors import InvalidInput
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
@@ -41,9 +44,12 @@ CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
 SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
 SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
+DICTIONARY: Final = "dictionary"
 MEANING: Final = "meaning"
 """Version of what ``suppress_classes_below`` means; documents of the first one say none."""
-
+POPULATION_SHA256: Final = "dictionary_sha256"
+"""Hash of the dictionary that criteria compare the classes with."""
+_SUPPRESSED_ROWS: Final = "suppressed_rows"
 
 Suppression = SmallClasses | ClassSuppression
 """What a rule of levels suppresses beside them."""
@@ -81,6 +87,22 @@ def suppressing_document(table: Table, rule: TableRule, suppression: Suppression
         **rule_document(rule, table.attributes),
         **suppression_document(suppression),
         "records": int(np.count_nonzero(withheld)),
+    }
+
+
+def population_suppressing_document(
+    table: Table, rule: TableRule, suppression: ClassSuppression, records: Bools, dictionary_sha256: str
+) -> JsonObject:
+    """The document of a table-level rule that suppresses by comparing its classes with a population.
+
+    Whom it suppresses, ``records`` (n,), is kept, so that the rule can be read without its dictionary.
+    """
+    return {
+        **rule_document(rule, table.attributes),
+        **suppression_document(suppression),
+        "records": int(np.count_nonzero(records)),
+        POPULATION_SHA256: dictionary_sha256,
+        **_block(_SUPPRESSED_ROWS, records.astype("<i2")),
     }
 
 
@@ -130,6 +152,11 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
     if document["kind"] == TABLE_LEVEL:
         rule = TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
         suppression = suppression_of(document)
+        if isinstance(suppression, ClassSuppression) and _SUPPRESSED_ROWS in document:
+            records = _numbers_of(document, _SUPPRESSED_ROWS).astype(bool)
+            if not records.any():
+                return rule
+            return withholding(table, rule, records, suppression.missing, suppression.suppressed)
         return rule if suppression is None else suppressed_cells(table, rule, suppression)
     if document["kind"] == CELLS:
         return CellRule(_matrix_of(document, "codes").astype(np.int32, order="F"))
@@ -144,6 +171,8 @@ def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
         # The first meaning is hashed as it was before there was a second.
         if document.get(MEANING, ALL_ATTRIBUTES) != ALL_ATTRIBUTES:
             meaning[MEANING] = document[MEANING]
+        of_population = (POPULATION_SHA256, f"{_SUPPRESSED_ROWS}_sha256")
+        meaning |= {key: document[key] for key in of_population if key in document}
     elif document["kind"] == CELLS:
         meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
     else:
@@ -158,6 +187,7 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
         "levels": document.get("levels"),
         "records": document.get("records"),
         **suppression_in_short(document),
+        **({"notes": document["notes"]} if document.get("notes") else {}),
     }
 
 
@@ -169,6 +199,10 @@ def suppression_in_short(document: JsonObject) -> JsonObject:
     shown = {key: document.get(key) for key in SUPPRESSION_KEYS}
     if shown[SUPPRESSION] is not None:
         shown[MEANING] = document.get(MEANING) or ALL_ATTRIBUTES
+    dictionary = document.get(DICTIONARY)
+    if dictionary is not None:
+        # A document refers to it, a summary names it.
+        shown[DICTIONARY] = dictionary if isinstance(dictionary, str) else dictionary["name"]
     return shown
 
 
@@ -189,13 +223,14 @@ def new_rule(
 
     ``kind`` is the word that it was asked for with; ``found_by`` the hash of the optimisation that found it.
     """
+    population = document.get(DICTIONARY)
     return NewResource(
         Kind.RULE,
         name,
         rule_sha256(document, dataset.sha256),
         {"dataset": dataset.name, **rule_in_short(document, kind)},
         {**document, "dataset": reference(dataset), "found_by": found_by},
-        (dataset.id,),
+        (dataset.id,) if population is None else (dataset.id, population["id"]),
     )
 
 
@@ -225,6 +260,11 @@ def _block(name: str, numbers: npt.NDArray[np.signedinteger[Any]]) -> JsonObject
 
 
 def _matrix_of(document: JsonObject, name: str) -> npt.NDArray[Any]:
+    shape = (document["rows"], len(document["attributes"]))
+    return _numbers_of(document, name).reshape(shape, order="F")
+
+
+def _numbers_of(document: JsonObject, name: str) -> npt.NDArray[Any]:
     raw = zlib.decompress(base64.b64decode(document[name]))
     flat: npt.NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(document[f"{name}_type"]))
-    return flat.reshape((document["rows"], len(document["attributes"])), order="F")
+    return flat

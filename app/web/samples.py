@@ -9,6 +9,16 @@ RECORDS = 12
 """Records of a sample."""
 
 
+_BESIDE_LEVELS = (
+    "suppress_classes_below",
+    "meaning",
+    "suppress_classes_failing",
+    "dictionary",
+    "missing",
+    "suppressed",
+)
+
+
 async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json | None:
     """The records from the query's ``first`` row on; None if the key may not see them."""
     if rule is None or not visit.reads_data:
@@ -26,7 +36,7 @@ def rule_to_preview(rule: Json) -> str | Json | None:
     if rule.get("levels") is None:
         return None
     asked = {"kind": "table_level", "levels": rule["levels"]}
-    for key in ("suppress_classes_below", "meaning", "suppress_classes_failing", "missing", "suppressed"):
+    for key in _BESIDE_LEVELS:
         if rule.get(key) is not None:
             asked[key] = rule[key]
     if "suppress_classes_below" in asked:

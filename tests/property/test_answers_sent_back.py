@@ -7,9 +7,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from app.domain.criteria.class_suppression import ClassSuppression, withholding
+from app.domain.criteria.population import DeltaPresence, KMap
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.rules.rule import TableRule, apply
 from app.domain.rules.steps import labels_shown
+from app.domain.search.anonymity.plans import least_loss_plan
+from app.domain.search.anonymity.population_suppression import suppressed_by_population
+from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.services.disclosure_batches import (
@@ -20,13 +25,16 @@ from app.services.disclosure_batches import (
     score_batch,
     tally_of,
 )
+from app.services.optimisation_work import result_of_anonymity
 from app.services.rule_building import rule_of_records
 from app.services.rule_definitions import RecordLevels
+from app.services.rule_documents import rule_of
 from app.services.rule_previews import preview_of
 from app.services.scoring_inputs import Scoring
 from app.services.scoring_options import ScoringOptions
 from tests.property.effort import examples
 from tests.property.search_instances import contexts
+from tests.property.test_population_models import dictionary_of, table_of, worlds
 
 QUICK = settings(
     max_examples=examples(60),
@@ -102,3 +110,23 @@ def test_a_found_record_level_rule_is_stated_again_by_what_its_preview_shows(con
     records = [sent_back(table.attributes, own.steps, own.after, row=own.row) for own in preview.records]
     again = rule_of_records(records, table)
     assert np.array_equal(apply(again, table), apply(rule, table))
+
+
+@pytest.mark.parametrize("criterion", [KMap(3), DeltaPresence(0.2, 0.8)], ids=str)
+@QUICK
+@given(worlds(missing=False), st.sampled_from([0.3, 1.0]))
+def test_a_rule_found_with_a_population_suppresses_the_same_when_it_is_stated(criterion, world, limit):
+    rows, people, known, _, _ = world
+    table, dictionary = table_of(rows), dictionary_of(people, known)
+    try:
+        plan_of_loss = least_loss_plan(table, AnonymityProblem((criterion,), limit), dictionary=dictionary)
+    except (InvalidInput, NotSupported):
+        assume(False)
+    outcome = plan_of_loss.combine({0: plan_of_loss.run_block(0, lambda _: None)})
+    assume(outcome.rule is not None)
+    document = result_of_anonymity(outcome, table, plan_of_loss, "0" * 64)["rule"]
+    stated = suppressed_by_population(table, outcome.rule, ClassSuppression((criterion,)), dictionary)
+    assert int(stated.sum()) == outcome.suppressed_records
+    assert document["levels"] == dict(zip(table.attributes, outcome.rule.levels, strict=True))
+    expected = withholding(table, outcome.rule, stated)
+    assert np.array_equal(apply(rule_of(document, table), table), apply(expected, table))

@@ -78,6 +78,16 @@ class Suppression(Request):
         return rules.SuppressionDefinition(tuple(self.attributes))
 
 
+Population = Annotated[
+    Ref | None,
+    Field(
+        description="Dictionary that lists the population which the criteria compare the classes with, such "
+        "as `k_map` and `delta_presence`. Where none of them does it is ignored, and `notes` say so.",
+        examples=["census"],
+    ),
+]
+
+
 class TableLevel(Request):
     """One level per attribute for the whole table."""
 
@@ -126,6 +136,8 @@ class TableLevel(Request):
         ),
     ] = "excluded"
 
+    dictionary: Population = None
+
     @model_validator(mode="after")
     def _suppresses_in_one_way(self) -> Self:
         if self.suppress_classes_below is not None and self.suppress_classes_failing is not None:
@@ -147,7 +159,7 @@ class TableLevel(Request):
         if self.suppress_classes_failing is not None:
             failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
             suppression = ClassSuppression(failing, self.missing, self.suppressed)
-        return rules.TableLevelDefinition(self.levels, suppression)
+        return rules.TableLevelDefinition(self.levels, suppression, self.dictionary)
 
 
 ShownValue = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is withheld.")]
@@ -281,8 +293,9 @@ class AtLeast(Request):
     ]
     suppress_classes_failing: Annotated[
         Privacy | None,
-        Field(description="Withhold all of the classes that fail one of these criteria then."),
+        Field(description="Suppress all of the classes that fail one of these criteria then."),
     ] = None
+    dictionary: Population = None
 
     def definition(self) -> RuleDefinition:
         """The value that the use case takes."""
@@ -292,9 +305,11 @@ class AtLeast(Request):
             suppression = ClassSuppression(failing)
         rule = self.rule
         if isinstance(rule, str):
-            return rule_definitions.AtLeastDefinition(rule, self.levels, suppression)
+            return rule_definitions.AtLeastDefinition(rule, self.levels, suppression, self.dictionary)
         with pointing_into("/rule"):
-            return rule_definitions.AtLeastDefinition(rule.definition(), self.levels, suppression)
+            return rule_definitions.AtLeastDefinition(
+                rule.definition(), self.levels, suppression, self.dictionary
+            )
 
 
 Definition = Annotated[
@@ -335,6 +350,10 @@ class Rule(ShownSuppression, Resource):
             examples=[2],
         ),
     ]
+    notes: Annotated[
+        list[str],
+        Field(max_length=10, description="What of the definition was ignored, and why.", examples=[[]]),
+    ] = []  # noqa: RUF012 - pydantic copies it
     definition: Annotated[
         dict[str, Any] | None,
         Field(

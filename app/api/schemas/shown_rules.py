@@ -37,6 +37,14 @@ class ShownSuppression(Answer):
             "that.",
         ),
     ] = None
+    dictionary: Annotated[
+        str | None,
+        Field(
+            max_length=100,
+            description="Name of the dictionary that the criteria compare the classes with; null: with none.",
+            examples=["census"],
+        ),
+    ] = None
     missing: Annotated[
         str | None,
         Field(

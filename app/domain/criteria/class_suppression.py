@@ -63,6 +63,11 @@ class ClassSuppression:
     missing: Missing = "own_category"
     suppressed: Suppressed = "excluded"
 
+    @property
+    def needs_population(self) -> bool:
+        """Whether a criterion compares the classes with the people of a dictionary."""
+        return any(own.needs_population for own in self.failing)
+
 
 def suppress_small(table: Table, rule: TableRule, small: SmallClasses) -> tuple[Rule, Bools]:
     """The rule with its small classes suppressed, and whose these records are (n,).

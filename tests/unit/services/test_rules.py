@@ -94,9 +94,12 @@ async def test_small_classes_are_found_anew_in_the_next_delivery(world: World, a
     after = Table(before.attributes, before.hierarchies, before.codes[[0, 0, 1, 2, 3, 3]])
     async with world.store.work(actor.tenant) as work:
         dataset = await work.resources.get(Kind.DATASET, "members")
-    anew = await rule_stated_anew(world.store, actor.tenant, rule, dataset, after)
+    anew = await rule_stated_anew(world.store, world.loader, actor.tenant, rule, dataset, after)
     assert anew.codes.tolist() == suppress_small(after, TableRule((1, 0)), SmallClasses(2))[0].codes.tolist()
-    assert await rule_stated_anew(world.store, actor.tenant, {"levels": {}}, dataset, after) is None
+    assert (
+        await rule_stated_anew(world.store, world.loader, actor.tenant, {"levels": {}}, dataset, after)
+        is None
+    )
 
 
 async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_nothing_of_it() -> None:
