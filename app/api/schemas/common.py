@@ -70,7 +70,7 @@ Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment, json_schema_inpu
 
 
 def _read_infinity(value: object) -> object:
-    if value == "inf":
+    if value in ("inf", "Infinity"):
         return math.inf
     # Compared, not asked whether it is finite: a whole number of 400 digits is too large to be asked.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -85,8 +85,9 @@ NonNegative = Annotated[
     BeforeValidator(_read_infinity),
     WithJsonSchema(
         {
-            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "const": "inf"}],
-            "description": 'A number ≥ 0, or "inf" for infinity, which the numbers of JSON lack.',
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "enum": ["inf", "Infinity"]}],
+            "description": 'A number ≥ 0, or "inf" for infinity, which the numbers of JSON lack; "Infinity" '
+            "means the same.",
         }
     ),
 ]
