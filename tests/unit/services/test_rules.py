@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from app.domain.criteria.class_suppression import SmallClasses, suppress_small
+from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses, suppress_small
+from app.domain.criteria.population import KMap
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.domain.rules.condition_text import parse_condition
 from app.domain.rules.condition_truth import Column
@@ -96,10 +97,44 @@ async def test_small_classes_are_found_anew_in_the_next_delivery(world: World, a
         dataset = await work.resources.get(Kind.DATASET, "members")
     anew = await rule_stated_anew(world.store, world.loader, actor.tenant, rule, dataset, after)
     assert anew.codes.tolist() == suppress_small(after, TableRule((1, 0)), SmallClasses(2))[0].codes.tolist()
-    assert (
-        await rule_stated_anew(world.store, world.loader, actor.tenant, {"levels": {}}, dataset, after)
-        is None
-    )
+    levels = {"levels": {}}
+    assert await rule_stated_anew(world.store, world.loader, actor.tenant, levels, dataset, after) is None
+
+
+async def test_classes_are_compared_with_the_population_anew_in_the_next_delivery(
+    world: World, rules: RuleService, actor: Actor
+) -> None:
+    """Of the eight people two are of Muncie and three of each of the others: k-map with k = 3."""
+    definition = TableLevelDefinition({"race": 1}, ClassSuppression((KMap(3),)), "census")
+    made = await rules.create(actor, CreateRule("mapped", "members", definition))
+    assert (made.resource.summary["records"], made.resource.summary["dictionary"]) == (1, "census")
+    shown = rule_of(made.resource.document, members()).codes
+    assert np.flatnonzero((shown == 0).all(axis=1)).tolist() == [1]
+    before = members()
+    after = Table(before.attributes, before.hierarchies, before.codes[[1, 0, 1, 2]])
+    async with world.store.work(actor.tenant) as work:
+        dataset = await work.resources.get(Kind.DATASET, "members")
+        with pytest.raises(Conflict):
+            await work.resources.delete(Kind.DICTIONARY, "census")
+    rule = json.loads(json.dumps(made.resource.document))
+    anew = await rule_stated_anew(world.store, world.loader, actor.tenant, rule, dataset, after)
+    assert np.flatnonzero((anew.codes == 0).all(axis=1)).tolist() == [0, 2]
+    unnamed = TableLevelDefinition({"race": 1}, ClassSuppression((KMap(3),)))
+    with pytest.raises(InvalidInput) as refused:
+        await rules.create(actor, CreateRule("unnamed", "members", unnamed))
+    assert refused.value.faults[0].pointer == "/rule/dictionary"
+
+
+async def test_steps_ask_the_record_how_deep_its_value_is(rules: RuleService, actor: Actor) -> None:
+    """They are refused beyond ⊥, which tells it; by their former name they are not."""
+    blind = Actor(actor.tenant, "k", actor.scopes - {Scope.DATA_READ})
+    steps = RecordLevelDefinition((RecordLevels(row=1, steps={"city": 1}),))
+    levels = RecordLevelDefinition((RecordLevels({"city": 1}, row=1),))
+    with pytest.raises(Forbidden):
+        await rules.create(blind, CreateRule("steps", "members", steps))
+    former = await rules.create(blind, CreateRule("levels", "members", levels))
+    named = await rules.create(actor, CreateRule("steps", "members", steps))
+    assert named.resource.sha256 == former.resource.sha256
 
 
 async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_nothing_of_it() -> None:
