@@ -205,7 +205,7 @@ def _summary(
         ),
         model=harm.model,
         weighted=table.weights is not None,
-        warnings=counter.dictionary.warnings,
+        warnings=counter.dictionary.warnings_under(policy),
         _scored=scored,
     )
 

@@ -17,7 +17,8 @@ from app.domain.counting.counter import MEMORY_CEILING, Cost, Counter
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.dictionary_order import BoundAnswer, bound_hypotheses
 from app.domain.harm.sensitivity import Sensitivity
-from app.domain.rules.rule import Rule
+from app.domain.rules.rule import Rule, TableRule, apply
+from app.domain.rules.steps import steps_between
 from app.domain.search.budget import Halted, never
 from app.services.assessment_documents import bound_document, result_of
 from app.services.fingerprints import canonical_json
@@ -164,7 +165,11 @@ class RuleScore:
         )
 
     def record_columns(self, dictionary_names: Sequence[str]) -> Columns:
-        """The numbers of every record (n,): counts and probability of each dictionary of a set."""
+        """The numbers of every record (n,): counts and probability of each dictionary of a set.
+
+        Of a rule that is not of one level per attribute also what it discloses of each attribute, and the
+        steps up to that where the hierarchy is a tree.
+        """
         found = self.found
         columns: Columns = {"row": np.arange(1, self._scoring.table.n_records + 1)}
         if self.entity_ids is not None:
@@ -179,7 +184,20 @@ class RuleScore:
         columns["phi"] = records.phi
         if records.psi is not None:
             columns["psi"] = records.psi
-        return columns | {"loss": self.view_loss, "utility": records.utility}
+        return columns | {"loss": self.view_loss, "utility": records.utility} | self._disclosed_columns()
+
+    def _disclosed_columns(self) -> Columns:
+        table = self._scoring.table
+        if isinstance(self._rule, TableRule):
+            return {}
+        disclosed = apply(self._rule, table)
+        columns: Columns = {}
+        for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
+            labels = np.array([None, *hierarchy.labels[1:]], dtype=object)
+            columns[f"disclosed_{name}"] = labels[disclosed[:, j]]
+            if hierarchy.is_tree:
+                columns[f"steps_{name}"] = steps_between(hierarchy, table.codes[:, j], disclosed[:, j])
+        return columns
 
 
 class AssessmentWork:

@@ -243,7 +243,7 @@ class AssessmentService(NamedResources):
                 shown = {"name": stored_rule.name, **rule_in_short(rule, stored_rule.summary["kind"])}
                 return await self._with_known(work, _posed(request, sources, rule, shown, stored_rule))
         table = await self._loader.table(actor.tenant, sources.dataset)
-        rule = await defined_rule(self._store, actor, request.rule, sources.dataset, table)
+        rule = await defined_rule(self._store, self._loader, actor, request.rule, sources.dataset, table)
         shown = {"name": None, **rule_in_short(rule, kind_of(request.rule))}
         async with self._store.work(actor.tenant) as work:
             return await self._with_known(work, _posed(request, sources, rule, shown, None))

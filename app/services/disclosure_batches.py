@@ -11,14 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.assessment import Assessment, assess
+from app.domain.distinct import Ints
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.risk.loss import AbsentPolicy
-from app.domain.rules.rule import RecordRule, Rule, TableRule, record_rule, table_rule
+from app.domain.rules.rule import RecordRule, Rule, TableRule, apply, record_rule, table_rule
+from app.domain.rules.steps import steps_between
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.tables import Table
+from app.services.rule_building import rule_of_records
+from app.services.rule_definitions import RecordLevels
 from app.services.scoring_inputs import Scoring
 
 FAULTS_SHOWN: Final = 50
@@ -45,6 +49,13 @@ class ChosenLevels:
 
 
 @dataclass(frozen=True)
+class StepsOfRecords:
+    """What is shown of every record of the batch, in its order: steps up from its own value, or a value."""
+
+    records: tuple[RecordLevels, ...]
+
+
+@dataclass(frozen=True)
 class OptimalLevels:
     """For each record the levels of least risk at a utility of at least the floor."""
 
@@ -58,14 +69,27 @@ class ModalLevels:
     utility_floor: float
 
 
-BatchRule = ChosenLevels | OptimalLevels | ModalLevels
+BatchRule = ChosenLevels | StepsOfRecords | OptimalLevels | ModalLevels
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredBatch:
-    """A batch with its rule, ``levels`` (r, m), and its score."""
+    """A batch with its rule and its score.
+
+    Attributes
+    ----------
+    levels
+        (r, m) what was chosen: of one level per attribute the levels, else steps, which may lead beyond ⊥;
+        −1 where a hierarchy is no tree and a value above the record's own was chosen.
+    steps
+        (r, m) from the record's own value up to what is disclosed; −1 where that is no number.
+    disclosed
+        (r, m) nodes.
+    """
 
     levels: npt.NDArray[np.int16]
+    steps: npt.NDArray[np.int16]
+    disclosed: Ints
     score: Assessment
 
 
@@ -131,17 +155,26 @@ def score_batch(
         failure=own.failure,
         model=own.model,
     )
+    disclosed = apply(found, batch)
+    steps = np.stack(
+        [
+            steps_between(hierarchy, batch.codes[:, j], disclosed[:, j])
+            for j, hierarchy in enumerate(batch.hierarchies)
+        ],
+        axis=1,
+    ).astype(np.int16)
+    levels = steps
     if isinstance(found, RecordRule):
-        return ScoredBatch(found.steps, score)
-    if not isinstance(found, TableRule):
-        raise TypeError("a batch is disclosed at levels")
-    levels = np.broadcast_to(np.array(found.levels, dtype=np.int16), (batch.n_records, batch.n_attributes))
-    return ScoredBatch(levels, score)
+        levels = found.steps
+    elif isinstance(found, TableRule):
+        levels = np.broadcast_to(np.array(found.levels, dtype=np.int16), steps.shape)
+    return ScoredBatch(levels, steps, disclosed, score)
 
 
 def tally_of(levels: npt.NDArray[np.int16]) -> dict[str, int]:
-    """Level vectors, written ``0,1,2``, with their number of records."""
-    return dict(sorted(Tally(",".join(map(str, row)) for row in levels.tolist()).items()))
+    """Vectors of steps, written ``0,1,2``, with their number of records; only those that are numbers."""
+    numbers = levels[(levels >= 0).all(axis=1)]
+    return dict(sorted(Tally(",".join(map(str, row)) for row in numbers.tolist()).items()))
 
 
 def floor_key(utility_floor: float) -> str:
@@ -154,6 +187,8 @@ def _levels(
 ) -> Rule:
     if isinstance(rule, ChosenLevels):
         return table_rule(context.table, rule.levels, "/rule/levels")
+    if isinstance(rule, StepsOfRecords):
+        return _rule_of_steps(rule, context.table)
     if isinstance(rule, ModalLevels):
         steps = np.array(_modal(rule, chosen_before), dtype=np.int16)
         return record_rule(context.table, np.tile(steps, (context.table.n_records, 1)), "/rule")
@@ -172,6 +207,18 @@ def _levels(
         f"them has at most {outcome.shortfall.best:g}.",
         f"Lower the floor by {outcome.shortfall.by:g}.",
     )
+
+
+def _rule_of_steps(rule: StepsOfRecords, batch: Table) -> Rule:
+    if len(rule.records) != batch.n_records:
+        raise InvalidInput.of(
+            "/rule/records",
+            "wrong-number",
+            f"The rule says what is shown of {len(rule.records)} records; the batch has {batch.n_records}.",
+            "Give one entry per record of the batch, in its order; an empty one shows all as it is.",
+        )
+    records = [replace(own, row=row) for row, own in enumerate(rule.records, start=1)]
+    return rule_of_records(records, batch)
 
 
 def _modal(rule: ModalLevels, chosen_before: Mapping[str, int]) -> Levels:

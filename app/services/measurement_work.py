@@ -290,7 +290,9 @@ class MeasurementPreparation:
         """The rule for the other dataset, if it is one of conditions or values."""
         if question.rule is None:
             return None
-        return await rule_stated_anew(self._store, tenant, question.rule, dataset, scoring.table)
+        return await rule_stated_anew(
+            self._store, self._loader, tenant, question.rule, dataset, scoring.table
+        )
 
 
 def _consistent(context: MeasureContext, scoring: Scoring) -> MeasureContext:

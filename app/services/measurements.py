@@ -206,7 +206,7 @@ class MeasurementService(NamedResources):
             }
         if request.rule is not None and not isinstance(request.rule, str):
             table = await self._loader.table(actor.tenant, sources.dataset)
-            rule = await defined_rule(self._store, actor, request.rule, sources.dataset, table)
+            rule = await defined_rule(self._store, self._loader, actor, request.rule, sources.dataset, table)
         _require_rules_of(sources.dataset, by_pointer)
         question = Question(
             measure_of(request.measure),

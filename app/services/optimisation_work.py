@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression, withholding
+from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import to_json_number
@@ -26,11 +26,14 @@ from app.services.objectives import (
     anonymity_problem_of,
     solver_of,
 )
-from app.services.references import document_of
+from app.services.references import document_of, reference
 from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
 from app.services.rule_definitions import FEWEST_ALIKE
 from app.services.rule_documents import (
+    DICTIONARY,
+    POPULATION_SHA256,
     new_rule,
+    population_suppressing_document,
     require_rule_of,
     rule_document,
     rule_of,
@@ -90,9 +93,16 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     }
 
 
-def result_of_anonymity(outcome: AnonymityOutcome, table: Table, search: LeastLossPlan) -> JsonObject:
-    """The result document of a search for the least loss: no ids, no times."""
-    rule = None if outcome.rule is None else _rule_of_least_loss(outcome, outcome.rule, table, search)
+def result_of_anonymity(
+    outcome: AnonymityOutcome, table: Table, search: LeastLossPlan, dictionary_sha256: str | None = None
+) -> JsonObject:
+    """The result document of a search for the least loss: no ids, no times.
+
+    ``dictionary_sha256`` is of the population, where criteria compare with one.
+    """
+    rule = None
+    if outcome.rule is not None:
+        rule = _rule_of_least_loss(outcome, outcome.rule, table, search, dictionary_sha256)
     left_out = ("levels", "n_rules", "complete")
     return {
         **{key: value for key, value in outcome.to_document().items() if key not in left_out},
@@ -102,7 +112,7 @@ def result_of_anonymity(outcome: AnonymityOutcome, table: Table, search: LeastLo
 
 
 def _rule_of_least_loss(
-    outcome: AnonymityOutcome, rule: Rule, table: Table, search: LeastLossPlan
+    outcome: AnonymityOutcome, rule: Rule, table: Table, search: LeastLossPlan, dictionary_sha256: str | None
 ) -> JsonObject:
     """The document of the rule, with what it withholds beside its levels."""
     problem = outcome.problem
@@ -112,20 +122,18 @@ def _rule_of_least_loss(
     if shows_nothing and not outcome.suppressed_records:
         # Readers of a rule that withholds classes take whoever shows nothing for withheld.
         return rule_document(rule, outcome.attributes)
-    if any(own.needs_population for own in problem.privacy):
-        # Who is withheld follows from the population, which a rule does not know.
+    failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
+    if failing.needs_population and dictionary_sha256 is not None:
         records = search.withheld(rule.levels)
-        cells = withholding(table, rule, records, problem.missing, problem.suppressed)
-        return rule_document(cells, outcome.attributes)
+        return population_suppressing_document(table, rule, failing, records, dictionary_sha256)
     # Small classes alone would say nothing of those who are withheld with them.
     below = None if shows_nothing else suppression_below(table, problem)
     if below is None:
-        failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
         return suppressing_document(table, rule, failing)
     return (
         rule_document(rule, outcome.attributes)
         if below < FEWEST_ALIKE
-        else suppressing_document(table, rule, below)
+        else suppressing_document(table, rule, SmallClasses(below))
     )
 
 
@@ -148,11 +156,15 @@ def how_it_was_found(outcome: Outcome | AnonymityOutcome, document: JsonObject) 
     }
 
 
-def found_rule(result: JsonObject, name: str, dataset: Stored, found_by: str | None) -> NewResource | None:
+def found_rule(result: JsonObject, name: str, sources: Sources, found_by: str | None) -> NewResource | None:
     """The rule to be stored under the optimisation's name, if one was found."""
-    if result["rule"] is None:
+    rule = result["rule"]
+    if rule is None:
         return None
-    return new_rule(name, result["rule"], dataset, found_by=found_by)
+    if POPULATION_SHA256 in rule and sources.dictionary is not None:
+        # A result holds no ids: the reference is of the stored rule.
+        rule = {**rule, DICTIONARY: reference(sources.dictionary)}
+    return new_rule(name, rule, sources.dataset, found_by=found_by)
 
 
 def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
@@ -162,11 +174,11 @@ def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
 class OptimisationWork(SearchWork):
     """The work of a run that searches for the best rule; subclasses say in which sense."""
 
-    def __init__(self, search: BlockedSearch, asked: Asked, dataset: Stored) -> None:
+    def __init__(self, search: BlockedSearch, asked: Asked, sources: Sources) -> None:
         self._document = document_of(asked)
         super().__init__(search, SearchBudget.of(self._document).time_limit_seconds)
         self._asked = asked
-        self._dataset = dataset
+        self._sources = sources
 
     def _conclusion(self, outcome: Outcome | AnonymityOutcome, found: JsonObject) -> Conclusion:
         """The result, and the rule that was found.
@@ -175,15 +187,15 @@ class OptimisationWork(SearchWork):
         """
         result = {**found, **how_it_was_found(outcome, self._document)}
         found_by = self._asked.sha256 if outcome.complete else None
-        rule = found_rule(result, self._asked.name, self._dataset, found_by)
+        rule = found_rule(result, self._asked.name, self._sources, found_by)
         return Conclusion(result, rule, outcome.complete)
 
 
 class ScoredWork(OptimisationWork):
     """The best rule by risk and utility."""
 
-    def __init__(self, search: SearchPlan, scoring: Scoring, asked: Asked, dataset: Stored) -> None:
-        super().__init__(search, asked, dataset)
+    def __init__(self, search: SearchPlan, scoring: Scoring, asked: Asked, sources: Sources) -> None:
+        super().__init__(search, asked, sources)
         self._search = search
         self._scoring = scoring
 
@@ -196,15 +208,17 @@ class ScoredWork(OptimisationWork):
 class AnonymityWork(OptimisationWork):
     """The rule that loses least among those that meet privacy criteria."""
 
-    def __init__(self, search: LeastLossPlan, table: Table, asked: Asked, dataset: Stored) -> None:
-        super().__init__(search, asked, dataset)
+    def __init__(self, search: LeastLossPlan, table: Table, asked: Asked, sources: Sources) -> None:
+        super().__init__(search, asked, sources)
         self._search = search
         self._table = table
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result, and the rule that was found."""
         outcome = self._search.combine(blocks)
-        return self._conclusion(outcome, result_of_anonymity(outcome, self._table, self._search))
+        population = self._sources.dictionary
+        sha256 = None if population is None else population.sha256
+        return self._conclusion(outcome, result_of_anonymity(outcome, self._table, self._search, sha256))
 
 
 class OptimisationPreparation(SearchPreparation):
@@ -223,7 +237,7 @@ class OptimisationPreparation(SearchPreparation):
             if sources.dictionary is not None:
                 dictionary = await self._loader.dictionary(tenant, sources.dictionary, sources.dataset)
             plan_of_loss = await asyncio.to_thread(least_loss_plan, table, anonymity, budget, dictionary)
-            return AnonymityWork(plan_of_loss, table, asked, sources.dataset)
+            return AnonymityWork(plan_of_loss, table, asked, sources)
         scoring = await load_scoring(self._loader, tenant, sources, options or ScoringOptions.of(document))
         rules = await self._candidates(tenant, document, sources.dataset, scoring.table)
         search = await asyncio.to_thread(
@@ -234,7 +248,7 @@ class OptimisationPreparation(SearchPreparation):
                 budget,
             )
         )
-        return ScoredWork(search, scoring, asked, sources.dataset)
+        return ScoredWork(search, scoring, asked, sources)
 
     async def _candidates(
         self, tenant: TenantId, document: JsonObject, dataset: Stored, table: Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
 from app.domain.search.problem import Aggregate, Constraint
@@ -61,7 +61,15 @@ class CreateOptimisation:
     @property
     def refs(self) -> SourceRefs:
         """What the question is about."""
-        return SourceRefs(self.dataset, self.dictionary, self.sensitivity, self.failure)
+        dictionary = None if self.ignores_dictionary else self.dictionary
+        return SourceRefs(self.dataset, dictionary, self.sensitivity, self.failure)
+
+    @property
+    def ignores_dictionary(self) -> bool:
+        """Whether a dictionary is named that the objective does not need."""
+        objective = self.objective
+        unneeded = isinstance(objective, MinLoss) and not objective.needs_population
+        return unneeded and self.dictionary is not None
 
     @property
     def named(self) -> Sequence[tuple[str, Kind, str]]:
@@ -136,7 +144,7 @@ class OptimisationService(SearchService[CreateOptimisation]):
         self, work: UnitOfWork, actor: Actor, stored: Stored, sources: Sources, known: JsonObject
     ) -> None:
         """Store the rule that an equal question has found."""
-        new = found_rule(known, stored.name, sources.dataset, stored.sha256)
+        new = found_rule(known, stored.name, sources, stored.sha256)
         if new is None:
             return
         rule, created = await work.resources.add(new)
@@ -217,6 +225,11 @@ def _require_population(objective: MinLoss, sources: Sources) -> None:
         )
 
 
+_IGNORED: Final = (
+    "The dictionary is ignored: no criterion of the objective compares the classes with a population."
+)
+
+
 def _least_loss(request: CreateOptimisation, sources: Sources) -> NewResource:
     """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
     document = {
@@ -236,6 +249,7 @@ def _least_loss(request: CreateOptimisation, sources: Sources) -> NewResource:
             "scope": request.scope,
             "solver": AUTO.name,
             "budget": request.budget.shown(),
+            **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
         },
         {**document, "sources": sources.refs},
         sources.ids,

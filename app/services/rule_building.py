@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.errors import Fault, InvalidInput, pointing_into
-from app.domain.hierarchies.hierarchy import UNKNOWN
+from app.domain.criteria.class_suppression import ClassSuppression, withholding
+from app.domain.errors import Fault, InvalidInput, NotSupported, pointing_into
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import conditional_rule
 from app.domain.rules.disclosed_values import (
@@ -31,8 +32,10 @@ from app.domain.rules.rule import (
     suppression,
     table_rule,
 )
+from app.domain.search.anonymity.population_suppression import suppressed_by_population
 from app.domain.search.changes.raising import join, withhold_failing
 from app.domain.tables import Table
+from app.services.references import reference
 from app.services.resources import JsonObject
 from app.services.rule_definitions import (
     AtLeastDefinition,
@@ -46,17 +49,29 @@ from app.services.rule_definitions import (
     TableLevelDefinition,
     definition_document,
 )
-from app.services.rule_documents import rule_document, rule_of, suppressed_cells, suppressing_document
+from app.services.rule_documents import (
+    DICTIONARY,
+    Suppression,
+    population_suppressing_document,
+    rule_document,
+    rule_of,
+    suppressed_cells,
+    suppressing_document,
+)
+from app.services.suppressing_population import SuppressingPopulation
 
 FAULTS_SHOWN: Final = 50
 
 
 def define_rule(
-    definition: StatedDefinition, table: Table, columns: Mapping[str, Column] | None = None
+    definition: StatedDefinition,
+    table: Table,
+    columns: Mapping[str, Column] | None = None,
+    population: SuppressingPopulation | None = None,
 ) -> JsonObject:
     """The document of the rule for this table; InvalidInput with every offender, pointers into /rule.
 
-    ``columns`` are those that conditions read.
+    ``columns`` are those that conditions read, ``population`` what criteria compare with.
     """
     match definition:
         case IdentityDefinition():
@@ -67,10 +82,9 @@ def define_rule(
             whole = table_rule(table, levels, "/rule/levels")
             if suppression_of_classes is None:
                 return rule_document(whole, table.attributes)
-            with pointing_into("/rule"):
-                return suppressing_document(table, whole, suppression_of_classes)
+            return _suppressing(table, whole, suppression_of_classes, population)
         case RecordLevelDefinition(records):
-            document = rule_document(_record_rule(records, table), table.attributes)
+            document = rule_document(rule_of_records(records, table), table.attributes)
             return document | {"records": len(records)} if document["records"] is None else document
         case GeneralisationDefinition(values):
             rule, affected = generalisation(table, values, "/rule/values"), None
@@ -84,7 +98,12 @@ def define_rule(
     }
 
 
-def raised_rule(definition: AtLeastDefinition, document: JsonObject, table: Table) -> JsonObject:
+def raised_rule(
+    definition: AtLeastDefinition,
+    document: JsonObject,
+    table: Table,
+    population: SuppressingPopulation | None = None,
+) -> JsonObject:
     """The document of a rule, by its own ``document``, with every record generalised further.
 
     Of one level per attribute it is one again. InvalidInput with every attribute and level that does not fit.
@@ -95,9 +114,13 @@ def raised_rule(definition: AtLeastDefinition, document: JsonObject, table: Tabl
     if isinstance(raised, TableRule):
         if withheld is None:
             return rule_document(raised, table.attributes)
-        with pointing_into("/rule"):
-            return suppressing_document(table, raised, withheld)
+        return _suppressing(table, raised, withheld, population)
     if withheld is not None:
+        if withheld.needs_population:
+            raise NotSupported(
+                "Classes of rules for single records are not compared with a population by a rule.",
+                "Raise a rule of one level per attribute, or search with min_loss and record_level.",
+            )
         with pointing_into("/rule"):
             raised, _ = withhold_failing(table, raised, withheld)
     changed = (apply(raised, table) != table.codes).any(axis=1)
@@ -109,6 +132,7 @@ def apply_definition(
     table: Table,
     columns: Mapping[str, Column],
     pointer: str = "",
+    population: SuppressingPopulation | None = None,
 ) -> Rule:
     """A stored rule's definition stated anew for another table, such as the next delivery.
 
@@ -117,10 +141,27 @@ def apply_definition(
     """
     if isinstance(definition, TableLevelDefinition):
         whole = table_rule(table, definition.levels, f"{pointer}/levels")
-        return suppressed_cells(table, whole, definition.suppression or 0)
+        withheld = definition.suppression
+        if population is not None and isinstance(withheld, ClassSuppression):
+            records = suppressed_by_population(table, whole, withheld, population.dictionary)
+            return withholding(table, whole, records, withheld.missing, withheld.suppressed)
+        return whole if withheld is None else suppressed_cells(table, whole, withheld)
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule
+
+
+def _suppressing(
+    table: Table, rule: TableRule, suppression: Suppression, population: SuppressingPopulation | None
+) -> JsonObject:
+    """The document of a table-level rule with what it suppresses beside its levels, pointers into /rule."""
+    with pointing_into("/rule"):
+        if population is None or not isinstance(suppression, ClassSuppression):
+            return suppressing_document(table, rule, suppression)
+        records = suppressed_by_population(table, rule, suppression, population.dictionary)
+    stored = population.stored
+    document = population_suppressing_document(table, rule, suppression, records, stored.sha256)
+    return {**document, DICTIONARY: reference(stored)}
 
 
 def _suppression(attributes: Sequence[str], table: Table) -> Rule:
@@ -134,8 +175,12 @@ def _suppression(attributes: Sequence[str], table: Table) -> Rule:
     return suppression(table, attributes)
 
 
-def _record_rule(records: Sequence[RecordLevels], table: Table) -> Rule:
-    """Steps per record; where records name values, these are put over what the steps disclose."""
+def rule_of_records(records: Sequence[RecordLevels], table: Table) -> Rule:
+    """Steps per record; where records name values, these are put over what the steps disclose.
+
+    InvalidInput with every record, attribute, number of steps and value that does not fit, pointers into
+    /rule.
+    """
     steps = np.zeros((table.n_records, table.n_attributes), dtype=np.int16, order="F")
     rows = _RowFinder(table)
     values = _ValueFinder(table)
@@ -146,10 +191,11 @@ def _record_rule(records: Sequence[RecordLevels], table: Table) -> Rule:
         own = [found] if isinstance(found, Fault) else []
         own += _faults_of_levels(record.levels, table, f"{pointer}/levels")
         if isinstance(found, int):
+            own += _faults_of_steps(record.steps, table, found, f"{pointer}/steps")
             own += values.find(record, found, f"{pointer}/values")
             if not own:
-                for attribute, level in record.levels.items():
-                    steps[found, table.attributes.index(attribute)] = level
+                for attribute, number in {**record.levels, **record.steps}.items():
+                    steps[found, table.attributes.index(attribute)] = number
         faults += own
         if len(faults) >= FAULTS_SHOWN:
             break
@@ -172,11 +218,11 @@ class _ValueFinder:
         for attribute, value in (record.values or {}).items():
             place = f"{pointer}/{pointer_step(attribute)}"
             found = self._node(attribute, value, row, place)
-            if attribute in record.levels:
+            if attribute in record.levels or attribute in record.steps:
                 found = Fault(
                     place,
                     "level-and-value",
-                    f"Attribute {attribute!r} has a level and a value.",
+                    f"Attribute {attribute!r} has steps (or a level) and a value.",
                     "Give one of them.",
                 )
             if isinstance(found, Fault):
@@ -264,6 +310,30 @@ class _RowFinder:
     def _row_of_entity(self) -> dict[str, int]:
         ids = self._table.entity_ids
         return {} if ids is None else {str(entity): row for row, entity in enumerate(ids.tolist())}
+
+
+def _faults_of_steps(steps: Mapping[str, int], table: Table, row: int, pointer: str) -> list[Fault]:
+    """What is wrong with the steps of one record; those of a missing value lead nowhere and are right."""
+    faults = []
+    for attribute, number in steps.items():
+        place = f"{pointer}/{pointer_step(attribute)}"
+        if attribute not in table.attributes:
+            faults.append(unknown_attribute(place, attribute, table))
+            continue
+        j = table.attributes.index(attribute)
+        hierarchy, node = table.hierarchies[j], int(table.codes[row, j])
+        most = hierarchy.height if node == TOP else int(hierarchy.depth[node])
+        if not 0 <= number <= most:
+            faults.append(
+                Fault(
+                    place,
+                    "steps-out-of-range",
+                    f"{number} steps of attribute {attribute!r} lead beyond ⊥ from the record's own value.",
+                    "Steps count from that value, not from the hierarchy's lowest level: give fewer, or the "
+                    "value null to suppress it.",
+                )
+            )
+    return faults
 
 
 def _faults_of_levels(levels: Mapping[str, int], table: Table, pointer: str) -> list[Fault]:

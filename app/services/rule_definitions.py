@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses
 from app.domain.errors import Fault, InvalidInput
 from app.domain.rules.condition_text import parse_condition, print_condition
 from app.domain.rules.conditional import (
@@ -39,12 +39,13 @@ class SuppressionDefinition:
 class TableLevelDefinition:
     """One level per attribute for the whole table; 0 (as is) for attributes that are not named.
 
-    ``suppression`` says who is withheld altogether then: records disclosed like fewer than so many, or the
-    classes of quasi-identifiers that fail criteria.
+    ``suppression`` says who is withheld altogether then: the records of small classes, or of classes of
+    quasi-identifiers that fail criteria. ``dictionary`` is the population that criteria compare with.
     """
 
     levels: Mapping[str, int]
-    suppression: int | ClassSuppression | None = None
+    suppression: SmallClasses | ClassSuppression | None = None
+    dictionary: str | None = None
 
 
 FEWEST_ALIKE: Final = 2
@@ -62,18 +63,25 @@ class GeneralisationDefinition:
 class RecordLevels:
     """What is shown of one record, named by its entity id or by its row number from 1.
 
-    An attribute has a level or the value that is shown instead (None is ⊥).
+    An attribute has ``steps``, a number of values up from the record's own, or the value that is shown
+    instead (None is ⊥). ``levels`` are steps by their former name; those that lead beyond ⊥ end there.
     """
 
-    levels: Mapping[str, int]
+    levels: Mapping[str, int] = field(default_factory=dict)
     entity: str | None = None
     row: int | None = None
     values: Mapping[str, str | None] | None = None
+    steps: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def asks_the_record(self) -> bool:
+        """Whether it is refused or not by the record's own value, so that stating it asks the data."""
+        return bool(self.values or self.steps)
 
 
 @dataclass(frozen=True)
 class RecordLevelDefinition:
-    """Levels or values per record; level 0 for records and attributes that are not named."""
+    """Steps or values per record; what is not named stays as it is."""
 
     records: tuple[RecordLevels, ...]
 
@@ -106,6 +114,7 @@ class AtLeastDefinition:
     rule: str | StatedDefinition
     levels: Mapping[str, int]
     suppression: ClassSuppression | None = None
+    dictionary: str | None = None
 
 
 RuleDefinition = StatedDefinition | AtLeastDefinition

@@ -1,11 +1,12 @@
 """Rules as stored documents, and back.
 
-A table-level document has a level per attribute and, if the rule withholds classes, the least size of those
-that it keeps or the criteria that they meet; which records these are follows from the table. A record-level
-one has the levels of all records in one compressed column-major block, and their hash, which stands for them
-wherever the document is hashed. One of cells has the disclosed nodes in the same way, and the definition that
-they follow from, if it can be stated anew for other tables: the definition belongs to the rule's meaning, so
-that it is hashed, too.
+A table-level document has a level per attribute and, if the rule suppresses classes, the least size of those
+that it keeps or the criteria that they meet; which records these are follows from the table. Where a
+criterion compares classes with a population it also has the hash of the dictionary, and who is suppressed. A
+record-level one has the steps of all records in one compressed column-major block, and their hash, which
+stands for them wherever the document is hashed. One of cells has the disclosed nodes in the same way, and the
+definition that they follow from, if it can be stated anew for other tables: the definition belongs to the
+rule's meaning, so that it is hashed, too.
 Identity and suppression are table-level rules like any other: equal meaning, equal hash.
 """
 
@@ -19,7 +20,15 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_classes, suppress_failing
+from app.domain.classes.grouping import Bools
+from app.domain.criteria.class_suppression import (
+    ALL_ATTRIBUTES,
+    ClassSuppression,
+    SmallClasses,
+    suppress_failing,
+    suppress_small,
+    withholding,
+)
 from app.domain.errors import InvalidInput
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
 from app.domain.search.anonymity.problem import criterion_document
@@ -35,6 +44,15 @@ CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
 SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
 SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
+DICTIONARY: Final = "dictionary"
+MEANING: Final = "meaning"
+"""Version of what ``suppress_classes_below`` means; documents of the first one say none."""
+POPULATION_SHA256: Final = "dictionary_sha256"
+"""Hash of the dictionary that criteria compare the classes with."""
+_SUPPRESSED_ROWS: Final = "suppressed_rows"
+
+Suppression = SmallClasses | ClassSuppression
+"""What a rule of levels suppresses beside them."""
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -59,7 +77,7 @@ def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
     }
 
 
-def suppressing_document(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> JsonObject:
+def suppressing_document(table: Table, rule: TableRule, suppression: Suppression) -> JsonObject:
     """The document of a table-level rule that withholds classes: of fewer records, or that fail criteria.
 
     ``records`` are those that it withholds.
@@ -72,10 +90,27 @@ def suppressing_document(table: Table, rule: TableRule, suppression: int | Class
     }
 
 
-def suppression_document(suppression: int | ClassSuppression) -> JsonObject:
+def population_suppressing_document(
+    table: Table, rule: TableRule, suppression: ClassSuppression, records: Bools, dictionary_sha256: str
+) -> JsonObject:
+    """The document of a table-level rule that suppresses by comparing its classes with a population.
+
+    Whom it suppresses, ``records`` (n,), is kept, so that the rule can be read without its dictionary.
+    """
+    return {
+        **rule_document(rule, table.attributes),
+        **suppression_document(suppression),
+        "records": int(np.count_nonzero(records)),
+        POPULATION_SHA256: dictionary_sha256,
+        **_block(_SUPPRESSED_ROWS, records.astype("<i2")),
+    }
+
+
+def suppression_document(suppression: Suppression) -> JsonObject:
     """What is withheld as plain JSON; of the options of criteria only what is not as usual."""
-    if isinstance(suppression, int):
-        return {SUPPRESSION: suppression}
+    if isinstance(suppression, SmallClasses):
+        is_first = suppression.meaning == ALL_ATTRIBUTES
+        return {SUPPRESSION: suppression.below, **({} if is_first else {MEANING: suppression.meaning})}
     options = {
         "missing": suppression.missing if suppression.missing != "own_category" else None,
         "suppressed": suppression.suppressed if suppression.suppressed != "excluded" else None,
@@ -86,12 +121,12 @@ def suppression_document(suppression: int | ClassSuppression) -> JsonObject:
     }
 
 
-def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppression | None:
+def suppression_of(document: JsonObject, pointer: str = "") -> Suppression | None:
     """What the document of a table-level rule withholds beside its levels; None: nothing."""
     failing = document.get(SUPPRESSION_OF_FAILING)
     if failing is None:
         below: int | None = document.get(SUPPRESSION)
-        return below
+        return None if below is None else SmallClasses(below, document.get(MEANING) or ALL_ATTRIBUTES)
     return ClassSuppression(
         tuple(criterion_of(own, f"{pointer}/{SUPPRESSION_OF_FAILING}/{i}") for i, own in enumerate(failing)),
         document.get("missing") or "own_category",
@@ -99,16 +134,16 @@ def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppre
     )
 
 
-def suppressed_cells(table: Table, rule: TableRule, suppression: int | ClassSuppression) -> Rule:
+def suppressed_cells(table: Table, rule: TableRule, suppression: Suppression) -> Rule:
     """The rule with what it withholds; itself if that would be classes that fail criteria, and none does."""
     return _suppressed(table, rule, suppression)[0]
 
 
 def _suppressed(
-    table: Table, rule: TableRule, suppression: int | ClassSuppression
+    table: Table, rule: TableRule, suppression: Suppression
 ) -> tuple[Rule, npt.NDArray[np.bool_]]:
-    if isinstance(suppression, int):
-        return suppress_classes(table, rule, suppression)
+    if isinstance(suppression, SmallClasses):
+        return suppress_small(table, rule, suppression)
     return suppress_failing(table, rule, suppression)
 
 
@@ -117,6 +152,11 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
     if document["kind"] == TABLE_LEVEL:
         rule = TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
         suppression = suppression_of(document)
+        if isinstance(suppression, ClassSuppression) and _SUPPRESSED_ROWS in document:
+            records = _numbers_of(document, _SUPPRESSED_ROWS).astype(bool)
+            if not records.any():
+                return rule
+            return withholding(table, rule, records, suppression.missing, suppression.suppressed)
         return rule if suppression is None else suppressed_cells(table, rule, suppression)
     if document["kind"] == CELLS:
         return CellRule(_matrix_of(document, "codes").astype(np.int32, order="F"))
@@ -128,6 +168,11 @@ def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     if document["kind"] == TABLE_LEVEL:
         keys = ("levels", *SUPPRESSION_KEYS)
         meaning: JsonObject = {key: document[key] for key in keys if key in document}
+        # The first meaning is hashed as it was before there was a second.
+        if document.get(MEANING, ALL_ATTRIBUTES) != ALL_ATTRIBUTES:
+            meaning[MEANING] = document[MEANING]
+        of_population = (POPULATION_SHA256, f"{_SUPPRESSED_ROWS}_sha256")
+        meaning |= {key: document[key] for key in of_population if key in document}
     elif document["kind"] == CELLS:
         meaning = {key: document[key] for key in ("attributes", "rows", "codes_sha256", "definition")}
     else:
@@ -142,12 +187,23 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
         "levels": document.get("levels"),
         "records": document.get("records"),
         **suppression_in_short(document),
+        **({"notes": document["notes"]} if document.get("notes") else {}),
     }
 
 
 def suppression_in_short(document: JsonObject) -> JsonObject:
-    """What a rule withholds beside its levels, as summaries show it: null where it does not."""
-    return {key: document.get(key) for key in SUPPRESSION_KEYS}
+    """What a rule withholds beside its levels, as summaries show it: null where it does not.
+
+    Of small classes the version of their meaning is shown, too.
+    """
+    shown = {key: document.get(key) for key in SUPPRESSION_KEYS}
+    if shown[SUPPRESSION] is not None:
+        shown[MEANING] = document.get(MEANING) or ALL_ATTRIBUTES
+    dictionary = document.get(DICTIONARY)
+    if dictionary is not None:
+        # A document refers to it, a summary names it.
+        shown[DICTIONARY] = dictionary if isinstance(dictionary, str) else dictionary["name"]
+    return shown
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:
@@ -167,13 +223,14 @@ def new_rule(
 
     ``kind`` is the word that it was asked for with; ``found_by`` the hash of the optimisation that found it.
     """
+    population = document.get(DICTIONARY)
     return NewResource(
         Kind.RULE,
         name,
         rule_sha256(document, dataset.sha256),
         {"dataset": dataset.name, **rule_in_short(document, kind)},
         {**document, "dataset": reference(dataset), "found_by": found_by},
-        (dataset.id,),
+        (dataset.id,) if population is None else (dataset.id, population["id"]),
     )
 
 
@@ -203,6 +260,11 @@ def _block(name: str, numbers: npt.NDArray[np.signedinteger[Any]]) -> JsonObject
 
 
 def _matrix_of(document: JsonObject, name: str) -> npt.NDArray[Any]:
+    shape = (document["rows"], len(document["attributes"]))
+    return _numbers_of(document, name).reshape(shape, order="F")
+
+
+def _numbers_of(document: JsonObject, name: str) -> npt.NDArray[Any]:
     raw = zlib.decompress(base64.b64decode(document[name]))
     flat: npt.NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(document[f"{name}_type"]))
-    return flat.reshape((document["rows"], len(document["attributes"])), order="F")
+    return flat

@@ -8,6 +8,7 @@ import numpy as np
 
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.rule import Rule, apply
+from app.domain.rules.steps import steps_between
 from app.domain.tables import Table
 from app.services.rule_definitions import RuleDefinition
 
@@ -26,13 +27,14 @@ class PreviewRule:
 class PreviewedRecord:
     """One record: a cell is None where it is missing or withheld.
 
-    ``steps`` are 0 for a cell shown as it is, else how many levels above the original the shown value is.
+    ``steps`` lead from the original up to the shown value; None where the hierarchy is no tree and they have
+    no number.
     """
 
     row: int
     before: tuple[str | None, ...]
     after: tuple[str | None, ...]
-    steps: tuple[int, ...]
+    steps: tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:
     rows = np.arange(first - 1, min(first - 1 + limit, table.n_records))
     before, after = table.codes[rows], apply(rule, table)[rows]
     steps = [
-        hierarchy.depth[before[:, j]] - hierarchy.depth[after[:, j]]
+        steps_between(hierarchy, before[:, j], after[:, j]).tolist()
         for j, hierarchy in enumerate(table.hierarchies)
     ]
     return RulePreview(
@@ -62,7 +64,7 @@ def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:
                 row + 1,
                 _labels(table.hierarchies, before[i].tolist()),
                 _labels(table.hierarchies, after[i].tolist()),
-                tuple(int(own[i]) for own in steps),
+                tuple(None if own[i] < 0 else own[i] for own in steps),
             )
             for i, row in enumerate(rows.tolist())
         ),

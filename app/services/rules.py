@@ -38,8 +38,9 @@ from app.services.rule_definitions import RuleDefinition as RuleDefinition
 from app.services.rule_definitions import SuppressionDefinition as SuppressionDefinition
 from app.services.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rule_definitions import kind_of as kind_of
-from app.services.rule_documents import new_rule, require_rule_of, rule_of, suppression_of
+from app.services.rule_documents import DICTIONARY, new_rule, require_rule_of, rule_of, suppression_of
 from app.services.rule_previews import PreviewRule, RulePreview, preview_of
+from app.services.suppressing_population import notes_on, population_of
 from app.services.tables import TableLoader
 
 
@@ -85,7 +86,7 @@ class RuleService(NamedResources):
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.dataset)
         table = await self._loader.table(actor.tenant, dataset)
-        document = await defined_rule(self._store, actor, request.rule, dataset, table)
+        document = await defined_rule(self._store, self._loader, actor, request.rule, dataset, table)
         new = new_rule(request.name, document, dataset, kind_of(request.rule))
         return await self._add(actor, new)
 
@@ -100,7 +101,7 @@ class RuleService(NamedResources):
         if isinstance(found, Stored):
             document = require_rule_of(found, dataset)
         else:
-            document = await defined_rule(self._store, actor, found, dataset, table)
+            document = await defined_rule(self._store, self._loader, actor, found, dataset, table)
         return await asyncio.to_thread(
             lambda: preview_of(table, rule_of(document, table), request.first, request.limit)
         )
@@ -114,25 +115,46 @@ class RuleService(NamedResources):
 
 
 async def defined_rule(
-    store: Store, actor: Actor, definition: RuleDefinition, dataset: Stored, table: Table
+    store: Store,
+    loader: TableLoader,
+    actor: Actor,
+    definition: RuleDefinition,
+    dataset: Stored,
+    table: Table,
 ) -> JsonObject:
     """The document of the rule for the dataset; InvalidInput with every offender, pointers into /rule.
 
-    A condition asks the data a question, even of columns that are never disclosed, a value that is named for
-    a record is refused unless it lies above the cell, and a criterion that names values withholds by who has
-    them: all need data:read.
+    A condition asks the data a question, even of columns that are never disclosed; a value that is named for
+    a record is refused unless it lies above the cell, and steps that lead beyond ⊥ are; a criterion that
+    names values withholds by who has them. All of these need data:read. What is ignored is said in ``notes``.
     """
+    document = await _defined(store, loader, actor, definition, dataset, table)
+    notes = notes_on(definition)
+    return {**document, "notes": list(notes)} if notes else document
+
+
+async def _defined(
+    store: Store,
+    loader: TableLoader,
+    actor: Actor,
+    definition: RuleDefinition,
+    dataset: Stored,
+    table: Table,
+) -> JsonObject:
     if isinstance(definition, TableLevelDefinition | AtLeastDefinition) and isinstance(
         definition.suppression, ClassSuppression
     ):
         require_to_name_values(actor, *definition.suppression.failing)
+    population = await population_of(store, loader, actor.tenant, definition, dataset)
     if isinstance(definition, AtLeastDefinition):
-        document = await _document_below(store, actor, definition.rule, dataset, table)
-        return await asyncio.to_thread(raised_rule, definition, document, table)
-    if isinstance(definition, RecordLevelDefinition) and any(record.values for record in definition.records):
+        document = await _document_below(store, loader, actor, definition.rule, dataset, table)
+        return await asyncio.to_thread(raised_rule, definition, document, table, population)
+    if isinstance(definition, RecordLevelDefinition) and any(
+        record.asks_the_record for record in definition.records
+    ):
         require(actor, Scope.DATA_READ)
     if not isinstance(definition, ConditionalDefinition):
-        return await asyncio.to_thread(define_rule, definition, table)
+        return await asyncio.to_thread(define_rule, definition, table, None, population)
     require(actor, Scope.DATA_READ)
     check_statements(table, definition.statements, column_types(dataset), "/rule/statements")
     names = columns_read(definition.statements)
@@ -141,18 +163,23 @@ async def defined_rule(
 
 
 async def _document_below(
-    store: Store, actor: Actor, rule: str | StatedDefinition, dataset: Stored, table: Table
+    store: Store,
+    loader: TableLoader,
+    actor: Actor,
+    rule: str | StatedDefinition,
+    dataset: Stored,
+    table: Table,
 ) -> JsonObject:
     """The document of the rule that another one generalises further; pointers into /rule/rule."""
     with pointing_into("/rule"):
         if not isinstance(rule, str):
-            return await defined_rule(store, actor, rule, dataset, table)
+            return await defined_rule(store, loader, actor, rule, dataset, table)
         async with store.work(actor.tenant) as work:
             return require_rule_of(await work.resources.get(Kind.RULE, rule), dataset)
 
 
 async def rule_stated_anew(
-    store: Store, tenant: TenantId, rule: JsonObject, dataset: Stored, table: Table
+    store: Store, loader: TableLoader, tenant: TenantId, rule: JsonObject, dataset: Stored, table: Table
 ) -> Rule | None:
     """A stored rule of conditions or values, by its document, for another dataset with its table.
 
@@ -167,7 +194,12 @@ async def rule_stated_anew(
     if isinstance(definition, ConditionalDefinition):
         names = columns_read(definition.statements)
         columns = await condition_columns(store, tenant, dataset, table, names)
-    return await asyncio.to_thread(apply_definition, definition, table, columns, "/rule/definition")
+    population = None
+    if isinstance(definition, TableLevelDefinition):
+        population = await population_of(store, loader, tenant, definition, dataset)
+    return await asyncio.to_thread(
+        apply_definition, definition, table, columns, "/rule/definition", population
+    )
 
 
 def _definition_in(
@@ -176,5 +208,7 @@ def _definition_in(
     """How a rule's document can be stated anew, beyond its levels."""
     suppression = suppression_of(rule)
     if suppression is not None:
-        return TableLevelDefinition(rule["levels"], suppression)
+        population = rule.get(DICTIONARY)
+        named = None if population is None else population["id"]
+        return TableLevelDefinition(rule["levels"], suppression, named)
     return None if rule.get("definition") is None else definition_of(rule["definition"])

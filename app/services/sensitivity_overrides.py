@@ -58,6 +58,16 @@ def combined_overrides(
     return Overrides(groups, weights[:, :m], weights[:, m:])
 
 
+def rows_ignored(table: Table, contents: Sequence[OverrideContent]) -> int:
+    """How many rows are of entities that the table lacks, and therefore count for nothing."""
+    found = 0
+    for content in contents:
+        if content.group_of_record is None:
+            _, _, place = _keys_of_records(table, None)
+            found += sum((key or "") not in place for key in content.keys.cells())
+    return found
+
+
 @dataclass(frozen=True)
 class _Columns:
     """Column of weights by the name of an attribute, or by the names in a set in alphabetical order."""
@@ -153,12 +163,15 @@ def _rows(
     for number, (key, name, text) in enumerate(cells, start=1):
         key_number, column = place.get(key or ""), columns.of(name or "")
         weight = content.labels.get(text or "", _weight(text))
-        if key_number is None:
+        if key_number is None and content.group_of_record is not None:
             bad.setdefault("unknown-key", []).append(number)
         elif column is None:
             bad.setdefault("unknown-attribute", []).append(number)
         elif weight is None or (weight < 0 and columns.is_attribute(column)):
             bad.setdefault("invalid-weight", []).append(number)
+        elif key_number is None:
+            # One list of entities serves several deliveries, and this one lacks some.
+            continue
         elif (key_number, column) in seen:
             bad.setdefault("duplicate-override", []).append(number)
         else:
@@ -178,7 +191,7 @@ def _weight(text: str | None) -> float | None:
 
 
 _WORDS: Final = {
-    "unknown-key": ("The key names no entity or group of the dataset", "Remove these rows."),
+    "unknown-key": ("The key names no group of the dataset", "Remove these rows."),
     "duplicate-override": (
         "The same key and attribute were given a weight before",
         "Give each at most one weight.",

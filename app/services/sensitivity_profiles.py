@@ -21,6 +21,7 @@ from app.services.ports import Store
 from app.services.references import reference, without_names
 from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
 from app.services.sensitivity_building import build_profile, read_overrides
+from app.services.sensitivity_overrides import rows_ignored
 from app.services.tables import TableLoader
 
 GREATEST_EXPONENT: Final = 709
@@ -137,9 +138,10 @@ class SensitivityProfileService(NamedResources):
         table = await self._loader.table(actor.tenant, dataset)
         try:
             built = await asyncio.to_thread(build_profile, table, document, overrides)
+            ignored = await asyncio.to_thread(rows_ignored, table, overrides)
         except InvalidInput as error:
             raise InvalidInput(_discreet(error.faults, dataset)) from None
-        return await self._add(actor, _resource(request, document, dataset, uploads, built))
+        return await self._add(actor, _resource(request, document, dataset, uploads, built, ignored))
 
 
 def _discreet(faults: Sequence[Fault], dataset: Stored) -> list[Fault]:
@@ -282,6 +284,7 @@ def _resource(
     dataset: Stored,
     uploads: Sequence[Stored],
     built: Sensitivity,
+    ignored: int,
 ) -> NewResource:
     overrides = [
         {"upload": upload.name, "by": given.by, "rows": upload.summary["rows"]}
@@ -307,7 +310,7 @@ def _resource(
         normalisation=normalisation,
         unit=request.unit,
         viewpoint=request.viewpoint,
-        warnings=_warnings(request),
+        warnings=_warnings(request, ignored),
     )
     return NewResource(
         Kind.SENSITIVITY_PROFILE,
@@ -319,8 +322,13 @@ def _resource(
     )
 
 
-def _warnings(request: CreateSensitivityProfile) -> tuple[str, ...]:
+def _warnings(request: CreateSensitivityProfile, ignored: int) -> tuple[str, ...]:
     found = []
+    if ignored:
+        found.append(
+            f"{ignored} rows of overrides name entities that the dataset lacks, and are ignored: if these "
+            "should be here, look at the key column."
+        )
     if request.family == "multiplicative":
         found.append("A fully withheld record has the sensitivity 1; multiplicative_centered makes it 0.")
     greatest = [_range(given)["max"] for given in request.attributes.values()]

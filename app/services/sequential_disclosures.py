@@ -15,6 +15,8 @@ import numpy as np
 
 from app.domain.errors import Conflict, InvalidInput
 from app.domain.risk.streaming import RunningRisk
+from app.domain.rules.steps import labels_shown
+from app.domain.tables import Table
 from app.services.access import require
 from app.services.dataset_schema import declarations_of
 from app.services.disclosure_batches import (
@@ -287,9 +289,13 @@ def _running(running: RunningRisk, step: int) -> JsonObject:
 
 def _records(request: AppendRecords, scored: ScoredBatch, scoring: Scoring) -> tuple[JsonObject, ...]:
     found = scored.score.records
+    table = scoring.table
+    shown = [labels_shown(tree, scored.disclosed[:, j]) for j, tree in enumerate(table.hierarchies)]
     rows = zip(
         request.records,
         scored.levels.tolist(),
+        scored.steps.tolist(),
+        zip(*shown, strict=True),
         found.counts.tolist(),
         found.probability.tolist(),
         found.phi.tolist(),
@@ -301,7 +307,9 @@ def _records(request: AppendRecords, scored: ScoredBatch, scoring: Scoring) -> t
         plain(
             {
                 "entity": record.entity,
-                "levels": dict(zip(scoring.table.attributes, levels, strict=True)),
+                "levels": _by_attribute(table, levels),
+                "steps": _by_attribute(table, steps),
+                "disclosed": dict(zip(table.attributes, disclosed, strict=True)),
                 "count": count,
                 "probability": probability,
                 "phi": phi,
@@ -309,5 +317,12 @@ def _records(request: AppendRecords, scored: ScoredBatch, scoring: Scoring) -> t
                 "utility": utility,
             }
         )
-        for record, levels, count, probability, phi, loss, utility in rows
+        for record, levels, steps, disclosed, count, probability, phi, loss, utility in rows
     )
+
+
+def _by_attribute(table: Table, numbers: list[int]) -> dict[str, int | None]:
+    """Levels or steps of one record; None where there is no number."""
+    return {
+        name: None if number < 0 else number for name, number in zip(table.attributes, numbers, strict=True)
+    }

@@ -9,6 +9,16 @@ RECORDS = 12
 """Records of a sample."""
 
 
+_BESIDE_LEVELS = (
+    "suppress_classes_below",
+    "meaning",
+    "suppress_classes_failing",
+    "dictionary",
+    "missing",
+    "suppressed",
+)
+
+
 async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json | None:
     """The records from the query's ``first`` row on; None if the key may not see them."""
     if rule is None or not visit.reads_data:
@@ -26,9 +36,12 @@ def rule_to_preview(rule: Json) -> str | Json | None:
     if rule.get("levels") is None:
         return None
     asked = {"kind": "table_level", "levels": rule["levels"]}
-    for key in ("suppress_classes_below", "suppress_classes_failing", "missing", "suppressed"):
+    for key in _BESIDE_LEVELS:
         if rule.get(key) is not None:
             asked[key] = rule[key]
+    if "suppress_classes_below" in asked:
+        # What was stored before there was a second meaning says none.
+        asked.setdefault("meaning", 1)
     return asked
 
 
@@ -58,7 +71,7 @@ def _with_marks(preview: Json, first: int) -> Json:
     }
 
 
-def _mark(before: str | None, after: str | None, steps: int) -> Json:
+def _mark(before: str | None, after: str | None, steps: int | None) -> Json:
     """A class for the colour and a word that says the same."""
     if before is None:
         return {"kind": "missing", "word": "missing"}
@@ -66,4 +79,6 @@ def _mark(before: str | None, after: str | None, steps: int) -> Json:
         return {"kind": "withheld", "word": "withheld"}
     if steps == 0:
         return {"kind": "kept", "word": "as it is"}
+    if steps is None:
+        return {"kind": "raised-1", "word": "generalised"}
     return {"kind": f"raised-{min(steps, 3)}", "word": f"{steps} up"}

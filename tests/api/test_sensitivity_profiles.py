@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -57,6 +58,8 @@ async def test_a_profile_of_every_family_is_made_and_read_again(members, body):
     assert (await members.get(f"{ADDRESS}/p")).json() == created.json()
     assert created.json()["family"] == body["family"]
     assert (await members.post(ADDRESS, json=body)).status_code == 200
+    otherwise = json.loads(json.dumps(body).replace('"inf"', '"Infinity"'))
+    assert (await members.post(ADDRESS, json=otherwise)).status_code == 200, "the same by its other name"
 
 
 async def test_a_profile_says_all_that_it_was_given(members):

@@ -50,7 +50,7 @@ SEQUENTIAL_DISCLOSURES: Final = bodies(
 
 BATCHES: Final[Examples] = {
     "optimal": {
-        "summary": "each record at its best levels",
+        "summary": "each record at its best steps",
         "value": {
             "records": [
                 {"values": {"city": "Gary", "race": "Black", "birth_date": "1971-02-14", "income": "39000"}},
@@ -60,14 +60,21 @@ BATCHES: Final[Examples] = {
         },
     },
     "modal": {
-        "summary": "the levels that were best most often so far",
+        "summary": "the steps that were best most often so far",
         "value": {
             "records": [{"values": {"city": "Boston", "race": "White", "birth_date": "1970-06-25"}}],
             "rule": {"kind": "modal", "utility_floor": 6},
         },
     },
+    "record_level": {
+        "summary": "steps of your choice for every record, such as those of an earlier answer",
+        "value": {
+            "records": [{"values": {"city": "Gary", "race": "Black", "birth_date": "1971-02-14"}}],
+            "rule": {"kind": "record_level", "records": [{"steps": {"city": 2, "birth_date": 1}}]},
+        },
+    },
     "levels": {
-        "summary": "levels of your choice",
+        "summary": "one level of your choice per attribute",
         "value": {
             "records": [{"values": {"city": "Albany", "race": "Black", "birth_date": "1976-04-18"}}],
             "rule": {"kind": "levels", "levels": {"city": 1, "birth_date": 1}},

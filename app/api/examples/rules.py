@@ -18,8 +18,8 @@ RULES: Final = bodies(
         "rule": {
             "kind": "record_level",
             "records": [
-                {"entity": "m-08", "levels": {"city": 4, "race": 2}},
-                {"row": 12, "levels": {"city": 2}, "values": {"race": None}},
+                {"entity": "m-08", "steps": {"city": 4, "race": 2}},
+                {"row": 12, "steps": {"city": 2}, "values": {"race": None}},
             ],
         },
     },

@@ -116,6 +116,8 @@ async def get_assessment_records(
 
     Consistent entities, identification probability, harm of success (`phi`) and of failure (`psi`, where
     there is one), loss and utility, record by record, as a stream; of a dictionary set the consistent
-    entities of each dictionary (`count_` and its name). Needs the scope `data:read`.
+    entities of each dictionary (`count_` and its name). Of a rule for single records also the value that is
+    disclosed of each attribute (`disclosed_` and its name) and, in a tree, the steps up to it from the
+    record's own (`steps_` and its name). Needs the scope `data:read`.
     """
     return streamed(await services.assessments.records(actor, ref, format))

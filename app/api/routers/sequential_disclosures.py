@@ -72,9 +72,11 @@ async def append_batch(
 ) -> AppendedBatch:
     """Append records.
 
-    Judges the records at chosen levels, at the best ones for a utility floor, or at those that were best
-    most often so far (`modal`), and adds them to the running risk. An infinite loss is never lost. The
-    values are not stored. Send an `Idempotency-Key`, so that a repeated request appends nothing twice.
+    Judges the records at chosen levels of the full domain (`levels`), at chosen steps from their own values
+    (`record_level`), at the best steps for a utility floor (`optimal`), or at those that were best most often
+    so far (`modal`), and adds them to the running risk. The answer states per record the `steps` and what is
+    `disclosed`; its steps, sent as `record_level`, disclose the same again. An infinite loss is never lost.
+    The values are not stored. Send an `Idempotency-Key`, so that a repeated request appends nothing twice.
     Needs the scope `assess`.
     """
     appended = await services.sequential_disclosures.append(actor, ref, await asyncio.to_thread(body.request))

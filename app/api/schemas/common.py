@@ -70,7 +70,7 @@ Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment, json_schema_inpu
 
 
 def _read_infinity(value: object) -> object:
-    if value == "inf":
+    if value in ("inf", "Infinity"):
         return math.inf
     # Compared, not asked whether it is finite: a whole number of 400 digits is too large to be asked.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -85,8 +85,9 @@ NonNegative = Annotated[
     BeforeValidator(_read_infinity),
     WithJsonSchema(
         {
-            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "const": "inf"}],
-            "description": 'A number ≥ 0, or "inf" for infinity, which the numbers of JSON lack.',
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "enum": ["inf", "Infinity"]}],
+            "description": 'A number ≥ 0, or "inf" for infinity, which the numbers of JSON lack; "Infinity" '
+            "means the same.",
         }
     ),
 ]
@@ -105,34 +106,6 @@ Number = Annotated[
 """A number of an answer."""
 
 Count = Annotated[int, Field(ge=0)]
-
-ShownSuppression = Annotated[
-    Count | None,
-    Field(description="Records disclosed like fewer than so many are withheld; null: none for that."),
-]
-"""Of a rule of one level per attribute that withholds small classes."""
-
-ShownFailing = Annotated[
-    list[dict[str, Any]] | None,
-    Field(
-        max_length=20,
-        description="Criteria: records of classes that fail any of them are withheld; null: none for that.",
-    ),
-]
-ShownMissing = Annotated[
-    str | None,
-    Field(
-        max_length=40,
-        description="`excluded`: records with a missing quasi-identifier are withheld as well; null: not.",
-    ),
-]
-ShownSuppressed = Annotated[
-    str | None,
-    Field(
-        max_length=40,
-        description="`own_block`: sensitive values of withheld records are shown; null: they are not.",
-    ),
-]
 
 Hash = Annotated[
     str,

@@ -39,7 +39,7 @@ class NewOptimisation(ScoringFields):
         Ref | None,
         Field(
             description="What the attacker has: a dictionary or a dictionary set. For `min_loss` only the "
-            "population that its criteria compare with, where they do.",
+            "population that its criteria compare with; where they do not it is ignored, and `notes` say so.",
             examples=["census"],
         ),
     ] = None
@@ -70,7 +70,7 @@ class NewOptimisation(ScoringFields):
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
         objective = self.objective.objective()
         if isinstance(objective, objectives.MinLoss):
-            self._refuse_what_scores(objective)
+            self._refuse_what_scores()
         return CreateOptimisation(
             name=self.name,
             dataset=self.dataset,
@@ -86,9 +86,8 @@ class NewOptimisation(ScoringFields):
             budget=self.budget.budget(),
         )
 
-    def _refuse_what_scores(self, objective: objectives.MinLoss) -> None:
+    def _refuse_what_scores(self) -> None:
         """Raise InvalidInput for whatever would be ignored; its default may be spelled out."""
-        allowed = _OF_MIN_LOSS | ({"dictionary"} if objective.needs_population else set())
         faults = [
             Fault(
                 f"/{name}",
@@ -96,14 +95,14 @@ class NewOptimisation(ScoringFields):
                 f"The objective min_loss looks at the dataset alone; {name} has no meaning for it.",
                 "Leave it out, and assess the rule that is found.",
             )
-            for name in sorted(self.model_fields_set - allowed)
+            for name in sorted(self.model_fields_set - _OF_MIN_LOSS)
             if getattr(self, name) != type(self).model_fields[name].default
         ]
         if faults:
             raise InvalidInput(faults)
 
 
-_OF_MIN_LOSS: Final = {"name", "dataset", "objective", "scope", "budget"}
+_OF_MIN_LOSS: Final = {"name", "dataset", "dictionary", "objective", "scope", "budget"}
 
 
 class OptimisationSummary(ShownAttacker, Resource):
@@ -148,6 +147,10 @@ class OptimisationSummary(ShownAttacker, Resource):
     ] = None
     aggregate: AggregateOfRisk = "average"
     budget: Annotated[BudgetFields, Field(description="What the search may use.")] = BudgetFields()
+    notes: Annotated[
+        list[str],
+        Field(max_length=10, description="What of the question was ignored, and why.", examples=[[]]),
+    ] = []  # noqa: RUF012 - pydantic copies it
 
     @model_validator(mode="before")
     @classmethod

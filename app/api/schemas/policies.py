@@ -38,7 +38,7 @@ Number = (
     | Annotated[float, Field(strict=True, ge=-_MOST, le=_MOST)]
 )
 Threshold = Annotated[
-    Annotated[bool, Field(strict=True)] | Number | Literal["inf", "-inf"],
+    Annotated[bool, Field(strict=True)] | Number | Literal["inf", "-inf", "Infinity", "-Infinity"],
     Field(description='A number, "inf", or true or false for a value that is either.', examples=[5]),
 ]
 Compared = Annotated[

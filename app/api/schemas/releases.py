@@ -7,18 +7,14 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import (
-    Answer,
     Count,
     Hash,
     Name,
     Ref,
     Request,
     Resource,
-    ShownFailing,
-    ShownMissing,
-    ShownSuppressed,
-    ShownSuppression,
 )
+from app.api.schemas.shown_rules import ShownSuppression
 from app.services.releases import ORDER_BEFORE, CreateRelease, LineOrder
 
 
@@ -47,17 +43,13 @@ class NewRelease(Request):
         return CreateRelease(self.name, self.dataset, self.rule, self.neutralise_formulas, self.order)
 
 
-class ReleasedRule(Answer):
+class ReleasedRule(ShownSuppression):
     """The rule that a release was made by."""
 
     name: Annotated[str, Field(max_length=100, description="Its name.", examples=["members-optimum"])]
     kind: Annotated[str, Field(max_length=40, description="Its kind.", examples=["table_level"])]
     sha256: Hash
     levels: Annotated[dict[str, Count] | None, Field(description="Attribute → level; null for record-level.")]
-    suppress_classes_below: ShownSuppression = None
-    suppress_classes_failing: ShownFailing = None
-    missing: ShownMissing = None
-    suppressed: ShownSuppressed = None
 
 
 class Release(Resource):

@@ -10,12 +10,9 @@ from app.api.schemas.common import (
     Answer,
     Count,
     Number,
-    ShownFailing,
-    ShownMissing,
-    ShownSuppressed,
-    ShownSuppression,
 )
 from app.api.schemas.criteria import AttainedCriterion, Refusal
+from app.api.schemas.shown_rules import ShownSuppression
 from app.domain.attackers import View
 from app.domain.search.anonymity.problem import MOST_CRITERIA
 from app.domain.search.recoding.rounds import MOST_ROUNDS
@@ -189,7 +186,7 @@ class MapPoint(Answer):
     levels: Annotated[dict[str, Count], Field(description="Attribute → level.", examples=[{"city": 1}])]
 
 
-class FoundRule(Answer):
+class FoundRule(ShownSuppression):
     """The rule that a search found; the levels of single records are in the stored rule of the same name."""
 
     kind: Annotated[str, Field(max_length=20, description="Kind of rule.", examples=["table_level"])]
@@ -197,10 +194,6 @@ class FoundRule(Answer):
         dict[str, Count] | None,
         Field(description="Attribute → level, of a table-level rule.", examples=[{"city": 1}]),
     ] = None
-    suppress_classes_below: ShownSuppression = None
-    suppress_classes_failing: ShownFailing = None
-    missing: ShownMissing = None
-    suppressed: ShownSuppressed = None
     records: Annotated[
         Count | None,
         Field(description="Records with levels of their own, or that a table-level rule withholds."),

@@ -39,10 +39,12 @@ class PreviewedRecord(Answer):
     before: Annotated[Cells, Field(examples=[["Lafayette"]])]
     after: Annotated[Cells, Field(examples=[["Tippecanoe"]])]
     steps: Annotated[
-        list[Count],
+        list[Count | None],
         Field(
             max_length=10_000,
-            description="Per column how many levels above the original the shown value is; 0 is as it is.",
+            description="Per column the steps from the original up to the shown value, as rules of single "
+            "records take them; 0 is as it is. Null where a hierarchy with several parents per value has no "
+            "such number.",
             examples=[[1]],
         ),
     ]

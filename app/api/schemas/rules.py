@@ -14,16 +14,18 @@ from app.api.schemas.common import (
     Ref,
     Request,
     Resource,
-    ShownFailing,
-    ShownMissing,
-    ShownSuppressed,
-    ShownSuppression,
     Text,
 )
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import Privacy, criteria_asked
+from app.api.schemas.shown_rules import ShownSuppression
 from app.domain.classes.grouping import Missing, Suppressed
-from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.criteria.class_suppression import (
+    EQUIVALENCE_CLASSES,
+    ClassSuppression,
+    Meaning,
+    SmallClasses,
+)
 from app.domain.errors import pointing_into
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
@@ -34,9 +36,20 @@ Levels = Annotated[
     dict[Text, Level],
     Field(
         max_length=10_000,
-        description="Attribute → level: 0 is the value as it is, the hierarchy's height withholds it. "
-        "Attributes that are not named stay at 0.",
+        description="Attribute → level, a cut through the whole hierarchy: 0 is the value as it is, the "
+        "hierarchy's height suppresses it; a value above the cut stays as it is. Attributes that are not "
+        "named stay at 0.",
         examples=[{"city": 1, "birth_date": 2}],
+    ),
+]
+
+Steps = Annotated[
+    dict[Text, Level],
+    Field(
+        max_length=10_000,
+        description="Attribute → steps up from the record's own value, one per value above it: 0 is as it "
+        "is. Steps beyond ⊥ are refused. Attributes that are not named stay as they are.",
+        examples=[{"city": 1}],
     ),
 ]
 
@@ -65,6 +78,16 @@ class Suppression(Request):
         return rules.SuppressionDefinition(tuple(self.attributes))
 
 
+Population = Annotated[
+    Ref | None,
+    Field(
+        description="Dictionary that lists the population which the criteria compare the classes with, such "
+        "as `k_map` and `delta_presence`. Where none of them does it is ignored, and `notes` say so.",
+        examples=["census"],
+    ),
+]
+
+
 class TableLevel(Request):
     """One level per attribute for the whole table."""
 
@@ -76,11 +99,20 @@ class TableLevel(Request):
             strict=True,
             ge=rule_definitions.FEWEST_ALIKE,
             le=2**31,
-            description="Withhold all of the records that are then disclosed like fewer than so many.",
+            description="Suppress all of the records whose quasi-identifiers are then disclosed like those "
+            "of fewer than so many: the equivalence classes that fail k-anonymity.",
             examples=[5],
         ),
     ] = None
-
+    meaning: Annotated[
+        Meaning,
+        Field(
+            description="Version of the meaning of `suppress_classes_below`. 2 counts equivalence classes of "
+            "the quasi-identifiers. 1 compares sensitive values, too, and so suppresses more: rules stored "
+            "before there was a 2 keep it, and state it to be stated again.",
+            examples=[2],
+        ),
+    ] = EQUIVALENCE_CLASSES
     suppress_classes_failing: Annotated[
         Privacy | None,
         Field(
@@ -104,6 +136,8 @@ class TableLevel(Request):
         ),
     ] = "excluded"
 
+    dictionary: Population = None
+
     @model_validator(mode="after")
     def _suppresses_in_one_way(self) -> Self:
         if self.suppress_classes_below is not None and self.suppress_classes_failing is not None:
@@ -119,11 +153,13 @@ class TableLevel(Request):
 
     def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
-        suppression: int | ClassSuppression | None = self.suppress_classes_below
+        suppression: SmallClasses | ClassSuppression | None = None
+        if self.suppress_classes_below is not None:
+            suppression = SmallClasses(self.suppress_classes_below, self.meaning)
         if self.suppress_classes_failing is not None:
             failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
             suppression = ClassSuppression(failing, self.missing, self.suppressed)
-        return rules.TableLevelDefinition(self.levels, suppression)
+        return rules.TableLevelDefinition(self.levels, suppression, self.dictionary)
 
 
 ShownValue = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is withheld.")]
@@ -156,21 +192,34 @@ class Generalisation(Request):
         return rule_definitions.GeneralisationDefinition(self.values)
 
 
+ShownRecord = Annotated[
+    dict[Text, ShownValue],
+    Field(
+        max_length=10_000,
+        description="Attribute → value shown: the record's own, one above it in the hierarchy, or null for "
+        "suppressed. An attribute has steps or a value.",
+        examples=[{"race": "Asian"}],
+    ),
+]
+
+
 class RecordLevels(Request):
     """What is shown of one record, named by its entity or by its row."""
 
     entity: Annotated[str | None, Field(max_length=1000, description="Entity id.", examples=["m-03"])] = None
     row: Annotated[int | None, Field(ge=1, le=2**31, description="Row number, from 1.", examples=[3])] = None
-    levels: Levels = {}  # noqa: RUF012 - pydantic copies it
-    values: Annotated[
-        dict[Text, ShownValue],
+    steps: Steps = {}  # noqa: RUF012 - pydantic copies it
+    levels: Annotated[
+        dict[Text, Level],
         Field(
             max_length=10_000,
-            description="Attribute → value shown: the record's own, one above it in the hierarchy, or null "
-            "for withheld. An attribute has a level or a value.",
-            examples=[{"race": "Asian"}],
+            description="Deprecated: attribute → steps, by their former name; they are no levels of the full "
+            "domain, and those beyond ⊥ end there. Give `steps`.",
+            examples=[{"city": 1}],
+            json_schema_extra={"deprecated": True},
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it
+    values: ShownRecord = {}  # noqa: RUF012 - pydantic copies it
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
@@ -180,14 +229,23 @@ class RecordLevels(Request):
 
 
 class RecordLevel(Request):
-    """Levels or values per record; records that are not named are shown as they are."""
+    """Steps or values per record; records that are not named are shown as they are."""
 
     kind: Annotated[Literal["record_level"], Field(description="Kind of rule.")]
     records: Annotated[list[RecordLevels], Field(max_length=100_000, description="The records.")]
 
+    @model_validator(mode="after")
+    def _counts_in_one_way(self) -> Self:
+        if any(record.levels for record in self.records) and any(record.steps for record in self.records):
+            raise PydanticCustomError(
+                "levels_and_steps",
+                "Give steps for all records, and no levels, which mean the same and are deprecated.",
+            )
+        return self
+
     def definition(self) -> rule_definitions.StatedDefinition:
         """The value that the use case takes."""
-        records = (rules.RecordLevels(r.levels, r.entity, r.row, r.values) for r in self.records)
+        records = (rules.RecordLevels(r.levels, r.entity, r.row, r.values, r.steps) for r in self.records)
         return rules.RecordLevelDefinition(tuple(records))
 
 
@@ -235,8 +293,9 @@ class AtLeast(Request):
     ]
     suppress_classes_failing: Annotated[
         Privacy | None,
-        Field(description="Withhold all of the classes that fail one of these criteria then."),
+        Field(description="Suppress all of the classes that fail one of these criteria then."),
     ] = None
+    dictionary: Population = None
 
     def definition(self) -> RuleDefinition:
         """The value that the use case takes."""
@@ -246,9 +305,11 @@ class AtLeast(Request):
             suppression = ClassSuppression(failing)
         rule = self.rule
         if isinstance(rule, str):
-            return rule_definitions.AtLeastDefinition(rule, self.levels, suppression)
+            return rule_definitions.AtLeastDefinition(rule, self.levels, suppression, self.dictionary)
         with pointing_into("/rule"):
-            return rule_definitions.AtLeastDefinition(rule.definition(), self.levels, suppression)
+            return rule_definitions.AtLeastDefinition(
+                rule.definition(), self.levels, suppression, self.dictionary
+            )
 
 
 Definition = Annotated[
@@ -269,7 +330,7 @@ class NewRule(Request):
         return CreateRule(self.name, self.dataset, self.rule.definition())
 
 
-class Rule(Resource):
+class Rule(ShownSuppression, Resource):
     """A rule."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of its dataset.", examples=["members"])]
@@ -289,10 +350,10 @@ class Rule(Resource):
             examples=[2],
         ),
     ]
-    suppress_classes_below: ShownSuppression = None
-    suppress_classes_failing: ShownFailing = None
-    missing: ShownMissing = None
-    suppressed: ShownSuppressed = None
+    notes: Annotated[
+        list[str],
+        Field(max_length=10, description="What of the definition was ignored, and why.", examples=[[]]),
+    ] = []  # noqa: RUF012 - pydantic copies it
     definition: Annotated[
         dict[str, Any] | None,
         Field(

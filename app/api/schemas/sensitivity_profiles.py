@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import (
@@ -90,7 +90,10 @@ Weights = Annotated[
 ]
 
 
-SignedWeight = Annotated[float, Field(strict=True, ge=-1e12, le=1e300, allow_inf_nan=False)] | Literal["inf"]
+SignedWeight = (
+    Annotated[float, Field(strict=True, ge=-1e12, le=1e300, allow_inf_nan=False)]
+    | Annotated[Literal["inf", "Infinity"], AfterValidator(lambda _: "inf")]
+)
 
 
 class Overrides(Request):

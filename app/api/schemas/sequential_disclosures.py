@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource, Text
+from app.api.schemas.rules import ShownRecord, Steps
 from app.api.schemas.scoring import ScoringFields, ShownScoring
 from app.services import disclosure_batches as batches
 from app.services.disclosure_batches import MOST_RECORDS, BatchRule
+from app.services.rule_definitions import RecordLevels
 from app.services.sequential_disclosures import AppendRecords, CreateSequentialDisclosure
 
 Floor = Annotated[
@@ -50,7 +52,8 @@ class ChosenLevels(Request):
         dict[Text, Annotated[int, Field(ge=0, le=1000)]],
         Field(
             max_length=10_000,
-            description="Level per attribute; 0 (as is) where none is named.",
+            description="Attribute → level, as in full-domain rules: the cut through its hierarchy, 0 as it "
+            "is, the hierarchy's height ⊥. Not the steps of an answer: those are sent as `record_level`.",
             examples=[{"city": 1}],
         ),
     ]
@@ -60,10 +63,36 @@ class ChosenLevels(Request):
         return batches.ChosenLevels(self.levels)
 
 
-class OptimalLevels(Request):
-    """For each record the levels of least risk at a utility floor."""
+class DisclosedRecord(Request):
+    """What is shown of one record of the batch."""
 
-    kind: Annotated[Literal["optimal"], Field(description="How levels are chosen.")]
+    steps: Steps = {}  # noqa: RUF012 - pydantic copies it
+    values: ShownRecord = {}  # noqa: RUF012 - pydantic copies it
+
+
+class StepsOfRecords(Request):
+    """Steps or values of your choice for every record, such as those that an earlier answer states."""
+
+    kind: Annotated[Literal["record_level"], Field(description="How it is chosen what is shown.")]
+    records: Annotated[
+        list[DisclosedRecord],
+        Field(
+            max_length=MOST_RECORDS,
+            description="One entry per record of the batch, in its order: the `steps` of an answer's record "
+            "disclose again what it says.",
+        ),
+    ]
+
+    def rule(self) -> BatchRule:
+        """The value that the use case takes."""
+        records = (RecordLevels(values=own.values, steps=own.steps) for own in self.records)
+        return batches.StepsOfRecords(tuple(records))
+
+
+class OptimalLevels(Request):
+    """For each record the steps of least risk at a utility floor."""
+
+    kind: Annotated[Literal["optimal"], Field(description="How steps are chosen.")]
     utility_floor: Floor
 
     def rule(self) -> BatchRule:
@@ -72,9 +101,9 @@ class OptimalLevels(Request):
 
 
 class ModalLevels(Request):
-    """The levels that were optimal most often so far at a utility floor."""
+    """The steps that were optimal most often so far at a utility floor."""
 
-    kind: Annotated[Literal["modal"], Field(description="How levels are chosen.")]
+    kind: Annotated[Literal["modal"], Field(description="How steps are chosen.")]
     utility_floor: Floor
 
     def rule(self) -> BatchRule:
@@ -108,8 +137,8 @@ class NewBatch(Request):
         list[NewRecord], Field(min_length=1, max_length=MOST_RECORDS, description="The records.")
     ]
     rule: Annotated[
-        ChosenLevels | OptimalLevels | ModalLevels,
-        Field(discriminator="kind", description="How the levels are chosen."),
+        ChosenLevels | StepsOfRecords | OptimalLevels | ModalLevels,
+        Field(discriminator="kind", description="How it is chosen what is shown."),
     ]
 
     def request(self) -> AppendRecords:
@@ -139,7 +168,30 @@ class JudgedRecord(Answer):
     """A record as it was judged."""
 
     entity: Annotated[str | None, Field(max_length=1000, description="Its identifier.")]
-    levels: Annotated[dict[str, int], Field(description="Levels that were chosen.", examples=[{"city": 1}])]
+    steps: Annotated[
+        dict[str, int | None],
+        Field(
+            description="Attribute → steps from the record's own value up to what is disclosed; 0 is as it "
+            "is. Null where a hierarchy with several parents per value has no such number: see `disclosed`.",
+            examples=[{"city": 1}],
+        ),
+    ]
+    disclosed: Annotated[
+        dict[str, str | None],
+        Field(
+            description="Attribute → value that is disclosed; null where it is suppressed or missing.",
+            examples=[{"city": "Lake"}],
+        ),
+    ]
+    levels: Annotated[
+        dict[str, int | None],
+        Field(
+            description="Deprecated: what was chosen. Of the rule `levels` the cut of the full domain, of "
+            "all others steps, which may lead beyond ⊥. Read `steps` and `disclosed`.",
+            examples=[{"city": 1}],
+            json_schema_extra={"deprecated": True},
+        ),
+    ]
     count: Annotated[Count, Field(description="Consistent entities of the dictionary.", examples=[7])]
     probability: Annotated[Number, Field(description="Probability of identification.", examples=[0.142857])]
     phi: Annotated[Number, Field(description="Harm if it is identified.", examples=[1.5])]

@@ -7,11 +7,13 @@ in every attribute, so that every other record is among records as the criteria 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.classes.grouping import Bools, Missing, Suppressed
 from app.domain.classes.quasi_part import quasi_part
+from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import JudgedRecords, withheld
 from app.domain.criteria.overlapping import OverlappingClasses
@@ -20,6 +22,22 @@ from app.domain.distinct import distinct_rows
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
+
+Meaning = Literal[1, 2]
+"""Version of what a rule means by a small class."""
+
+ALL_ATTRIBUTES: Final = 1
+"""Records that are disclosed alike in all attributes, sensitive ones too, as in rules of before the 2."""
+EQUIVALENCE_CLASSES: Final = 2
+"""Records whose quasi-identifiers are disclosed alike, as k-anonymity counts them."""
+
+
+@dataclass(frozen=True)
+class SmallClasses:
+    """Classes of fewer than ``below`` records are suppressed; ``meaning`` says what a class is."""
+
+    below: int
+    meaning: Meaning = EQUIVALENCE_CLASSES
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,22 @@ class ClassSuppression:
     failing: tuple[Criterion, ...]
     missing: Missing = "own_category"
     suppressed: Suppressed = "excluded"
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether a criterion compares the classes with the people of a dictionary."""
+        return any(own.needs_population for own in self.failing)
+
+
+def suppress_small(table: Table, rule: TableRule, small: SmallClasses) -> tuple[Rule, Bools]:
+    """The rule with its small classes suppressed, and whose these records are (n,).
+
+    Equivalence classes are those of k-anonymity with k = ``below``, so that the rule suppresses what a search
+    for that criterion does.
+    """
+    if small.meaning == ALL_ATTRIBUTES:
+        return suppress_classes(table, rule, small.below)
+    return suppress_failing(table, rule, ClassSuppression((KAnonymity(small.below),)))
 
 
 def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppression) -> tuple[Rule, Bools]:
@@ -108,9 +142,9 @@ def are_hidden(table: Table, records: Bools, missing: Missing, suppressed: Suppr
 def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, Bools]:
     """The rule with the classes of fewer than ``below`` records withheld, and whose these records are (n,).
 
-    These classes are of records that are disclosed alike in all attributes, sensitive ones too. They are
-    counted in records, whatever their weights, ⊥ equal to ⊥. They are those of the rule itself: nobody joins
-    a class by being withheld.
+    This is what rules of the meaning :data:`ALL_ATTRIBUTES` do: their classes are of records that are
+    disclosed alike in all attributes, sensitive ones too. They are counted in records, whatever their
+    weights, ⊥ equal to ⊥. They are those of the rule itself: nobody joins a class by being suppressed.
     """
     reduced = table.reduced
     disclosed = apply_to_codes(rule, table, reduced.codes).copy(order="F")

@@ -162,11 +162,15 @@ class Dictionary:
         """Per linked attribute, entities whose value is outside the dataset's hierarchy."""
         return {link.attribute: link.n_elsewhere for link in self.links}
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings_under(self, absent_policy: str) -> tuple[str, ...]:
         """What whoever reads a risk against the dictionary must know; one sentence each."""
         if self.n_entities:
             return ()
+        if absent_policy == "add_self":
+            return (
+                "The dictionary has no entities: only the record's own is counted, so that every "
+                "identification probability is 1.",
+            )
         return ("The dictionary has no entities: every identification probability is 0.",)
 
 

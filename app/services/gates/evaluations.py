@@ -216,7 +216,7 @@ class EvaluationService(NamedResources):
 
     async def _defined(self, actor: Actor, rule: RuleDefinition, dataset: Stored) -> JsonObject:
         table = await self._loader.table(actor.tenant, dataset)
-        return await defined_rule(self._store, actor, rule, dataset, table)
+        return await defined_rule(self._store, self._loader, actor, rule, dataset, table)
 
     async def _note(self, work: UnitOfWork, actor: Actor, stored: Stored, verdict: str | None) -> None:
         details: JsonObject = {"sha256": stored.sha256}

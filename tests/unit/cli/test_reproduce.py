@@ -209,7 +209,8 @@ def reproduce(recomputing, operations, files):  # noqa: F811
     "withheld",
     [
         {},
-        {"suppress_classes_below": 5},
+        {"suppress_classes_below": 5, "meaning": 2},
+        {"suppress_classes_below": 5, "meaning": 1},
         {"suppress_classes_failing": [{"kind": "k_anonymity", "k": 5}], "suppressed": "own_block"},
     ],
 )

@@ -194,7 +194,8 @@ def test_an_elsewhere_entity_is_consistent_with_the_top_only(engine):
 def test_an_empty_dictionary_counts_nobody_and_says_so():
     empty = Dictionary(0, (link_identity("city", CITY, []),))
     assert Counter(T, empty).count_records(T.codes).values.tolist() == [0] * 6
-    assert empty.warnings
+    assert "probability is 0" in empty.warnings_under("zero")[0]
+    assert "probability is 1" in empty.warnings_under("add_self")[0]
 
 
 def test_a_dictionary_without_links_counts_everybody():

@@ -75,7 +75,9 @@ class FixedLoader:
             raise InvalidInput.of("/dataset", "needs-attention", "Values are unknown.", "See the profile.")
         return self.held
 
-    async def dictionary(self, tenant: TenantId, dictionary: Stored, dataset: Stored) -> Dictionary:
+    async def dictionary(
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored, pointer: str = "/dictionary"
+    ) -> Dictionary:
         return self.known
 
     async def sensitivity(self, tenant: TenantId, profile: Stored, dataset: Stored):

@@ -8,7 +8,16 @@ from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.services.disclosure_batches import ModalLevels, score_batch, tally_of
+from app.services.disclosure_batches import (
+    ModalLevels,
+    NewRecord,
+    OptimalLevels,
+    StepsOfRecords,
+    score_batch,
+    table_of_records,
+    tally_of,
+)
+from app.services.rule_definitions import RecordLevels
 from app.services.scoring_inputs import Scoring
 from app.services.scoring_options import ScoringOptions
 
@@ -42,3 +51,31 @@ def test_the_mode_is_the_most_frequent_levels_and_of_several_the_first_in_order(
 
 def test_level_vectors_are_counted():
     assert tally_of(np.array([[0, 1], [2, 0], [0, 1]], dtype=np.int16)) == {"0,1": 2, "2,0": 1}
+
+
+def test_what_is_no_number_of_steps_is_not_counted():
+    assert tally_of(np.array([[0, 1], [-1, 0]], dtype=np.int16)) == {"0,1": 1}
+
+
+def test_a_record_without_a_tree_is_disclosed_by_its_value():
+    """Its values have no steps, so that the answer names what is shown, which can be sent back."""
+    dag = Hierarchy.from_parents({"a": ["A", "B"], "b": ["B"], "c": ["A"], "A": [None], "B": [None]})
+    table = Table(("x",), (dag,), dag.encode(["a", "b", "b", "c"])[0][:, None])
+    asked = Scoring(
+        table,
+        (dictionary_of(table),),
+        None,
+        False,
+        constant_sensitivity(table),
+        None,
+        build_utility(table),
+        ScoringOptions(),
+    )
+    batch = table_of_records([NewRecord({"x": "a"}), NewRecord({"x": None})], table, {})
+    answer = score_batch(asked, batch, OptimalLevels(0.0), {})
+    assert answer.disclosed.tolist() == [[0], [0]]
+    assert answer.steps.tolist() == [[-1], [0]]
+    back = StepsOfRecords((RecordLevels(values={"x": None}), RecordLevels()))
+    again = score_batch(asked, batch, back, {})
+    assert again.disclosed.tolist() == answer.disclosed.tolist()
+    assert again.score.risk_average == answer.score.risk_average

@@ -5,13 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from app.domain.criteria.class_suppression import suppress_classes
+from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses, suppress_small
+from app.domain.criteria.population import KMap
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.domain.rules.condition_text import parse_condition
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import Generalise, Hide, ToEntities, ToLevel, ToRows, ToValue
 from app.domain.rules.rule import CellRule, RecordRule, TableRule
 from app.domain.tables import Table
+from app.services.fingerprints import resource_sha256
 from app.services.resources import Actor, Kind, Scope
 from app.services.rule_building import apply_definition, define_rule
 from app.services.rule_definitions import (
@@ -21,7 +23,7 @@ from app.services.rule_definitions import (
     definition_of,
     statements_of,
 )
-from app.services.rule_documents import require_rule_of, rule_document, rule_of, rule_sha256
+from app.services.rule_documents import require_rule_of, rule_document, rule_in_short, rule_of, rule_sha256
 from app.services.rules import (
     CreateRule,
     IdentityDefinition,
@@ -71,7 +73,9 @@ async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_leve
     """Indiana has three members, two of one race; the one of the other and the one in Illinois are alone."""
     levels = {"city": 1, "race": 0}
     kept = await rules.create(actor, CreateRule("kept", "members", TableLevelDefinition(levels)))
-    made = await rules.create(actor, CreateRule("pairs", "members", TableLevelDefinition(levels, 2)))
+    made = await rules.create(
+        actor, CreateRule("pairs", "members", TableLevelDefinition(levels, SmallClasses(2)))
+    )
     assert made.resource.sha256 != kept.resource.sha256
     table = members()
     disclosed = rule_of(rules_document := made.resource.document, table).codes.tolist()
@@ -86,14 +90,82 @@ async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_leve
 
 
 async def test_small_classes_are_found_anew_in_the_next_delivery(world: World, actor: Actor) -> None:
-    rule = define_rule(TableLevelDefinition({"city": 1}, 2), members())
+    rule = define_rule(TableLevelDefinition({"city": 1}, SmallClasses(2)), members())
     before = members()
     after = Table(before.attributes, before.hierarchies, before.codes[[0, 0, 1, 2, 3, 3]])
     async with world.store.work(actor.tenant) as work:
         dataset = await work.resources.get(Kind.DATASET, "members")
-    anew = await rule_stated_anew(world.store, actor.tenant, rule, dataset, after)
-    assert anew.codes.tolist() == suppress_classes(after, TableRule((1, 0)), 2)[0].codes.tolist()
-    assert await rule_stated_anew(world.store, actor.tenant, {"levels": {}}, dataset, after) is None
+    anew = await rule_stated_anew(world.store, world.loader, actor.tenant, rule, dataset, after)
+    assert anew.codes.tolist() == suppress_small(after, TableRule((1, 0)), SmallClasses(2))[0].codes.tolist()
+    levels = {"levels": {}}
+    assert await rule_stated_anew(world.store, world.loader, actor.tenant, levels, dataset, after) is None
+
+
+async def test_classes_are_compared_with_the_population_anew_in_the_next_delivery(
+    world: World, rules: RuleService, actor: Actor
+) -> None:
+    """Of the eight people two are of Muncie and three of each of the others: k-map with k = 3."""
+    definition = TableLevelDefinition({"race": 1}, ClassSuppression((KMap(3),)), "census")
+    made = await rules.create(actor, CreateRule("mapped", "members", definition))
+    assert (made.resource.summary["records"], made.resource.summary["dictionary"]) == (1, "census")
+    shown = rule_of(made.resource.document, members()).codes
+    assert np.flatnonzero((shown == 0).all(axis=1)).tolist() == [1]
+    before = members()
+    after = Table(before.attributes, before.hierarchies, before.codes[[1, 0, 1, 2]])
+    async with world.store.work(actor.tenant) as work:
+        dataset = await work.resources.get(Kind.DATASET, "members")
+        with pytest.raises(Conflict):
+            await work.resources.delete(Kind.DICTIONARY, "census")
+    rule = json.loads(json.dumps(made.resource.document))
+    anew = await rule_stated_anew(world.store, world.loader, actor.tenant, rule, dataset, after)
+    assert np.flatnonzero((anew.codes == 0).all(axis=1)).tolist() == [0, 2]
+    unnamed = TableLevelDefinition({"race": 1}, ClassSuppression((KMap(3),)))
+    with pytest.raises(InvalidInput) as refused:
+        await rules.create(actor, CreateRule("unnamed", "members", unnamed))
+    assert refused.value.faults[0].pointer == "/rule/dictionary"
+
+
+async def test_steps_ask_the_record_how_deep_its_value_is(rules: RuleService, actor: Actor) -> None:
+    """They are refused beyond ⊥, which tells it; by their former name they are not."""
+    blind = Actor(actor.tenant, "k", actor.scopes - {Scope.DATA_READ})
+    steps = RecordLevelDefinition((RecordLevels(row=1, steps={"city": 1}),))
+    levels = RecordLevelDefinition((RecordLevels({"city": 1}, row=1),))
+    with pytest.raises(Forbidden):
+        await rules.create(blind, CreateRule("steps", "members", steps))
+    former = await rules.create(blind, CreateRule("levels", "members", levels))
+    named = await rules.create(actor, CreateRule("steps", "members", steps))
+    assert named.resource.sha256 == former.resource.sha256
+
+
+async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_nothing_of_it() -> None:
+    """Three of Indiana are one class; two of them share a race, and the one of the other is alone with it."""
+    table = members()
+    with_race_sensitive = Table(
+        table.attributes, table.hierarchies, table.codes, sensitive=frozenset({"race"})
+    )
+    definition = TableLevelDefinition({"city": 1}, SmallClasses(2))
+    document = define_rule(definition, with_race_sensitive)
+    assert document["meaning"] == 2
+    alone = [CITY.ancestors_at(1)[city] for city in table.codes[:, 0].tolist()]
+    suppressed = [row for row, state in enumerate(alone) if alone.count(state) < 2]
+    assert document["records"] == len(suppressed) == 1
+    shown = rule_of(document, with_race_sensitive).codes
+    assert np.flatnonzero((shown == 0).all(axis=1)).tolist() == suppressed
+
+    stored = {key: value for key, value in document.items() if key != "meaning"}
+    before = rule_of(stored, with_race_sensitive).codes
+    assert np.flatnonzero((before == 0).all(axis=1)).tolist() == [
+        row
+        for row, own in enumerate(zip(alone, table.codes[:, 1].tolist(), strict=True))
+        if list(zip(alone, table.codes[:, 1].tolist(), strict=True)).count(own) < 2
+    ]
+    assert rule_in_short(stored)["meaning"] == 1
+    stated = define_rule(TableLevelDefinition({"city": 1}, SmallClasses(2, meaning=1)), with_race_sensitive)
+    hashes = [rule_sha256(own, "0" * 64) for own in (stored, stated, {**stored, "meaning": 1}, document)]
+    assert hashes[0] == hashes[1] == hashes[2] != hashes[3]
+    # As it was hashed before there was a second meaning.
+    plain = {"levels": stored["levels"], "suppress_classes_below": 2}
+    assert hashes[0] == resource_sha256(Kind.RULE, plain, {"dataset": "0" * 64})
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,6 @@ def test_withheld_records_show_their_sensitive_values_only_as_a_block_of_their_o
     problem = AnonymityProblem((KMap(2),), 0.25, suppressed=suppressed)
     plan = least_loss_plan(table, problem, dictionary=dictionary)
     found = plan.combine({0: plan.run_block(0, lambda _: None)})
-    document = json.loads(json.dumps(result_of_anonymity(found, table, plan)))
+    document = json.loads(json.dumps(result_of_anonymity(found, table, plan, "0" * 64)))
     shown = apply(rule_of(document["rule"], table), table).tolist()
     assert shown == [[1, 1], [1, 2], [1, 1], [0, 0 if suppressed == "excluded" else 2]]

@@ -78,10 +78,25 @@ async def test_rows_name_entities_of_a_dataset_without_identifier(world: World) 
     assert await phi(world, profile, dataset) == [1.0, 5.0]
 
 
+async def test_overrides_of_entities_that_the_dataset_lacks_are_ignored_and_counted(world: World) -> None:
+    """One list serves several deliveries; whoever mistyped the key column is told how many rows that is."""
+    dataset = await world.members()
+    harms = []
+    for name, rows in (("own", ""), ("more", "secret,city,9\nsecret,city,9\nother,city,1\n")):
+        await world.upload(f"{name}-weights", f"who,what,weight\nm2,city,1\n{rows}")
+        overrides = Overrides(f"{name}-weights", "entity", "who", "what", "weight")
+        family = {"family": "linear_personal", "attributes": WEIGHTS, "overrides": overrides}
+        profile = (await world.profile(name, **family)).resource
+        harms.append(await phi(world, profile, dataset))
+        warned = [own for own in profile.summary["warnings"] if "ignored" in own]
+        assert [own.split(" ")[0] for own in warned] == (["3"] if rows else [])
+        assert "secret" not in str(warned)
+    assert harms[0] == harms[1]
+
+
 @pytest.mark.parametrize(
     ("rows", "code"),
     [
-        ("secret,city,1", "unknown-key"),
         ("m1,group,1", "unknown-attribute"),
         ("m1,city,-1", "invalid-weight"),
         ("m1,city,nan", "invalid-weight"),

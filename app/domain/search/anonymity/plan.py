@@ -30,6 +30,7 @@ from app.domain.search.anonymity.estimates import (
 )
 from app.domain.search.anonymity.lattice import LatticeSearch
 from app.domain.search.anonymity.minimal import minimal_rules
+from app.domain.search.anonymity.population_suppression import suppressed_at
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -128,9 +129,7 @@ class AnonymityPlan:
 
     def withheld(self, levels: tuple[int, ...]) -> Bools:
         """(n,) records that a rule of levels of all attributes withholds."""
-        remaining = self._judge.remaining(tuple(levels[j] for j in self._table.quasi_identifiers))
-        gone: Bools = remaining.class_of_group < 0
-        return gone[self._quasi.reduced.inverse]
+        return suppressed_at(self._table, self._judge, levels)
 
     @property
     def _holds_lattice(self) -> bool:
