@@ -260,6 +260,14 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         _RULE,
         kind="direct_identifiers",
     ),
+    "distinction_and_separation": _example(
+        "which columns tell the members apart, and which pairs of columns?",
+        "members-distinction",
+        {"dataset": "members"},
+        kind="distinction_and_separation",
+        largest_set=2,
+        shown=5,
+    ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""
 

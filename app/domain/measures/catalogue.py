@@ -20,6 +20,7 @@ from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.direct_identifiers import DIRECT_IDENTIFIERS
 from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
+from app.domain.measures.distinction_and_separation import DISTINCTION_AND_SEPARATION
 from app.domain.measures.entry import Measure
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
@@ -78,4 +79,5 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     DIRECT_IDENTIFIERS,
+    DISTINCTION_AND_SEPARATION,
 )

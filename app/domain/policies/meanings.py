@@ -41,7 +41,7 @@ SHARES: Final = _names(
     greatest_increase greatest_decrease greatest_probability average_probability in_table in_class
     share_exposed worst_posterior success_rate success_before worst_belief beta_negative
     max_absolute_gain geometric arithmetic geometric_active arithmetic_active precision_loss ail
-    ail_of_classes
+    ail_of_classes distinction separation
     """
 )
 """Numbers from 0 to 1."""
@@ -100,6 +100,7 @@ SAFER_LOW: Final = (_RISKS - _SAME_FOR_EVERY_RELEASE) | _names(
     records_suppressed reidentification_rate_unlinked infinite_at_most risk_change
     classes_lacking records_lacking worst_lacks gain ratio utilisation records_of_several_values
     records_ruled_out of_values of_values_enhanced cells_withheld direct_identifiers
+    combinations distinction pairs_separated separation
     """
 )
 SAFER_HIGH: Final = _USES | _names(
