@@ -100,7 +100,8 @@ class DiversityCriterion(Criterion):
         attribute, others = self._of
         if others == "apart" or whole.counts(attribute, others).n_classes <= len(whole.sizes):
             return ""
-        return BY_ITSELF if replace(self, others="apart").impossible(whole) is None else ""
+        beside = replace(self, **{"others": "apart"})
+        return BY_ITSELF if beside.impossible(whole) is None else ""
 
 
 @dataclass(frozen=True)
