@@ -227,7 +227,7 @@ def _require_support(context: SearchContext, problem: Problem, solver: Solver) -
             hierarchy.require_tree(entry.name)
     reason = entry.supports(context, problem, solver)
     if reason is not None:
-        raise NotSupported(reason)
+        raise NotSupported.because(reason)
 
 
 def _require_room(budget: Budget, needed: int) -> None:
