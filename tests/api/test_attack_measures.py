@@ -51,6 +51,9 @@ async def test_linking_changes_the_risk_as_computed_by_hand(fixture_f: httpx.Asy
     assert result["risk"] == pytest.approx((0.152083 + others + 0.079167) / 6, abs=1e-6)
     assert result["risk_linked"] == pytest.approx((0.394444 + others + 0.21) / 6, abs=1e-6)
     assert result["share_linked"] == pytest.approx(1 / 3)
+    # Whom linking does not help keeps the greatest loss.
+    assert result["risk_max"] == result["risk_linked_max"] == pytest.approx(1.075)
+    assert result["row_of_risk_max"] == result["row_of_risk_linked_max"] in range(2, 6)
     assert result["own_entity_consistent_linked"] == 1.0
     uniform = await result_of(fixture_f, linkage | {"estimator": "uniform", "probability_correct": 0.5})
     assert uniform["mean_candidates"] > result["mean_candidates"]

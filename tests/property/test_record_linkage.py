@@ -150,7 +150,10 @@ def test_linking_amounts_to_what_loops_over_sets_of_leaves_say(world, truth, p_c
 
 
 def given_oracle(world, pairs, p_correct: float, failed: str):
-    """R_link of given pairs (row, auxiliary row, probability, correct), conflicting ones being no link."""
+    """Losses ℓ and ℓ_link per record of given pairs (row, auxiliary row, eighths of a chance, correct).
+
+    Pairs that conflict are no link.
+    """
     table, rule, dictionary, auxiliary, sensitivity = world
     rows, m = apply(rule, table).tolist(), table.n_attributes
 
@@ -162,10 +165,10 @@ def given_oracle(world, pairs, p_correct: float, failed: str):
         phi = sum(float(sensitivity.shapes[j][0][nodes[j]]) for j in range(m))
         return phi / len(fitting) if fitting else 0.0
 
-    total = 0.0
+    alone, together = [], []
     for i, row in enumerate(rows):
         y = [None if row[j] == 0 else below(table.hierarchies[j], row[j]) for j in range(m)]
-        unlinked, left = loss(y, row), 8
+        unlinked, left, total = loss(y, row), 8, 0.0
         for _, z, eighths, correct in (own for own in pairs if own[0] == i):
             cells = [cell_of(auxiliary, name, z) for name in table.attributes]
             if not all(fits(y[j], cells[j]) for j in range(m)):
@@ -176,8 +179,9 @@ def given_oracle(world, pairs, p_correct: float, failed: str):
             fail = unlinked if failed == "fallback" else 0.0
             parts = [(right, loss(*zip(*joined, strict=True))), (1 - right, fail)]
             total += sum(eighths / 8 * p * v for p, v in parts if eighths * p > 0)
-        total += left / 8 * unlinked if left else 0.0
-    return total / len(rows)
+        alone.append(unlinked)
+        together.append(total + (left / 8 * unlinked if left else 0.0))
+    return alone, together
 
 
 @st.composite
@@ -206,8 +210,13 @@ def test_given_links_amount_to_what_loops_over_the_pairs_say(world_and_pairs, p_
         on_conflict="drop_conflicts",
     )  # fmt: skip
     result = measured(world, parameters)
-    expected = given_oracle(world, pairs, p_correct, failed)
-    np.testing.assert_allclose(result.risk_linked, expected, rtol=1e-12, atol=1e-12)
+    alone, together = given_oracle(world, pairs, p_correct, failed)
+    np.testing.assert_allclose(result.risk_linked, np.mean(together), rtol=1e-12, atol=1e-12)
+    for row, greatest, losses in (
+        (result.row_of_risk_max, result.risk_max, alone),
+        (result.row_of_risk_linked_max, result.risk_linked_max, together),
+    ):
+        np.testing.assert_allclose([losses[row - 1], greatest], max(losses), rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -19,7 +19,7 @@ from app.domain.harm.weights import Floats
 from app.domain.linkage import Candidates, FailedLink, Joiner, Links, losses_with_links
 from app.domain.measures.entry import ADDED_LATER, Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.given_links import MOST_LINKS, GivenLink, GivenLinks, given_links
-from app.domain.measures.linkage_units import units_of
+from app.domain.measures.linkage_units import LinkageUnits, units_of
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.summaries import mean, quantiles
 from app.domain.rules.rule import apply
@@ -114,6 +114,12 @@ class RecordLinkage:
     own_entity_consistent_linked: Annotated[
         float | None, doc("Probability that it still is after linking, on average over records.")
     ]
+    row_of_risk_max: Annotated[
+        int | None,
+        doc("The record of risk_max, the first of equals, as a row of the dataset from 1. null: measured "
+            "before it was told."),
+    ] = None  # fmt: skip
+    row_of_risk_linked_max: Annotated[int | None, doc("The same of risk_linked_max.")] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +370,15 @@ def _compute(context: MeasureContext, parameters: LinkageParameters, tick: Tick)
         reidentification_rate_unlinked=shares[0],
         own_entity_consistent=shares[2],
         own_entity_consistent_linked=shares[3],
+        row_of_risk_max=_first_row(linking.units, found.unlinked),
+        row_of_risk_linked_max=_first_row(linking.units, found.linked),
     )
+
+
+def _first_row(units: LinkageUnits, losses: Floats) -> int:
+    """The first record, as a row from 1, of the greatest loss (u,) of those that count in means."""
+    counted = np.where(units.weight > 0, losses, -np.inf)
+    return int(units.first[counted == counted.max()].min()) + 1
 
 
 RECORD_LINKAGE: Final = Measure(
