@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, 
 
 from pydantic import TypeAdapter
 
-from app.domain.catalogue_types import DatasetRef, DictionaryRef, RuleRef
-from app.domain.measures.entry import ADDED_LATER, Measure
+from app.domain.catalogue_types import ADDED_LATER, DatasetRef, DictionaryRef, RuleRef
+from app.domain.measures.entry import Measure
 from app.services.fingerprints import canonical_json
 from app.services.resources import JsonObject, Kind
 

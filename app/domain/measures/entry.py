@@ -10,7 +10,8 @@ The edges derive requests, answers and the catalogue's page from them, so the ty
   also as a mapping's values and inside nested dataclasses. The context holds what they lead to under the
   very text of the reference, which is the resource's name by the time that the work begins. A field marked
   :data:`RELEASED_RULES` that is None has become the rules of the dataset's releases by then. A field that an
-  existing measure gets later is marked :data:`ADDED_LATER`, so that stored questions keep their text.
+  existing measure gets later is marked :data:`~app.domain.catalogue_types.ADDED_LATER`, so that stored
+  questions keep their text.
 * Errors about a parameter point at ``/measure/<field>``.
 * Results consist of numbers, texts, booleans, None, tuples, mappings with keys of text, and nested frozen
   dataclasses; every field has a ``doc``. Real numbers may be +∞, never NaN.
@@ -41,14 +42,6 @@ class ReleasedRules:
 
 
 RELEASED_RULES: Final = ReleasedRules()
-
-
-@dataclass(frozen=True)
-class AddedLater:
-    """Marks a field that earlier versions did not have: documents leave it out where it has its default."""
-
-
-ADDED_LATER: Final = AddedLater()
 
 T = TypeVar("T")
 P = TypeVar("P")

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le, MaxLen, doc
 
-from app.domain.catalogue_types import DictionaryRef
+from app.domain.catalogue_types import ADDED_LATER, DictionaryRef
 from app.domain.dictionaries.consistency import Consistency, under
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.harm.weights import Floats
 from app.domain.linkage import Candidates, FailedLink, Joiner, Links, losses_with_links
-from app.domain.measures.entry import ADDED_LATER, Cost, Measure, MeasureContext, Tick, given
+from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
 from app.domain.measures.given_links import MOST_LINKS, GivenLink, GivenLinks, given_links
 from app.domain.measures.linkage_units import LinkageUnits, units_of
 from app.domain.risk.loss import identification_probability
