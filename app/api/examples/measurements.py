@@ -45,6 +45,14 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "riskiest_records": _example(
         "whose records are at risk, and why?", "proposal-riskiest", _SCORED, kind="riskiest_records", top=3
     ),
+    "consistent_entities": _example(
+        "who of the census may the second record be?",
+        "proposal-candidates",
+        {"dataset": "members", "rule": "proposal", "dictionary": "census"},
+        kind="consistent_entities",
+        row=2,
+        most=20,
+    ),
     "cheapest_generalisation": _example(
         "which single step lowers the risk most?",
         "proposal-next-step",
