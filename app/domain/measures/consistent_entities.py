@@ -136,4 +136,5 @@ CONSISTENT_ENTITIES: Final = Measure(
     supports=always_supported,
     cost=_cost,
     compute=_compute,
+    protects=False,
 )

@@ -141,7 +141,8 @@ class Measure(Generic[P, R]):
         The work; tells its third argument the units done so far, some times a second if it can.
     protects
         Whether a bound on its numbers can protect people. False for what says how useful a release is, what
-        other releases would be like, or what columns look like: a requirement on it covers no column.
+        other releases would be like, what columns look like, or whom one record may be: a requirement on it
+        covers no column.
     """
 
     name: str
