@@ -85,6 +85,14 @@ class NotSupported(PrivacyRiskError):
 
     code = "not-supported"
 
+    @classmethod
+    def because(cls, reason: str) -> NotSupported:
+        """Build the error of a reason whose last sentence, or what follows a semicolon, is the remedy."""
+        why, sentence, remedy = reason.rpartition(". ")
+        if not sentence:
+            why, _, remedy = reason.rpartition("; ")
+        return cls(f"{why or remedy.rstrip('.')}.", remedy[:1].upper() + remedy[1:] if why else "")
+
 
 class NotFound(PrivacyRiskError):
     """No resource of this kind has this id or name."""

@@ -21,6 +21,7 @@ from app.services.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
     OnUnknown,
+    Role,
     check_schema,
     declarations_of,
     identifier_of,
@@ -249,7 +250,19 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
         elif rows:
             warnings.append(f"{rows} cells of {name!r} are not in its hierarchy and count as missing.")
         warnings.extend(f"{name!r}: {warning}." for warning in attribute.hierarchy.warnings)
+        if _keeps_or_loses(attribute):
+            warnings.append(
+                f"{name!r} has no hierarchy: a search can only show its values as they are or suppress them. "
+                "Give it a hierarchy to have them generalised instead."
+            )
     return few(warnings)
+
+
+def _keeps_or_loses(attribute: EncodedAttribute) -> bool:
+    """Whether searches have nothing between the values of a quasi-identifier and none of them."""
+    declared = attribute.declaration
+    has_role = declared.role is Role.QUASI_IDENTIFIER
+    return has_role and declared.hierarchy is None and attribute.hierarchy.n_leaves > 1
 
 
 def _first_rows(payload: bytes, names: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:

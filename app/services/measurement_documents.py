@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, 
 
 from pydantic import TypeAdapter
 
-from app.domain.catalogue_types import DatasetRef, DictionaryRef, RuleRef
+from app.domain.catalogue_types import ADDED_LATER, DatasetRef, DictionaryRef, RuleRef
 from app.domain.measures.entry import Measure
 from app.services.fingerprints import canonical_json
 from app.services.resources import JsonObject, Kind
@@ -38,8 +38,13 @@ Visit = Callable[[Reference], str]
 
 
 def document_of_parameters(parameters: object) -> JsonObject:
-    """The parameters as JSON types, infinities as "inf"."""
-    return _document(parameters)
+    """The parameters as JSON types, infinities as "inf"; what was added later only if it says something."""
+    document, hints = _document(parameters), get_type_hints(type(parameters), include_extras=True)
+    for own in dataclasses.fields(parameters):  # type: ignore[arg-type]
+        added = ADDED_LATER in getattr(hints[own.name], "__metadata__", ())
+        if added and getattr(parameters, own.name) == own.default:
+            del document[own.name]
+    return document
 
 
 def parameters_of(measure: Measure[P, Any], document: Mapping[str, Any]) -> P:

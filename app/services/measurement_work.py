@@ -100,7 +100,7 @@ class Measurement:
             raise InvalidInput(missing)
         reason = _unmet(context, needs) or self.measure.supports(context, self.parameters)
         if reason is not None:
-            raise NotSupported(reason)
+            raise NotSupported.because(reason)
 
     @cached_property
     def cost(self) -> Cost:

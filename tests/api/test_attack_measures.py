@@ -51,10 +51,55 @@ async def test_linking_changes_the_risk_as_computed_by_hand(fixture_f: httpx.Asy
     assert result["risk"] == pytest.approx((0.152083 + others + 0.079167) / 6, abs=1e-6)
     assert result["risk_linked"] == pytest.approx((0.394444 + others + 0.21) / 6, abs=1e-6)
     assert result["share_linked"] == pytest.approx(1 / 3)
+    # Whom linking does not help keeps the greatest loss.
+    assert result["risk_max"] == result["risk_linked_max"] == pytest.approx(1.075)
+    assert result["row_of_risk_max"] == result["row_of_risk_linked_max"] in range(2, 6)
     assert result["own_entity_consistent_linked"] == 1.0
     uniform = await result_of(fixture_f, linkage | {"estimator": "uniform", "probability_correct": 0.5})
     assert uniform["mean_candidates"] > result["mean_candidates"]
     assert set(result["loss_quantiles_linked"]) == {"0.05", "0.25", "0.5", "0.75", "0.95", "0.99"}
+
+
+async def test_links_are_given_pair_by_pair_and_the_rest_is_nobodys(fixture_f: httpx.AsyncClient):
+    """Entities 1 and 6 are linked as above, each with half a chance, and one link in four is wrong."""
+    ids = [row[0] for row in REGISTER]
+    links = [
+        {"row": int(id_), "auxiliary_row": ids.index(id_) + 1, "probability": 0.5, "correct": 0.75}
+        for id_ in ("1", "6")
+    ]
+    linkage = {"kind": "record_linkage", "auxiliary": "register", "estimator": "given", "links": links}
+    result = await result_of(fixture_f, linkage)
+    expected = result["risk"] + 0.5 * (0.75 * (0.394444 + 0.21) - (0.152083 + 0.079167)) / 6
+    assert result["risk_linked"] == pytest.approx(expected, abs=1e-6)
+    assert result["probability_no_link"] == pytest.approx(5 / 6)
+    own = {"kind": "record_linkage", "auxiliary": "register", "estimator": "own_row"}
+    half = await result_of(fixture_f, own | {"probability_nobody": 0.5})
+    assert half["probability_no_link"] == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "code"),
+    [
+        ({"links": [(1, 1, 0.6), (1, 2, 0.6)]}, "/measure/links", "probabilities-above-one"),
+        ({"links": [(1, 1, 0.1), (1, 1, 0.1)]}, "/measure/links", "duplicate-link"),
+        ({"links": [(7, 1, 0.1)]}, "/measure/links/0/row", "unknown-row"),
+        ({"links": [(1, 1, 0.1), (1, 99, 0.1)]}, "/measure/links/1/auxiliary_row", "unknown-row"),
+        ({}, "/measure/links", "missing"),
+        ({"links": [], "estimator": "uniform"}, "/measure/links", "not-wanted"),
+        ({"links": [], "probability_nobody": 0.5}, "/measure/probability_nobody", "not-wanted"),
+    ],
+)
+async def test_links_that_cannot_be_are_refused_where_they_stand(
+    fixture_f: httpx.AsyncClient, wrong, pointer, code
+):
+    linkage = {"kind": "record_linkage", "auxiliary": "register", "estimator": "given", **wrong}
+    if "links" in wrong:
+        names = ("row", "auxiliary_row", "probability")
+        linkage["links"] = [dict(zip(names, link, strict=True)) for link in wrong["links"]]
+    refused = await fixture_f.post("/v1/measurements", json=body(linkage))
+    dry = await fixture_f.post("/v1/measurements?dry_run=true", json=body(linkage))
+    for faults in (problem_of(refused, 422, "invalid-input")["errors"], dry.json()["missing"]):
+        assert [(own["pointer"], own["code"]) for own in faults] == [(pointer, code)]
 
 
 async def test_links_of_values_that_exclude_each_other_are_refused_with_what_to_do(

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from app.api.frontier_map import draw_frontier
-from tests.api.fixture_f import post
+from tests.api.fixture_f import post, upload
 from tests.api.problem_documents import pointers, problem_of
 from tests.api.test_optimisation_options import all_scores, few_records
 
@@ -215,3 +215,25 @@ async def test_what_does_not_fit_together_is_refused_and_listed_by_a_dry_run(
         assert dry["route"] is None
         assert len(dry["missing"]) == 1
     assert (await fixture.get("/v1/frontiers")).json()["items"] == []
+
+
+async def test_an_attribute_whose_values_have_several_parents_keeps_two_levels(api, client):
+    parents = {"north": [None], "coast": [None], "Oslo": ["north", "coast"], "Rome": ["coast"]}
+    await post(
+        client, "hierarchies", {"name": "places", "definition": {"kind": "parents", "parents": parents}}
+    )
+    await upload(client, "T", ("place",), [("Oslo",), ("Rome",), ("Rome",)])
+    attribute = {"name": "place", "type": "categorical", "role": "quasi_identifier", "hierarchy": "places"}
+    await post(client, "datasets", {"name": "T", "upload": "T", "attributes": [attribute]})
+    await post(client, "dictionaries", {"name": "D1", "from_dataset": "T"})
+    harm = {"name": "personal", "dataset": "T", "family": "linear", "attributes": {"place": {"leaves": 1}}}
+    await post(client, "sensitivity-profiles", harm)
+    result = await frontier(api, client)
+    assert (result["rules"], [own["levels"] for own in result["points"]]) == (2, [{"place": 2}, {"place": 0}])
+    # One of one and two of two who are in that place: (1 + 1/2 + 1/2) / 3.
+    assert [own["risk"] for own in result["points"]] == pytest.approx([0, 2 / 3])
+    asked = question(name="best", objective={"kind": "min_risk", "utility_floor": 0}, scope="table_level")
+    run = await post(client, "optimisations", asked)
+    await api.work_off(run["id"])
+    best = (await client.get("/v1/optimisations/best")).json()["result"]
+    assert (best["status"], best["rule"]["levels"]) == ("optimal", {"place": 2})

@@ -163,9 +163,35 @@ async def test_an_estimate_of_uniqueness_is_flagged_in_the_outcome(api, journey:
     said = (await journey.post("/v1/measurements", json=question | {"measure": asked})).json()["result"]
     assert said["decision"]["share"] == pytest.approx(attained["attained"])
     shown = (await journey.get("/v1/catalogue")).json()["criteria"]
-    assert {own["name"] for own in shown if own["guarantee"] == "heuristic"} == {"population_uniqueness"}
+    heuristic = {own["name"] for own in shown if own["guarantee"] == "heuristic"}
+    assert heuristic == {"population_uniqueness", "estimated_k_map", "corrected_entropy_l_diversity"}
     both = asking("two-sizes", [unique | {"population": 1000}])
     refused = problem_of(await journey.post("/v1/optimisations", json=both), 422, "invalid-input")
+    assert pointers(refused) == ["/objective/privacy/0/sampling_fraction"]
+
+
+async def test_estimates_from_the_release_as_a_sample_are_searched_and_measured_alike(
+    api, journey: httpx.AsyncClient
+):
+    people = {"kind": "estimated_k_map", "k": 20, "sampling_fraction": 0.1}
+    values = {"kind": "corrected_entropy_l_diversity", "l": 1.5, "attribute": "income"}
+    result = await found(api, journey, asking("sampled", [people, values], suppression_limit=0.2))
+    assert [own["guarantee"] for own in result["privacy"]] == ["heuristic", "heuristic"]
+    for number, measure in enumerate(
+        (
+            {"kind": "k_map", "k": 20, "by": "poisson", "sampling_fraction": 0.1},
+            {"kind": "l_diversity", "attributes": ["income"]},
+        )
+    ):
+        question = {"name": f"sampled-{number}", "dataset": "members", "rule": "sampled"}
+        asked = await journey.post("/v1/measurements", json=question | {"measure": measure})
+        said = asked.json()["result"]
+        if number:
+            assert said["corrected_entropy_l"] == pytest.approx(result["privacy"][1]["attained"])
+        else:
+            assert (said["is_k_map"], said["guarantee"]) == (True, "statistical")
+    wrong = asking("no-sample", [people | {"sampling_fraction": 1.5}])
+    refused = problem_of(await journey.post("/v1/optimisations", json=wrong), 422, "invalid-input")
     assert pointers(refused) == ["/objective/privacy/0/sampling_fraction"]
 
 

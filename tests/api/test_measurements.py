@@ -318,6 +318,22 @@ async def test_values_of_cells_are_shown_to_nobody_without_data_read(api, journe
     assert len(shown) > 1, "the measures of sensitive values name some"
 
 
+async def test_whom_a_record_may_be_is_named_to_those_who_may_read_the_data(api, journey: httpx.AsyncClient):
+    token = journey.headers["authorization"].removeprefix("Bearer ")
+    actor = await api.services.tenants.authenticate(token)
+    levels = {"city": 3, "birth_date": 2}
+    body = BY_MEASURE["consistent_entities"]["value"] | {
+        "name": "whom", "rule": {"kind": "table_level", "levels": levels}
+    }  # fmt: skip
+    found = (await journey.post("/v1/measurements", json=body)).json()["result"]
+    assert 0 < found["consistent"] == len(found["entities"])
+    assert all(isinstance(own, str) for own in found["entities"])
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as assessor:
+        hidden = (await assessor.get("/v1/measurements/whom")).json()["result"]
+    assert hidden["consistent"] == found["consistent"]
+    assert set(hidden["entities"]) == {None}
+
+
 HIGHEST = {"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0, 100000["]}
 
 
@@ -330,6 +346,11 @@ HIGHEST = {"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0,
         {"measure": {"kind": "similarity_attack", "groups": ["[0, 100000["]}},
         {"measure": {"kind": "beta_likeness", "reference": {"39000": 1, "41000": 10}}},
         {"measure": {"kind": "background_knowledge_attack", "target": 1, "not_values": ["39000"]}},
+        {
+            "measure": {"kind": "consistent_entities", "id": "m1"},
+            "rule": "proposal",
+            "dictionary": "census",
+        },
         {
             "measure": {"kind": "equivalence_classes"},
             "rule": {"kind": "table_level", "levels": {}, "suppress_classes_failing": [HIGHEST]},

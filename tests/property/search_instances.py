@@ -103,7 +103,8 @@ class BruteForce:
         """(levels, risk, utility) of every table-level rule."""
         table = self.context.table
         cache = {}
-        for levels in itertools.product(*(range(h + 1) for h in table.heights)):
+        possible = [range(h.height + 1) if h.is_tree else (0, h.height) for h in table.hierarchies]
+        for levels in itertools.product(*possible):
             losses, utilities = [], []
             for row in range(table.n_records):
                 codes = tuple(

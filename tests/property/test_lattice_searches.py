@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
@@ -17,10 +17,10 @@ from app.domain.search.budget import Budget
 from app.domain.search.canonical import ScoredLattice
 from app.domain.search.lattice_search import search_lattice
 from app.domain.search.nodes import Nodes
-from app.domain.search.plans import carry_out, plan
-from app.domain.search.problem import Problem
+from app.domain.search.plans import carry_out, plan, plan_frontier
+from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
-from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Genetic, TopDown
+from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
 from tests.property.attacks_by_hand import MODELS, instances
 from tests.property.effort import examples
 from tests.property.search_instances import BruteForce, contexts, solve
@@ -268,6 +268,46 @@ def test_top_down_search_finds_the_enumerated_rule_in_any_partial_order(context,
         for solver in (BranchAndBound(), Aruba(), Genetic(seed=1)):
             with pytest.raises(NotSupported, match="tree"):
                 plan(context, problem, solver)
+
+
+TABLE_SOLVERS = st.sampled_from([
+    AUTO, Enumeration(), BranchAndBound(), TopDown(), Genetic(seed=1, population=3, elites=1)
+])  # fmt: skip
+
+
+@THOROUGH
+@given(contexts(dags()), st.sampled_from(["zero", "add_self"]), QUESTIONS, TABLE_SOLVERS)
+def test_table_rules_in_any_partial_order_are_the_best_of_both_end_levels(context, policy, question, solver):
+    problem = Problem(*question, "table_level", policy)
+    rules = list(BruteForce(context, policy).table_rules())
+    status, value, levels = solve(rules, problem)
+    try:
+        outcome = carry_out(plan(context, problem, solver))
+    except NotSupported:
+        assume(False)
+    assert outcome.n_rules == len(rules)
+    if outcome.status == "heuristic":
+        assert isinstance(solver, Genetic)
+        assert outcome.rule is None or outcome.rule.levels in {own for own, _, _ in rules}
+        return
+    assert outcome.status == status
+    if levels is not None:
+        assert outcome.rule.levels == levels
+        sign = -1 if problem.objective == "max_utility" else 1
+        assert sign * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+@THOROUGH
+@given(contexts(dags()))
+def test_the_frontier_of_table_rules_in_any_partial_order_is_that_of_all_rules(context):
+    rules = list(BruteForce(context, "zero").table_rules())
+    assume(all(math.isfinite(risk) for _, risk, _ in rules))
+    found = plan_frontier(context, FrontierProblem("table_level"))
+    outcome = found.combine({0: found.run_block(0, lambda _: None)})
+    by_levels = {levels: (risk, utility) for levels, risk, utility in rules}
+    for point in outcome.points:
+        assert (point.risk, point.utility) == pytest.approx(by_levels[point.levels], rel=1e-9, abs=1e-12)
+    assert max(own.utility for own in outcome.points) == pytest.approx(max(own[2] for own in rules))
 
 
 SOLVERS = st.sampled_from([

@@ -17,6 +17,7 @@ from app.domain.harm.sensitivity import build_sensitivity
 from app.domain.harm.weights import LeafWeights
 from app.domain.linkage import Candidates, Joiner
 from app.domain.measures.entry import MeasureContext
+from app.domain.measures.given_links import GivenLink
 from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
 from app.domain.risk.models import MODEL_I
 from app.domain.rules.rule import apply
@@ -146,6 +147,94 @@ def test_linking_amounts_to_what_loops_over_sets_of_leaves_say(world, truth, p_c
     found = [result.risk_linked, result.risk, result.reidentification_rate,
              result.reidentification_rate_unlinked]  # fmt: skip
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def given_oracle(world, pairs, p_correct: float, failed: str):
+    """Losses ℓ and ℓ_link per record of given pairs (row, auxiliary row, eighths of a chance, correct).
+
+    Pairs that conflict are no link.
+    """
+    table, rule, dictionary, auxiliary, sensitivity = world
+    rows, m = apply(rule, table).tolist(), table.n_attributes
+
+    def loss(known, nodes) -> float:
+        fitting = [
+            e for e in range(dictionary.n_entities)
+            if all(fits(known[j], cell_of(dictionary, table.attributes[j], e)) for j in range(m))
+        ]  # fmt: skip
+        phi = sum(float(sensitivity.shapes[j][0][nodes[j]]) for j in range(m))
+        return phi / len(fitting) if fitting else 0.0
+
+    alone, together = [], []
+    for i, row in enumerate(rows):
+        y = [None if row[j] == 0 else below(table.hierarchies[j], row[j]) for j in range(m)]
+        unlinked, left, total = loss(y, row), 8, 0.0
+        for _, z, eighths, correct in (own for own in pairs if own[0] == i):
+            cells = [cell_of(auxiliary, name, z) for name in table.attributes]
+            if not all(fits(y[j], cells[j]) for j in range(m)):
+                continue
+            left -= eighths
+            joined = [joined_cell(table.hierarchies[j], row[j], cells[j]) for j in range(m)]
+            right = p_correct if correct is None else correct
+            fail = unlinked if failed == "fallback" else 0.0
+            parts = [(right, loss(*zip(*joined, strict=True))), (1 - right, fail)]
+            total += sum(eighths / 8 * p * v for p, v in parts if eighths * p > 0)
+        alone.append(unlinked)
+        together.append(total + (left / 8 * unlinked if left else 0.0))
+    return alone, together
+
+
+@st.composite
+def worlds_with_links(draw):
+    """A world, and pairs whose probabilities, in eighths, add up to at most 1 for each record."""
+    world = draw(worlds())
+    pairs = []
+    for i in range(world[0].n_records):
+        left = 8
+        for z in range(world[3].n_entities):
+            eighths = draw(st.integers(0, left)) if draw(st.booleans()) else None
+            if eighths is not None:
+                left -= eighths
+                pairs.append((i, z, eighths, draw(st.sampled_from([None, 0.0, 0.5, 1.0]))))
+    return world, draw(st.permutations(pairs))
+
+
+@pytest.mark.spec("E-35")
+@settings(max_examples=examples(100), deadline=None)
+@given(worlds_with_links(), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from(["zero", "fallback"]))
+def test_given_links_amount_to_what_loops_over_the_pairs_say(world_and_pairs, p_correct, failed):
+    world, pairs = world_and_pairs
+    links = tuple(GivenLink(i + 1, z + 1, eighths / 8, correct) for i, z, eighths, correct in pairs)
+    parameters = LinkageParameters(
+        "aux", "given", links=links, probability_correct=p_correct, on_failed_link=failed,
+        on_conflict="drop_conflicts",
+    )  # fmt: skip
+    result = measured(world, parameters)
+    alone, together = given_oracle(world, pairs, p_correct, failed)
+    np.testing.assert_allclose(result.risk_linked, np.mean(together), rtol=1e-12, atol=1e-12)
+    for row, greatest, losses in (
+        (result.row_of_risk_max, result.risk_max, alone),
+        (result.row_of_risk_linked_max, result.risk_linked_max, together),
+    ):
+        np.testing.assert_allclose([losses[row - 1], greatest], max(losses), rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(worlds(), st.sampled_from(["zero", "fallback"]))
+def test_uniform_links_are_given_links_of_their_probabilities(world, failed):
+    """And half a chance of nobody is half of everything."""
+    table, rule, _, auxiliary, _ = world
+    candidates = Candidates(table, auxiliary)
+    row_of = candidates.row_of_entity.tolist()
+    links = []
+    for i, row in enumerate(apply(rule, table)):
+        possible = set(candidates.of(row).tolist())
+        entities = [z for z in range(auxiliary.n_entities) if row_of[z] in possible]
+        links += [GivenLink(i + 1, z + 1, 0.5 / len(entities)) for z in entities]
+    by_pair = measured(world, LinkageParameters("aux", "given", links=tuple(links), on_failed_link=failed))
+    uniform = measured(world, LinkageParameters("aux", probability_nobody=0.5, on_failed_link=failed))
+    for own in ("risk_linked", "probability_no_link", "reidentification_rate", "mean_candidates"):
+        np.testing.assert_allclose(getattr(by_pair, own), getattr(uniform, own), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.spec("INV-17")

@@ -45,6 +45,14 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
     "riskiest_records": _example(
         "whose records are at risk, and why?", "proposal-riskiest", _SCORED, kind="riskiest_records", top=3
     ),
+    "consistent_entities": _example(
+        "who of the census may the second record be?",
+        "proposal-candidates",
+        {"dataset": "members", "rule": "proposal", "dictionary": "census"},
+        kind="consistent_entities",
+        row=2,
+        most=20,
+    ),
     "cheapest_generalisation": _example(
         "which single step lowers the risk most?",
         "proposal-next-step",
@@ -259,6 +267,14 @@ BY_MEASURE: Final[Mapping[str, Example]] = {
         "proposal-direct-identifiers",
         _RULE,
         kind="direct_identifiers",
+    ),
+    "distinction_and_separation": _example(
+        "which columns tell the members apart, and which pairs of columns?",
+        "members-distinction",
+        {"dataset": "members"},
+        kind="distinction_and_separation",
+        largest_set=2,
+        shown=5,
     ),
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""

@@ -58,7 +58,7 @@ class Population:
     ) -> None:
         reason = unlinked_reason(table, attributes, sensitive, dictionary)
         if reason is not None:
-            raise NotSupported(reason)
+            raise NotSupported.because(reason)
         links = {table.position(link.attribute): link.meaning for link in dictionary.links}
         self.linked = tuple(j for j in attributes if j in links)
         chosen = [links[j] for j in (*self.linked, sensitive)]

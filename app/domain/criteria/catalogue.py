@@ -11,6 +11,7 @@ from app.domain.criteria.closeness import TCloseness
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
 from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from app.domain.criteria.estimated import CorrectedEntropyLDiversity, EstimatedKMap
 from app.domain.criteria.gains import BetaLikeness, DeltaDisclosure
 from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk, KMap, SampleUniqueness
 from app.domain.criteria.uniques import PopulationUniqueness
@@ -18,6 +19,7 @@ from app.domain.criteria.uniques import PopulationUniqueness
 CRITERIA: Final[tuple[type[Criterion], ...]] = (
     KAnonymity,
     KMap,
+    EstimatedKMap,
     DeltaPresence,
     HighestRisk,
     AverageRisk,
@@ -28,6 +30,7 @@ CRITERIA: Final[tuple[type[Criterion], ...]] = (
     PopulationUniqueness,
     DistinctLDiversity,
     EntropyLDiversity,
+    CorrectedEntropyLDiversity,
     RecursiveLDiversity,
     PdRecursiveLDiversity,
     NpdRecursiveLDiversity,

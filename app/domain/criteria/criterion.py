@@ -167,6 +167,10 @@ class Criterion(ABC):
         cells are not named in it.
         """
 
+    def alternative(self, whole: Judged) -> str:
+        """A sentence on what the table as one class would meet instead; empty if nothing is known."""
+        return ""
+
 
 def failing_classes(judged: Judged, attribute: str | None, others: Others, failing: Bools) -> Bools:
     """(G,) which classes have a failing block; ``failing`` as of ``judged.counts(attribute, others)``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
@@ -23,6 +23,10 @@ from app.domain.distinct import Longs
 GREATEST_L: Final = 1_000_000
 GREATEST_C: Final = 1e9
 LEAST_C: Final = 1e-9
+BY_ITSELF: Final = (
+    "The other sensitive attributes split the classes here (`others: in_classes`); `others: apart` judges "
+    "this one by itself, as other tools do."
+)
 SOURCE: Final = "Machanavajjhala et al. 2007; dissertation 2008"
 
 Attribute = Annotated[
@@ -90,6 +94,14 @@ class DiversityCriterion(Criterion):
         if counts.n_classes > 1:
             return counts, "Of all records as one class, those alike in the other sensitive attributes"
         return counts, "All records as one class"
+
+    def alternative(self, whole: Judged) -> str:
+        """The attribute by itself, where only the other sensitive attributes are in the way."""
+        attribute, others = self._of
+        if others == "apart" or whole.counts(attribute, others).n_classes <= len(whole.sizes):
+            return ""
+        beside = replace(self, **{"others": "apart"})
+        return BY_ITSELF if beside.impossible(whole) is None else ""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ NOT_ASKED: Final = Estimate(None)
 def require_partitions(table: Table, criteria: Iterable[Criterion]) -> None:
     """Refuse estimators where missing values match everything, as the measure does: NotSupported."""
     if not table.is_complete and any(isinstance(own, PopulationUniqueness) for own in criteria):
-        raise NotSupported(OVERLAPPING)
+        raise NotSupported.because(OVERLAPPING)
 
 
 @dataclass(frozen=True)

@@ -253,6 +253,11 @@ def only_quasi_identifiers_help(table: Table, criterion: Criterion) -> bool:
     return alone and criterion.kind in _OF_DIFFERENT_VALUES
 
 
+def splits_by_others(table: Table, criterion: Criterion) -> bool:
+    """Whether other sensitive attributes of the table split the classes that the criterion looks at."""
+    return len(table.sensitive) > 1 and getattr(criterion, "others", "apart") == "in_classes"
+
+
 def _shown(release: Release, criterion: Criterion, left_out: Bools) -> Ints:
     """(n, m) nodes whose values classes have; for who is left out what they would show as the others do."""
     if not (criterion.is_of_values and left_out.any()):

@@ -16,10 +16,12 @@ from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE
 from app.domain.measures.bayes_risk_sampled import BAYES_RISK_SAMPLED
 from app.domain.measures.beta_likeness import BETA_LIKENESS
 from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION
+from app.domain.measures.consistent_entities import CONSISTENT_ENTITIES
 from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.measures.direct_identifiers import DIRECT_IDENTIFIERS
 from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
+from app.domain.measures.distinction_and_separation import DISTINCTION_AND_SEPARATION
 from app.domain.measures.entry import Measure
 from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
 from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
@@ -51,6 +53,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     K_ANONYMITY_COMPARISON,
     RISK_ATTRIBUTION,
     RISKIEST_RECORDS,
+    CONSISTENT_ENTITIES,
     CHEAPEST_GENERALISATION,
     OPTIMUM_EXPLANATION,
     RULE_REUSE,
@@ -78,4 +81,5 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     DIRECT_IDENTIFIERS,
+    DISTINCTION_AND_SEPARATION,
 )

@@ -9,7 +9,9 @@ The edges derive requests, answers and the catalogue's page from them, so the ty
 * Names of other resources are ``DatasetRef``, ``DictionaryRef`` or ``RuleRef``, alone, optional or in tuples,
   also as a mapping's values and inside nested dataclasses. The context holds what they lead to under the
   very text of the reference, which is the resource's name by the time that the work begins. A field marked
-  :data:`RELEASED_RULES` that is None has become the rules of the dataset's releases by then.
+  :data:`RELEASED_RULES` that is None has become the rules of the dataset's releases by then. A field that an
+  existing measure gets later is marked :data:`~app.domain.catalogue_types.ADDED_LATER`, so that stored
+  questions keep their text.
 * Errors about a parameter point at ``/measure/<field>``.
 * Results consist of numbers, texts, booleans, None, tuples, mappings with keys of text, and nested frozen
   dataclasses; every field has a ``doc``. Real numbers may be +∞, never NaN.
@@ -139,7 +141,8 @@ class Measure(Generic[P, R]):
         The work; tells its third argument the units done so far, some times a second if it can.
     protects
         Whether a bound on its numbers can protect people. False for what says how useful a release is, what
-        other releases would be like, or what columns look like: a requirement on it covers no column.
+        other releases would be like, what columns look like, or whom one record may be: a requirement on it
+        covers no column.
     """
 
     name: str

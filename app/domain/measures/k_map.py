@@ -85,8 +85,8 @@ class KMap:
 def _supports(context: MeasureContext, parameters: KMapParameters) -> str | None:
     if parameters.by == "dictionary" and context.dictionary is None:
         return (
-            "The people of the population are counted in a dictionary: name one, or have them inferred from "
-            "a sampling fraction with `by` poisson or zero_truncated_poisson."
+            "The people of the population are counted in a dictionary, and none is given. Name one, or have "
+            "them inferred from a sampling fraction with `by` poisson or zero_truncated_poisson."
         )
     return None
 

@@ -13,6 +13,7 @@ from annotated_types import Ge, Gt, Le, Len, doc
 from app.domain.catalogue_types import CellValue
 from app.domain.classes import diversity
 from app.domain.classes.diversity import RankedCounts, ranked
+from app.domain.classes.entropy_estimates import corrected_values, has_corrected_entropy
 from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.criterion import Others
@@ -112,6 +113,16 @@ class NegationShare:
 
 
 @dataclass(frozen=True)
+class EntropyEstimate:
+    """Entropy ℓ with Grassberger's correction: classes are taken for samples, without a bound of error."""
+
+    value: Annotated[float | None, doc("ℓ of the least diverse class; null if no class has a value.")]
+    classes_failing: Annotated[int, doc("Classes that are less diverse than asked.")]
+    records_failing: Annotated[int, doc("Records in these classes.")]
+    worst: Annotated[ClassRef | None, doc("The least diverse class, the first of equals.")]
+
+
+@dataclass(frozen=True)
 class AttributeDiversity:
     """How diverse one sensitive attribute is within the classes."""
 
@@ -142,6 +153,13 @@ class AttributeDiversity:
     negations: Annotated[
         tuple[NegationShare, ...], doc("How many records so many negations expose, and no fewer; ascending.")
     ]
+    corrected_entropy: Annotated[
+        EntropyEstimate | None,
+        doc(
+            "exp(entropy) per class as Grassberger's correction estimates it, at most the values that the "
+            "class shows; heuristic. null: measured before there was this estimate."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +175,13 @@ class LDiversity:
     ]
     attributes: Annotated[tuple[AttributeDiversity, ...], doc("The attributes, in the schema's order.")]
     weaknesses: Annotated[tuple[str, ...], doc("What these numbers do not protect from.")]
+    corrected_entropy_l: Annotated[
+        float | None,
+        doc(
+            "Least exp(entropy) of a class, of any attribute, with Grassberger's correction; an estimate "
+            "without a bound of its error. null also where it was measured before there was this estimate."
+        ),
+    ] = None
 
 
 def _reading(
@@ -168,6 +193,17 @@ def _reading(
         mean=exact_sum(scores) / len(scores) if len(scores) else None,
         attainable=attainable,
         is_met=not failing.any(),
+        classes_failing=int(np.count_nonzero(failing)),
+        records_failing=values.records_of(failing),
+        worst=values.ref(values.worst(-of_class)),
+    )
+
+
+def _estimate(values: SensitiveValues, ell: int) -> EntropyEstimate:
+    of_class = corrected_values(values.counts)
+    scores, failing = of_class[values.judged], values.judged & ~has_corrected_entropy(values.counts, ell)
+    return EntropyEstimate(
+        value=float(scores.min()) if len(scores) else None,
         classes_failing=int(np.count_nonzero(failing)),
         records_failing=values.records_of(failing),
         worst=values.ref(values.worst(-of_class)),
@@ -235,6 +271,7 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
         bounds=tuple(_bound(values, ranks, whole, depth) for depth in range(2, parameters.deepest + 1)),
         least_negations=negations[0].negations if negations else None,
         negations=negations,
+        corrected_entropy=_estimate(values, ell),
     )
 
 
@@ -286,11 +323,13 @@ def _compute(context: MeasureContext, parameters: LDiversityParameters, tick: Ti
         recursive_l=_least([own.recursive for own in found]),
         attributes=tuple(found),
         weaknesses=_weaknesses(found),
+        corrected_entropy_l=_least([own.corrected_entropy for own in found]),
     )
 
 
-def _least(readings: Sequence[Reading]) -> float | None:
-    return min((own.value for own in readings if own.value is not None), default=None)
+def _least(readings: Sequence[Reading | EntropyEstimate | None]) -> float | None:
+    values = [own.value for own in readings if own is not None and own.value is not None]
+    return min(values, default=None)
 
 
 def _cost(context: MeasureContext, parameters: LDiversityParameters) -> Cost:

@@ -325,7 +325,7 @@ def _records_bound(plain: Assessment, unbound: Outcome) -> int | None:
 
 def _supports(context: MeasureContext, parameters: OptimumParameters) -> str | None:
     if parameters.objective != "min_risk" and parameters.threshold < 0:
-        return "A risk cap and a trade-off are 0 or more."
+        return "A risk cap and a trade-off are 0 or more; choose such a threshold."
     if not isinstance(context.rule, TableRule):
         return None
     others = [

@@ -228,7 +228,7 @@ def _figures(part: _Part, asked: object, attribute: str | None, context: Measure
     """The figures of one measure; NotSupported where the data do not have it."""
     refusal = part.measure.supports(context, asked)
     if refusal is not None:
-        raise NotSupported(refusal)
+        raise NotSupported.because(refusal)
     found = part.measure.compute(context, asked, lambda _: None)
     return [
         Figure(part.measure.name, name, attribute, None if value is None else float(value), safer, worst)

@@ -8,17 +8,18 @@ from typing import Annotated, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import Ge, Le, doc
+from annotated_types import Ge, Le, MaxLen, doc
 
-from app.domain.catalogue_types import DictionaryRef
+from app.domain.catalogue_types import ADDED_LATER, DictionaryRef
 from app.domain.dictionaries.consistency import Consistency, under
-from app.domain.dictionaries.dictionary import Dictionary, own_rows
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.distinct import Ints, Longs
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import Sensitivity
 from app.domain.harm.weights import Floats
 from app.domain.linkage import Candidates, FailedLink, Joiner, Links, losses_with_links
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, given
+from app.domain.measures.given_links import MOST_LINKS, GivenLink, GivenLinks, given_links
+from app.domain.measures.linkage_units import LinkageUnits, units_of
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.summaries import mean, quantiles
 from app.domain.rules.rule import apply
@@ -37,9 +38,10 @@ class LinkageParameters:
         DictionaryRef, doc("The auxiliary source: a dictionary linked to the dataset's hierarchies.")
     ]
     estimator: Annotated[
-        Literal["uniform", "own_row"],
+        Literal["uniform", "own_row", "given"],
         doc("uniform: every auxiliary row consistent with the disclosed record is as likely. own_row: the "
-            "row of the record's own entity, found by its identifier; none if it has none."),
+            "row of the record's own entity, found by its identifier; none if it has none. given: the pairs "
+            "in links, with the probabilities that these say."),
     ] = "uniform"  # fmt: skip
     mode: Annotated[
         Literal["compatible", "subsumed", "jaro"],
@@ -58,8 +60,22 @@ class LinkageParameters:
     on_conflict: Annotated[
         Literal["reject", "drop_conflicts"],
         doc("A link of values that exclude each other: an error, or no link. Only rows that are merely "
-            "similar, or found by identifier, can conflict."),
+            "similar, found by identifier or given, can conflict."),
     ] = "reject"  # fmt: skip
+    probability_nobody: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        ADDED_LATER,
+        doc("Probability that a record is linked to nobody though it could be, for the estimators uniform "
+            "and own_row. With given links it is what their probabilities leave."),
+    ] = 0.0  # fmt: skip
+    links: Annotated[
+        tuple[GivenLink, ...] | None,
+        MaxLen(MOST_LINKS),
+        ADDED_LATER,
+        doc("The possible links, for the estimator given; records without any are linked to nobody."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -98,65 +114,12 @@ class RecordLinkage:
     own_entity_consistent_linked: Annotated[
         float | None, doc("Probability that it still is after linking, on average over records.")
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class _Units:
-    """Records that cannot differ in any result, once each.
-
-    ``own_auxiliary`` and ``own_entity`` are rows of the auxiliary source and of the dictionary, −1 for none
-    or where identifiers say nothing; ``weight`` is what the records count in means, ``records`` how many.
-    """
-
-    codes: Ints
-    groups: Ints | None
-    failure_groups: Ints | None
-    own_auxiliary: Longs
-    own_entity: Longs
-    weight: Floats
-    records: Longs
-
-    @property
-    def size(self) -> int:
-        return len(self.records)
-
-
-def _units(context: MeasureContext, auxiliary: Dictionary) -> _Units:
-    table = context.table
-    codes = apply(given(context.rule), table)
-    n = table.n_records
-    none = np.full(n, -1, dtype=np.int64)
-    own_auxiliary = own_rows(table, auxiliary) if auxiliary.comparable_ids else none
-    dictionary = given(context.dictionary)
-    own_entity = own_rows(table, dictionary) if dictionary.comparable_ids else none
-    groups, failure_groups = _groups(context.sensitivity), _groups(context.failure)
-    columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(table.n_attributes)]
-    sizes = list(table.sizes)
-    for column, size in (
-        (own_auxiliary + 1, auxiliary.n_entities + 1),
-        (own_entity + 1, dictionary.n_entities + 1),
-        (groups, 0 if context.sensitivity is None else context.sensitivity.n_groups),
-        (failure_groups, 0 if context.failure is None else context.failure.n_groups),
-    ):
-        if column is not None:
-            columns.append(column)
-            sizes.append(size)
-    rows = distinct_rows(columns, sizes, n)
-    first = np.zeros(rows.size, dtype=np.int64)
-    first[rows.inverse[::-1]] = np.arange(n - 1, -1, -1)
-    return _Units(
-        codes[first],
-        None if groups is None else groups[first],
-        None if failure_groups is None else failure_groups[first],
-        own_auxiliary[first],
-        own_entity[first],
-        np.bincount(rows.inverse, table.weights, minlength=rows.size).astype(np.float64),
-        rows.counts,
-    )
-
-
-def _groups(sensitivity: Sensitivity | None) -> Ints | None:
-    return sensitivity.groups if sensitivity is not None and sensitivity.is_personal else None
+    row_of_risk_max: Annotated[
+        int | None,
+        doc("The record of risk_max, the first of equals, as a row of the dataset from 1. null: measured "
+            "before it was told."),
+    ] = None  # fmt: skip
+    row_of_risk_linked_max: Annotated[int | None, doc("The same of risk_linked_max.")] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +145,8 @@ class _Linking:
     def __init__(self, context: MeasureContext, parameters: LinkageParameters) -> None:
         self.context, self.parameters = context, parameters
         auxiliary = _auxiliary(context, parameters)
-        self.units = _units(context, auxiliary)
+        self.pairs = _pairs(context, parameters)
+        self.units = units_of(context, auxiliary, self.pairs)
         self.candidates = Candidates(context.table, auxiliary, context.memory_ceiling)
         self.joiner = Joiner(
             context.table, given(context.dictionary), auxiliary, self.units.codes, context.memory_ceiling
@@ -200,6 +164,9 @@ class _Linking:
                 of_units, start, held = [], unit + 1, 0
 
     def _rows_of(self, unit: int) -> Longs:
+        if self.pairs is not None:
+            own_pairs = self.pairs.of(int(self.units.first[unit]))
+            return self.candidates.row_of_entity[self.pairs.entity[own_pairs]]
         if self.parameters.estimator == "uniform":
             return self.candidates.of(self.units.codes[unit])
         own = self.units.own_auxiliary[unit]
@@ -209,6 +176,8 @@ class _Linking:
         """Links of consecutive units, records numbered from 0; a row stands for all entities alike."""
         record = np.repeat(np.arange(len(of_units)), [len(rows) for rows in of_units])
         row = np.concatenate(of_units)
+        if self.pairs is not None:
+            return self._given_links(start, record, row, self.pairs)
         own = self.units.own_auxiliary[start + record]
         is_own = (own >= 0) & (self.candidates.row_of_entity[own] == row)
         copies = self._copies(row)
@@ -216,11 +185,22 @@ class _Linking:
         known = is_own / copies
         constant = self.parameters.probability_correct
         correct = known if constant is None else np.full(len(row), constant)
-        return Links(record, row, copies / total[record], correct)
+        somebody = 1.0 - self.parameters.probability_nobody
+        return Links(record, row, somebody * copies / total[record], correct)
+
+    def _given_links(self, start: int, record: Longs, row: Longs, pairs: GivenLinks) -> Links:
+        """The same of given pairs, each to one row of the auxiliary source and not to all that are alike."""
+        of = [pairs.of(first) for first in self.units.first[start + np.unique(record)].tolist()]
+        places = np.concatenate([np.empty(0, np.int64), *(np.arange(o.start, o.stop) for o in of)])
+        known = (pairs.entity[places] == self.units.own_auxiliary[start + record]).astype(np.float64)
+        constant = self.parameters.probability_correct
+        usual = known if constant is None else np.full(len(row), constant)
+        said = pairs.correct[places]
+        return Links(record, row, pairs.probability[places], np.where(np.isnan(said), usual, said))
 
     def _copies(self, row: Longs) -> Floats:
         """How many links each row of a unit's stands for."""
-        if self.parameters.estimator == "own_row":
+        if self.parameters.estimator != "uniform":
             return np.ones(len(row))
         return self.candidates.copies[row].astype(np.float64)
 
@@ -290,6 +270,29 @@ def _auxiliary(context: MeasureContext, parameters: LinkageParameters) -> Dictio
     return under(source, Consistency(parameters.mode, parameters.threshold))
 
 
+def _pairs(context: MeasureContext, parameters: LinkageParameters) -> GivenLinks | None:
+    """The given links, None for the other estimators; InvalidInput unless the two go together."""
+    is_given = parameters.estimator == "given"
+    if is_given != (parameters.links is not None):
+        raise InvalidInput.of(
+            "/measure/links",
+            "missing" if is_given else "not-wanted",
+            "Links and the estimator given go together.",
+            "Give the links, or choose another estimator." if is_given else "Choose the estimator given.",
+        )
+    if is_given and parameters.probability_nobody:
+        raise InvalidInput.of(
+            "/measure/probability_nobody",
+            "not-wanted",
+            "With given links the probability of nobody is what their probabilities leave.",
+            "Leave it out, or choose another estimator.",
+        )
+    if parameters.links is None:
+        return None
+    auxiliary = context.dictionaries[parameters.auxiliary]
+    return given_links(parameters.links, context.table.n_records, auxiliary.n_entities)
+
+
 def _supports(context: MeasureContext, parameters: LinkageParameters) -> str | None:
     if context.absent_policy != "zero":
         return "Record linkage knows the absent policy zero only; choose it."
@@ -298,14 +301,15 @@ def _supports(context: MeasureContext, parameters: LinkageParameters) -> str | N
     wanted = []
     if parameters.estimator == "own_row":
         wanted.append("the estimator own_row")
-    if parameters.probability_correct is None:
+    unsaid = any(link.correct is None for link in parameters.links) if parameters.links else True
+    if parameters.probability_correct is None and unsaid:
         wanted.append("knowing which links are right")
     if not wanted:
         return None
     return (
         f"{' and '.join(wanted).capitalize()} needs identifiers of the auxiliary source that mean the same "
-        "entities as the dataset's. Declare same_entities_as there, or choose the estimator uniform with a "
-        "probability_correct."
+        "entities as the dataset's. Declare same_entities_as there, or choose the estimator uniform or given "
+        "with a probability_correct."
     )
 
 
@@ -314,7 +318,10 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
     candidates = Candidates(table, auxiliary, context.memory_ceiling)
     codes = apply(given(context.rule), table)
     n, rows = table.n_records, len(candidates.copies)
-    if parameters.estimator == "own_row":
+    pairs = _pairs(context, parameters)
+    if pairs is not None:
+        links, comparisons = len(pairs.record), 0
+    elif parameters.estimator == "own_row":
         links, comparisons = n, 0
     else:
         links = int(np.minimum(candidates.counter.count_records(codes).values, rows).sum())
@@ -363,7 +370,15 @@ def _compute(context: MeasureContext, parameters: LinkageParameters, tick: Tick)
         reidentification_rate_unlinked=shares[0],
         own_entity_consistent=shares[2],
         own_entity_consistent_linked=shares[3],
+        row_of_risk_max=_first_row(linking.units, found.unlinked),
+        row_of_risk_linked_max=_first_row(linking.units, found.linked),
     )
+
+
+def _first_row(units: LinkageUnits, losses: Floats) -> int:
+    """The first record, as a row from 1, of the greatest loss (u,) of those that count in means."""
+    counted = np.where(units.weight > 0, losses, -np.inf)
+    return int(units.first[counted == counted.max()].min()) + 1
 
 
 RECORD_LINKAGE: Final = Measure(

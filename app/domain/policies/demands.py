@@ -44,8 +44,10 @@ _BY_GROUP: Final = frozenset(
 _ONE_IS_NOTHING: Final = {
     "k_anonymity": "k",
     "k_map": "k",
+    "estimated_k_map": "k",
     "distinct_l_diversity": "l",
     "entropy_l_diversity": "l",
+    "corrected_entropy_l_diversity": "l",
 }
 """Privacy models that every release meets with 1 for this parameter; of others it is the threshold."""
 

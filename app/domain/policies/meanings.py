@@ -41,7 +41,7 @@ SHARES: Final = _names(
     greatest_increase greatest_decrease greatest_probability average_probability in_table in_class
     share_exposed worst_posterior success_rate success_before worst_belief beta_negative
     max_absolute_gain geometric arithmetic geometric_active arithmetic_active precision_loss ail
-    ail_of_classes
+    ail_of_classes distinction separation
     """
 )
 """Numbers from 0 to 1."""
@@ -69,7 +69,8 @@ _FROM_ZERO: Final = _names(
 
 _FROM_ONE: Final = _names(
     """
-    distinct_l frequency_l entropy_l least_frequency_l mean_size mean_size_of_records mean_class_size
+    distinct_l frequency_l entropy_l corrected_entropy_l least_frequency_l mean_size
+    mean_size_of_records mean_class_size
     """
 )
 _FROM_MINUS_ONE: Final = frozenset({"gain", "worst_gain"})
@@ -100,13 +101,14 @@ SAFER_LOW: Final = (_RISKS - _SAME_FOR_EVERY_RELEASE) | _names(
     records_suppressed reidentification_rate_unlinked infinite_at_most risk_change
     classes_lacking records_lacking worst_lacks gain ratio utilisation records_of_several_values
     records_ruled_out of_values of_values_enhanced cells_withheld direct_identifiers
+    combinations distinction pairs_separated separation
     """
 )
 SAFER_HIGH: Final = _USES | _names(
     """
     k k_population k_matching k_equivalence min_consistent mean_size mean_size_of_records distinct_l
-    frequency_l entropy_l recursive_l least_protected_percent fewest_candidates is_k_anonymous
-    is_k_map is_delta_present is_pd_recursive is_npd_recursive is_met is_private is_t_close
+    frequency_l entropy_l corrected_entropy_l recursive_l least_protected_percent fewest_candidates
+    is_k_anonymous is_k_map is_delta_present is_pd_recursive is_npd_recursive is_met is_private is_t_close
     is_feasible is_optimal proven utility_change mean_candidates probability_no_link
     """
 )
@@ -152,7 +154,7 @@ REPEATED: Final = frozenset(
 
 STRICTER_HIGH: Final = frozenset({"k", "l", "least_percent", "lower"})
 STRICTER_LOW: Final = frozenset(
-    {"t", "c", "alpha", "beta", "delta", "threshold", "upper", "failing_share", "gap"}
+    {"t", "c", "alpha", "beta", "delta", "threshold", "upper", "failing_share", "gap", "significance"}
 )
 """Parameters of privacy models that ask for more if they are greater, or if they are less."""
 

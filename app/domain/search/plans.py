@@ -18,6 +18,7 @@ from app.domain.search.catalogue import entry_of
 from app.domain.search.chains.chain_instance import NODES_LIMIT, ChainInstance, lattice_size
 from app.domain.search.chains.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
+from app.domain.search.end_levels import FrontierSearchOfEnds, RuleSearchOfEnds, of_ends
 from app.domain.search.frontier import FrontierOutcome
 from app.domain.search.frontier_plans import RecordFrontier
 from app.domain.search.lattice_search import LatticeSolver
@@ -110,9 +111,10 @@ def plan(
     """Plan a search.
 
     For table-level rules ``Auto`` is the portfolio; for single records it enumerates lattices of up to
-    2,000,000 nodes unless the budget of visited nodes is smaller than that takes. Raises NotSupported for
-    table levels of a hierarchy that is no tree, if enumeration is asked of a larger lattice, and for a solver
-    that the catalogue says does not fit; InvalidInput if the absent policy refuses the data.
+    2,000,000 nodes unless the budget of visited nodes is smaller than that takes. For table-level rules a
+    hierarchy that is no tree has its lowest and its highest level alone. Raises NotSupported if enumeration
+    is asked of a larger lattice, and for a solver that the catalogue says does not fit; InvalidInput if the
+    absent policy refuses the data.
     """
     _refuse_meaningless_failure(context)
     if problem.objective == "aggregate":
@@ -124,6 +126,12 @@ def plan(
         return CandidatesPlan(context, problem, solver, budget)
     if problem.scope == "record_level":
         return _plan_records(context, problem, solver, budget)
+    ends = of_ends(context)
+    found = _plan_table(ends, problem, solver, budget)
+    return found if ends is context else RuleSearchOfEnds(found, context.table)
+
+
+def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
     table = TableInstance(context, problem)
     n_rules = table.n_rules
     too_many = n_rules > RULES_LIMIT
@@ -219,7 +227,7 @@ def _require_support(context: SearchContext, problem: Problem, solver: Solver) -
             hierarchy.require_tree(entry.name)
     reason = entry.supports(context, problem, solver)
     if reason is not None:
-        raise NotSupported(reason)
+        raise NotSupported.because(reason)
 
 
 def _require_room(budget: Budget, needed: int) -> None:
@@ -262,8 +270,9 @@ def estimate(
 def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierPlan:
     """Plan the search for a frontier.
 
-    NotSupported for table levels of a hierarchy that is no tree, for more than 2,000,000 table-level rules,
-    for III_raw, and for the worst case of the mean risk over single records, which does not separate.
+    NotSupported for more than 2,000,000 table-level rules, for III_raw, and for the worst case of the mean
+    risk over single records, which does not separate. For table-level rules a hierarchy that is no tree has
+    its lowest and its highest level alone.
     """
     _refuse_meaningless_failure(context)
     _refuse_raw(context)
@@ -277,13 +286,15 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
     asked = Problem(
         "lagrangian", 0.0, problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
     )
-    table = TableInstance(context, asked)
+    ends = of_ends(context)
+    table = TableInstance(ends, asked)
     if table.n_rules > RULES_LIMIT:
         raise NotSupported(
             f"There are {table.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
             "Disclose fewer attributes, use fewer levels per hierarchy, or ask for single optima.",
         )
-    return frontier_of_table(table, problem)
+    found = frontier_of_table(table, problem)
+    return found if ends is context else FrontierSearchOfEnds(found, context.table)
 
 
 def _chosen(solver: Solver, is_large: bool) -> Enumeration | LatticeSolver:

@@ -84,7 +84,8 @@ def _own_thresholds(context: SearchContext, scope: Scope) -> Ints:
     for j, (hierarchy, link) in enumerate(zip(table.hierarchies, context.links, strict=True)):
         if link is None:
             continue
-        hierarchy.require_tree("The absent policy add_self in a search")
+        if scope == "record_level":
+            hierarchy.require_tree("The absent policy add_self in a search for single records")
         raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
         compatibility = Compatibility(link, table.used_nodes[j])
         entries = link.column[rows[known]]

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
-from app.domain.catalogue_types import RuleRef
+from app.domain.catalogue_types import ADDED_LATER, RuleRef
 from app.domain.errors import InvalidInput
 
 Seed = Annotated[int, Ge(0), Le(2**63 - 1), doc("Seed of the draws; the same for the same result.")]
@@ -114,6 +114,12 @@ class Approx:
     ] = "derandomised"
     seed: Seed = 0
     polish: Annotated[bool, doc("Generalise the rounded rule as far as its utility allows.")] = True
+    fallback: Annotated[
+        bool,
+        ADDED_LATER,
+        doc("Solve records exactly that miss the published promise. False: keep what was rounded for them, "
+            "so that the certificate says what the approximation by itself is worth."),
+    ] = True  # fmt: skip
 
 
 Solver = Auto | Enumeration | BranchAndBound | TopDown | Aruba | Genetic | Candidates | Approx

@@ -11,6 +11,7 @@ from app.domain.classes.grouping import Bools, Grouping, seconds_of_grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.criteria.criterion import Criterion
+from app.domain.criteria.diversity import BY_ITSELF
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import (
     allowed_of,
@@ -20,6 +21,7 @@ from app.domain.gates.class_shares import (
     records_left_out,
     share_part,
     shown_though_lacking,
+    splits_by_others,
 )
 from app.domain.gates.explanations import model_in_short, of_lacking, of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
@@ -112,6 +114,8 @@ class ClassProbe(Probe):
             WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows)) if len(rows) else None,
         )
         said = with_failures(finding)
+        if not worst.passes and splits_by_others(release.table, self.model):
+            said = f"{said} {BY_ITSELF}"
         if self.demand.missing == "excluded":
             said = f"{said} {self._of_lacking(release)}".rstrip()
         return replace(finding, explanation=said, of_records=of)

@@ -105,6 +105,15 @@ def test_other_sensitive_attributes_split_the_classes_by_default():
     assert DistinctLDiversity(2, "S", "apart").merging == DistinctLDiversity.merging == "fewer_fail"
 
 
+def test_the_way_out_of_split_classes_is_named_where_it_is_one():
+    whole = judged(two_attributes())
+    assert "`others: apart`" in DistinctLDiversity(2, "S").alternative(whole)
+    # Three values are all there are: with four asked for, the other attribute is not in the way.
+    assert not DistinctLDiversity(4, "S").alternative(whole)
+    assert not DistinctLDiversity(4, "S", "apart").alternative(whole)
+    assert not DistinctLDiversity(5).alternative(judged(tables.one_class({"a": 1, "b": 1})))
+
+
 def test_a_block_that_fails_takes_along_what_joins_its_class():
     """Why distinct values are no reason to prune when other attributes are in the classes."""
     rows = [("p", "a", "x"), ("p", "b", "x"), ("q", "a", "y")]

@@ -54,6 +54,8 @@ def test_a_requirement_reads_what_its_threshold_protects(demand, expected):
     [
         model("k_anonymity", k=1),
         model("k_anonymity", k=5) | {"failing_share": 1.0},
+        model("estimated_k_map", k=1, sampling_fraction=0.1),
+        model("corrected_entropy_l_diversity", l=1),
         model("t_closeness", t=1.0),
         model("t_closeness", t=1.5, distance="js"),
         measured("information_loss", "precision_loss", "at_most", 0.5),
@@ -86,4 +88,5 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
     assert {own.name for own in MEASURES if not own.protects} == {
         "information_loss", "query_accuracy", "k_anonymity_comparison", "independence_estimate",
         "cheapest_generalisation", "optimum_explanation", "rule_reuse", "direct_identifiers",
+        "distinction_and_separation", "consistent_entities",
     }  # fmt: skip

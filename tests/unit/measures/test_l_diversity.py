@@ -320,3 +320,15 @@ def test_entropy_of_large_classes_is_compared_exactly_and_at_once(counts, ell, p
     numbers = np.arange(len(own), dtype=np.int32)
     class_ = SensitiveCounts(np.array([0, len(own)]), numbers, own, own, numbers)
     assert has_entropy(class_, ell).tolist() == [passes]
+
+
+def test_the_corrected_entropy_stands_beside_the_counted_one():
+    found = tables.measured(L_DIVERSITY, tables.one_class({"a": 4, "b": 4}), l=2)
+    own = found.attributes[0]
+    assert own.entropy.value == 2
+    assert own.entropy.is_met
+    assert own.corrected_entropy.value == found.corrected_entropy_l == pytest.approx(1.98008, abs=1e-5)
+    assert (own.corrected_entropy.classes_failing, own.corrected_entropy.records_failing) == (1, 8)
+    assert own.corrected_entropy.worst.records == 8
+    three = tables.measured(L_DIVERSITY, tables.one_class({"a": 3, "b": 3}), l=2)
+    assert (three.corrected_entropy_l, three.attributes[0].corrected_entropy.classes_failing) == (2, 0)

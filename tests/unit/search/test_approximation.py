@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
+from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.search.context import SearchContext
+from app.domain.search.plans import carry_out, plan
+from app.domain.search.problem import Problem
 from app.domain.search.scalable.approximation import approximate, least_risk, polished, require_acceptance
 from app.domain.search.scalable.chain_records import ChainRecord
 from app.domain.search.scalable.lovasz import draw, extended_count, extension, outcomes, point_of
 from app.domain.search.scalable.programmes import Rows, greatest, least_maximum_closure
 from app.domain.search.solvers import Approx
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from app.services.objectives import solver_document, solver_of
 from tests.property.chain_instances import C1, nodes_of
 
 TABULATED = (np.array([0.8, 0.5, 0.1]), np.array([0.6, 0.2]))
@@ -99,6 +109,26 @@ def test_the_published_guarantee_fails_and_the_certificate_says_so():
     assert not found.met(fine)
     exact = least_risk(COUNTEREXAMPLE, 0.5)
     assert (exact.levels, exact.risk, exact.lower_bound, exact.exact) == ((1,), 0.02, 0.02, True)
+
+
+def test_the_certificate_of_the_approximation_alone_is_given_when_asked_for():
+    """The counterexample as a table: one of 1,000 people is told from 49 others, and these from the rest."""
+    tree = Hierarchy.from_parents({"near": [None], "far": [None], "a": ["near"], "b": ["near"], "c": ["far"]})
+    table = Table(("x",), (tree,), tree.encode(["a"])[0][:, None])
+    people = tree.encode(["a"] + ["b"] * 49 + ["c"] * 950)[0]
+    dictionary = Dictionary(1000, (link_nodes("x", tree, people),))
+    context = SearchContext(table, dictionary, constant_sensitivity(table, 1.0), build_utility(table))
+    asked = Problem("min_risk", 1.0, "record_level")
+    rough = Approx(**PRINTED, polish=False)
+    by_itself = carry_out(plan(context, asked, replace(rough, fallback=False)))
+    assert (by_itself.status, by_itself.risk) == ("heuristic", 1.0)
+    assert by_itself.certificate.ratio == pytest.approx(500.5, rel=1e-6)
+    assert (by_itself.certificate.met, by_itself.certificate.fallback) == (0, 0)
+    mended = carry_out(plan(context, asked, rough))
+    assert (mended.status, mended.risk, mended.certificate.fallback) == ("optimal", 0.02, 1)
+    # What was stored before there was the choice reads as it did.
+    assert "fallback" not in solver_document(rough)
+    assert solver_of(solver_document(replace(rough, fallback=False))) == replace(rough, fallback=False)
 
 
 @pytest.mark.spec("E-42")

@@ -122,26 +122,30 @@ def test_the_catalogue_has_every_solver_under_its_name():
 @pytest.mark.spec("E-18")
 def test_searches_from_one_corner_to_the_other_refuse_a_trade_off_and_name_what_solves_it():
     for solver in (TopDown(), Aruba(), Genetic(seed=1)):
-        with pytest.raises(NotSupported, match="enumeration"):
+        with pytest.raises(NotSupported) as refused:
             plan(D1, Problem("lagrangian", 0.1), solver)
-    with pytest.raises(NotSupported, match="btda"):
+        assert "enumeration" in refused.value.remedy
+    with pytest.raises(NotSupported) as refused:
         plan(D1, Problem("max_utility", 0.1), Genetic(seed=1))
+    assert "btda" in refused.value.remedy
 
 
 @pytest.mark.spec("E-12")
 def test_a_risk_that_may_rise_is_refused_by_all_but_enumeration():
     raw = replace(D1, model=RiskModel("III_raw"))
     for solver in (TopDown(), Aruba(), Genetic(seed=1), BranchAndBound()):
-        with pytest.raises(NotSupported, match="Use enumeration"):
+        with pytest.raises(NotSupported) as refused:
             plan(raw, Problem("min_risk", 3), solver)
+        assert refused.value.remedy.startswith("Use enumeration")
     assert plan(raw, Problem("min_risk", 3), Enumeration()).solver == "enumeration"
 
 
 @pytest.mark.spec("E-11")
 def test_a_harm_of_failed_identification_is_refused_by_the_frontier_walk_only():
     context = replace(D1, failure=constant_sensitivity(T, 0.1))
-    with pytest.raises(NotSupported, match="btda"):
+    with pytest.raises(NotSupported) as refused:
         plan(context, Problem("min_risk", 3), Aruba())
+    assert "btda" in refused.value.remedy
     everything = carry_out(plan(context, Problem("min_risk", 3), Enumeration()))
     assert carry_out(plan(context, Problem("min_risk", 3), TopDown())).rule == everything.rule
 

@@ -11,7 +11,12 @@ import pytest
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
 from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from app.domain.criteria.diversity import (
+    BY_ITSELF,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
 from app.domain.criteria.population import AverageRisk, KMap
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
@@ -24,6 +29,7 @@ from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED
 from app.domain.tables import Table
 from tests.unit.measures import diversity_tables
+from tests.unit.measures.test_l_diversity import two_attributes
 from tests.unit.search.test_least_loss import FLAT, read, real_data, solve
 
 INPATIENTS = diversity_tables.table(
@@ -206,3 +212,9 @@ class TestPublishedOptima:
         assert (found.status, found.rule.levels) == ("optimal", levels)
         assert found.loss == pytest.approx(loss, abs=1e-9)
         assert found.suppressed_records == suppressed
+
+
+def test_a_search_that_the_other_sensitive_attribute_makes_impossible_names_the_way_out():
+    refusal = judge_of(two_attributes(), DistinctLDiversity(2, "S")).refusals()[0]
+    assert refusal.reason.endswith(BY_ITSELF)
+    assert not judge_of(two_attributes(), DistinctLDiversity(2, "S", "apart")).refusals()

@@ -231,9 +231,10 @@ def dag_context(code=3):
     )
 
 
-def test_table_levels_of_hierarchies_that_are_no_trees_are_refused_by_name():
-    with pytest.raises(NotSupported, match="tree"):
-        plan(dag_context(), Problem("min_risk", 0, "table_level"))
+def test_table_levels_of_hierarchies_that_are_no_trees_are_the_lowest_and_the_highest():
+    outcome = answer(dag_context(), Problem("min_risk", 0, "table_level"))
+    assert (outcome.status, outcome.n_rules, outcome.rule) == ("optimal", 2, TableRule((2,)))
+    assert [point.levels for point in outcome.risk_map.points] == [(0,), (2,)]
 
 
 def test_single_records_of_hierarchies_that_are_no_trees_are_enumerated():

@@ -59,6 +59,18 @@ async def test_unknown_values_need_attention_until_they_are_resolved(world: Worl
     assert replaced == ["Chicago", "Indiana", "Indiana", "Chicago"]
 
 
+async def test_a_quasi_identifier_that_a_search_can_only_suppress_is_warned_of(world: World) -> None:
+    await world.hierarchy("city", CITY)
+    await world.upload("u", "city,age,sex,illness\nChicago,30,f,flu\nDayton,31,f,cold\n")
+    roles = {"city": "city", "age": None, "sex": None}
+    declared = [declare(name, hierarchy=own) for name, own in roles.items()]
+    illness = declare("illness", role=Role.SENSITIVE)
+    dataset = (await world.dataset("d", "u", *declared, illness)).resource
+    # Neither what has a hierarchy nor what has one value, nor what is sensitive.
+    (warning,) = dataset.summary["warnings"]
+    assert warning.startswith("'age' has no hierarchy")
+
+
 async def test_a_profile_shows_values_only_to_those_who_may_read_them(world: World) -> None:
     await world.hierarchy("city", CITY)
     await world.upload("u", "city,x\nChicago,1\nGary,\nGary,1\nParis,2\n")

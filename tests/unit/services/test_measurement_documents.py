@@ -13,6 +13,8 @@ from annotated_types import Ge, Len, MaxLen, doc
 
 from app.domain.catalogue_types import DatasetRef, DictionaryRef, RuleRef
 from app.domain.measures.entry import Measure, always_supported
+from app.domain.measures.given_links import GivenLink
+from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
 from app.services.measurement_documents import (
     Reference,
     document_of_parameters,
@@ -116,3 +118,15 @@ def test_a_result_names_its_measure_and_writes_infinity_as_text():
 def test_a_result_is_never_not_a_number():
     with pytest.raises(ValueError, match="not JSON compliant"):
         document_of_result(MEASURE, Found(math.nan, {}))
+
+
+def test_fields_added_later_leave_the_text_of_earlier_questions_as_it_was():
+    before = document_of_parameters(LinkageParameters("register"))
+    assert set(before) == {
+        "auxiliary", "estimator", "mode", "threshold", "probability_correct", "on_failed_link", "on_conflict",
+    }  # fmt: skip
+    assert parameters_of(RECORD_LINKAGE, before) == LinkageParameters("register")
+    asked = LinkageParameters("register", "given", links=(GivenLink(1, 2, 0.5),))
+    after = document_of_parameters(asked)
+    assert set(after) - set(before) == {"links"}
+    assert parameters_of(RECORD_LINKAGE, after) == asked

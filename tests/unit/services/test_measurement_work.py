@@ -93,10 +93,11 @@ def test_identifiers_that_cannot_be_compared_are_a_reason():
     measurement(comparable, ["comparable_ids"]).refuse_unless_supported()
 
 
-def test_the_measures_own_reason_is_given_word_for_word():
+def test_the_measures_own_reason_is_given_with_its_remedy():
     refused = measurement(context_of(), supports=lambda context, parameters: "Only on Sundays; wait.")
-    with pytest.raises(NotSupported, match=r"Only on Sundays; wait\."):
+    with pytest.raises(NotSupported, match=r"^Only on Sundays\.$") as found:
         refused.result()
+    assert found.value.remedy == "Wait."
 
 
 def test_the_estimate_counts_what_prepares_the_dictionaries():

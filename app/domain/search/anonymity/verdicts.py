@@ -192,7 +192,8 @@ class Judge:
             own, reason = self._lost_as_one_class(criterion)
             least = self.left_out + own
             if own and least > self.allowed:
-                found.append(Refusal(criterion, f"{reason} {self._of_the_limit(least)}"))
+                said = f"{reason} {self._of_the_limit(least)} {criterion.alternative(self._whole)}"
+                found.append(Refusal(criterion, said.rstrip()))
         if not found and self.left_out > self.allowed:
             reason = f"{self.left_out} records have a missing quasi-identifier and would be suppressed."
             found.append(Refusal(None, f"{reason} {self._of_the_limit(self.left_out)}"))

@@ -173,7 +173,7 @@ def plan_aggregate(
         )
     reason = refusal(context, problem)
     if reason is not None:
-        raise NotSupported(f"The aggregate objective does not apply. {reason}")
+        raise NotSupported.because(f"The aggregate objective does not apply. {reason}")
     for hierarchy in context.table.hierarchies:
         hierarchy.require_tree("The aggregate objective")
     records = records_for(context, problem, options, solver, budget)

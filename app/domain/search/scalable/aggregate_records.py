@@ -257,7 +257,7 @@ def records_for(
         return EnumeratedRecords(context, problem, options)
     reason = refusal_of_family(context)
     if reason is not None:
-        raise NotSupported(f"The method {method} does not apply. {reason}")
+        raise NotSupported.because(f"The method {method} does not apply. {reason}")
     return LiftedRecords(context, problem, options, budget, method)
 
 

@@ -131,7 +131,8 @@ class ApproximationPlan:
         programmes, trials = len(best.programmes), best.trials
         how = EXACT if best.exact else 0
         stopped = halted()
-        if not self._keeps_promise(best) and record.n_nodes <= NODES_LIMIT and not stopped:
+        missed = parameters.fallback and not self._keeps_promise(best)
+        if missed and record.n_nodes <= NODES_LIMIT and not stopped:
             best, how = least_risk(record, floor), FALLBACK
             found["visited"] = record.n_nodes
         found["code"] = OPTIMAL

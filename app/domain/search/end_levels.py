@@ -1,0 +1,117 @@
+"""Table-level searches with hierarchies that are no trees, which keep two levels: 0 and the highest.
+
+A level between names one ancestor of every value, which only a tree has; as it is and ⊥ every hierarchy has.
+The search sees a hierarchy with those two levels alone, so that it neither counts nor visits any others; what
+it answers speaks of the levels of the hierarchy itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
+
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.rules.rule import TableRule
+from app.domain.search.budget import Halted, never
+from app.domain.search.context import SearchContext
+from app.domain.search.frontier import FrontierOutcome
+from app.domain.search.outcome import Outcome
+from app.domain.tables import Table
+
+Levels = tuple[int, ...]
+A_co = TypeVar("A_co", covariant=True)
+
+
+class HierarchyOfEnds(Hierarchy):
+    """A hierarchy whose level 1 is ⊥; all else is that of the one it is made of."""
+
+    @cached_property
+    def height(self) -> int:
+        """1, or 0 if there is nothing below ⊥."""
+        return min(1, int(self.depth.max()))
+
+
+class _Search(Protocol[A_co]):
+    n_blocks: int
+    units: int
+    solver: str
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def n_bytes(self) -> int: ...
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes: ...
+
+    def combine(self, blocks: Mapping[int, bytes]) -> A_co: ...
+
+
+def of_ends(context: SearchContext) -> SearchContext:
+    """The instance with only the end levels of hierarchies that are no trees; itself if all others are."""
+    table = context.table
+    if all(hierarchy.is_tree for hierarchy in table.hierarchies):
+        return context
+    hierarchies = tuple(
+        own if own.is_tree else HierarchyOfEnds(own.labels, own.parents, own.warnings)
+        for own in table.hierarchies
+    )
+    return replace(context, table=replace(table, hierarchies=hierarchies))
+
+
+class _SearchOfEnds(Generic[A_co]):
+    """A search on what :func:`of_ends` gives, which answers in the levels of the table's own hierarchies."""
+
+    def __init__(self, search: _Search[A_co], table: Table) -> None:
+        self._search = search
+        self._is_of_ends = [not hierarchy.is_tree for hierarchy in table.hierarchies]
+        self._heights = table.heights
+        self.n_blocks, self.units, self.solver = search.n_blocks, search.units, search.solver
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all blocks."""
+        return self._search.seconds
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory."""
+        return self._search.n_bytes
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """One block of the search."""
+        return self._search.run_block(index, tick, halted)
+
+    def _levels(self, levels: Levels) -> Levels:
+        ends = zip(levels, self._heights, self._is_of_ends, strict=True)
+        return tuple(height if is_of_ends and level else level for level, height, is_of_ends in ends)
+
+
+class RuleSearchOfEnds(_SearchOfEnds[Outcome]):
+    """A search for one rule."""
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """What the search answers, with the levels of the hierarchies themselves."""
+        found = self._search.combine(blocks)
+        rule, shown = found.rule, found.risk_map
+        if isinstance(rule, TableRule):
+            rule = TableRule(self._levels(rule.levels))
+        if shown is not None:
+            points = tuple(replace(own, levels=self._levels(own.levels)) for own in shown.points)
+            shown = replace(shown, points=points)
+        return replace(found, rule=rule, risk_map=shown)
+
+
+class FrontierSearchOfEnds(_SearchOfEnds[FrontierOutcome]):
+    """A search for the rules that no other dominates."""
+
+    def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
+        """What the search answers, with the levels of the hierarchies themselves."""
+        found = self._search.combine(blocks)
+        points = tuple(
+            own if own.levels is None else replace(own, levels=self._levels(own.levels))
+            for own in found.points
+        )
+        return replace(found, points=points)
