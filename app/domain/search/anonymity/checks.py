@@ -103,13 +103,17 @@ class Checks(Progress):
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
+        loss = self.loss.of(levels, self.added_by(levels, verdict))
+        if self.note(levels, loss, verdict.suppressed):
+            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
+
+    def added_by(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+        """What an allowed rule's own suppression adds to its loss."""
         added = self.loss.added(self.judge.withheld_values(levels, verdict))
         if verdict.withheld is None:
             # Whoever is suppressed is lost, too: the same is asked next.
             self._added = levels, added
-        loss = self.loss.of(levels, added)
-        if self.note(levels, loss, verdict.suppressed):
-            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
+        return added
 
     def take(self, levels: Levels) -> None:
         """Check a rule and take it as a candidate if it is allowed."""

@@ -31,6 +31,7 @@ from app.domain.search.anonymity.estimates import (
 from app.domain.search.anonymity.lattice import LatticeSearch
 from app.domain.search.anonymity.minimal import minimal_rules
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
+from app.domain.search.anonymity.ranked import RankedChecks, RankedSearch
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds, Counters, Status
@@ -52,7 +53,8 @@ class _Found:
     ``levels`` are those of the quasi-identifiers, None if no rule was found, ``smallest_class`` None if the
     rule suppresses all records; ``attained`` is per criterion; ``bound`` is of the least loss; ``refused``
     means that the criteria were refused before any rule was looked at; ``minimal`` are the minimal rules,
-    None if they were not asked for or not all of them are known.
+    None if they were not asked for or not all of them are known; ``attribute_losses`` are the weighted losses
+    of the quasi-identifiers, None where the loss is plain.
     """
 
     levels: list[int] | None = None
@@ -66,6 +68,7 @@ class _Found:
     complete: bool = True
     refused: bool = False
     minimal: list[list[int]] | None = None
+    attribute_losses: list[float] | None = None
     visited: int = 0
     counted: int = 0
     evaluated: int = 0
@@ -125,6 +128,12 @@ class AnonymityPlan:
                 "Leave minimal_rules out, or have fewer quasi-identifiers or levels.",
             )
         self._loss = loss_of(table, problem.loss)
+        if problem.loss.is_ranked and not self._holds_lattice:
+            raise NotSupported(
+                f"The aggregate {problem.loss.aggregate} is minimised over up to {RULES_HELD:,} rules; "
+                f"here are {self.units:,}.",
+                "Choose the aggregate mean or sum, or have fewer quasi-identifiers or levels.",
+            )
 
     def withheld(self, levels: tuple[int, ...]) -> Bools:
         """(n,) records that a rule of levels of all attributes withholds."""
@@ -221,7 +230,13 @@ class AnonymityPlan:
             refusals=self._refusals(found) if infeasible else (),
             withheld_for_missing=0 if none else self._judge.left_out,
             minimal=self._minimal(found),
+            attribute_losses=self._attribute_losses(found),
         )
+
+    def _attribute_losses(self, found: _Found) -> tuple[tuple[str, float], ...] | None:
+        if found.attribute_losses is None:
+            return None
+        return tuple(zip(self._quasi.attributes, found.attribute_losses, strict=True))
 
     def _minimal(self, found: _Found) -> tuple[TableRule, ...] | None:
         if found.minimal is None:
@@ -234,6 +249,8 @@ class AnonymityPlan:
         if isinstance(loss, ClassLoss):
             classes = ClassProgress(self._judge, loss, self._table, self._budget, tick, halted)
             return ClassLossSearch(classes) if self._holds_lattice else GuidedSearch(classes, self._table)
+        if self._problem.loss.is_ranked:
+            return RankedSearch(RankedChecks(self._judge, loss, self._budget, tick, halted))
         checks = Checks(self._judge, loss, self._budget, tick, halted)
         return LatticeSearch(checks) if self._holds_lattice else BoxSearch(checks)
 
@@ -266,8 +283,17 @@ class AnonymityPlan:
             smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
             attained=tuple(own.attained(remaining) for own in self._problem.privacy),
             bound=loss if proven else max(0.0, min(loss, least_open)),
+            attribute_losses=self._losses_by(levels),
             **work,  # type: ignore[arg-type]
         )
+
+    def _losses_by(self, levels: Levels) -> list[float] | None:
+        """Weighted losses of the quasi-identifiers under a rule that is allowed."""
+        loss, judge = self._loss, self._judge
+        if isinstance(loss, ClassLoss) or self._problem.loss.is_plain:
+            return None
+        added = loss.added(judge.withheld_values(levels, judge.judge(levels)))
+        return list(loss.of_attributes(levels, added))
 
 
 def _encoded(found: _Found) -> bytes:

@@ -1,0 +1,202 @@
+"""Least loss with weights, aggregates and a suppression factor against every rule tried by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.criteria.anonymity import KAnonymity
+from app.domain.losses.loss import AGGREGATED, OF_ATTRIBUTES, OF_CELLS, RANKED, LossChoice
+from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.budget import Budget
+from tests.property.effort import examples
+from tests.property.test_anonymity_search import ENGINES, ByHand, searched_by, solved, tables
+
+TIE = 1e-12
+
+
+@st.composite
+def choices(draw, attributes, kinds=OF_ATTRIBUTES, aggregates=("sum", "mean", "maximum", "rank")):
+    kind = draw(st.sampled_from(kinds))
+    asked = [None, *(own for own in aggregates if own != "rank" or len(attributes) > 1)]
+    aggregate = draw(st.sampled_from(asked)) if kind in AGGREGATED else None
+    factor = draw(st.sampled_from([0.0, 0.125, 0.5, 0.75, 1.0])) if kind in OF_CELLS else 0.5
+    weights = draw(st.dictionaries(st.sampled_from(attributes), st.sampled_from([0.0, 0.5, 2.0, 3.0])))
+    if not any(weights.get(name, 1.0) for name in attributes):
+        weights = {}
+    return LossChoice(kind, weights=weights, aggregate=aggregate, suppression_factor=factor)
+
+
+@st.composite
+def questions(draw, most_attributes=4, most_records=14, **options):
+    table = draw(tables(most_attributes, most_records))
+    limit = draw(st.sampled_from([0.0, 0.29, 0.5, 1.0]))
+    choice = draw(choices(list(table.attributes), **options))
+    return table, AnonymityProblem((KAnonymity(draw(st.integers(1, 5))),), limit, choice)
+
+
+def at_or_below(tree, node, records):
+    """Records whose original is the node or a descendant."""
+    levels = range(tree.height + 1)
+    return sum(
+        count
+        for original, count in records.items()
+        if original == node or any(tree.at(original, level) == node for level in levels)
+    )
+
+
+def cost(kind, tree, original, shown, records):
+    """What a cell costs, from the definition; ``records`` has the records of each original node."""
+    leaves = round(tree.share(shown) * len(tree.leaves))
+    match kind:
+        case "geometric" | "arithmetic":
+            return leaves
+        case "ail":
+            return leaves if leaves > 1 else 0
+        case "precision":
+            return 0 if original == shown else tree.height - tree.depth[shown]
+        case _:
+            return math.log2(at_or_below(tree, shown, records) / at_or_below(tree, original, records))
+
+
+def loss_of_attribute(choice, tree, cells, level):
+    """The loss of one attribute from its cells (original, shown, whether suppressed), in the loss's unit."""
+    kind, n = choice.kind, len(cells)
+    if kind == "height":
+        return float(level)
+    kept, gone = min(1.0, 2 - 2 * choice.suppression_factor), min(1.0, 2 * choice.suppression_factor)
+    records = Counter(original for original, _, _ in cells)
+    total = 0.0
+    for original, shown, suppressed in cells:
+        own, most = (cost(kind, tree, original, node, records) for node in (shown, 0))
+        total += own + gone * (most - own) if suppressed else kept * own
+    leaves = len(tree.leaves)
+    match kind:
+        case "geometric" | "arithmetic":
+            return (total - kept * n) / (n * leaves - kept * n) if leaves > 1 else 0.0
+        case "ail":
+            return total / (n * leaves)
+        case "precision":
+            return total / (n * tree.height) if tree.height else 0.0
+        case _:
+            return total
+
+
+def value_of(choice, losses, names):
+    """What is compared: a tuple, of one number but for a rank."""
+    weights = [choice.weights.get(name, 1.0) for name in names]
+    weights = [weight * len(weights) / sum(weights) for weight in weights]
+    if choice.kind == "geometric":
+        return (math.prod((1 + x) ** (w / len(weights)) for x, w in zip(losses, weights, strict=True)) - 1,)
+    weighed = [x * w for x, w in zip(losses, weights, strict=True)]
+    sums = choice.kind in ("height", "non_uniform_entropy")
+    match choice.aggregate or ("sum" if sums else "mean"):
+        case "sum":
+            return (sum(weighed),)
+        case "mean":
+            return (sum(weighed) / len(weighed),)
+        case "maximum":
+            return (max(weighed),)
+        case _:
+            return tuple(sorted(weighed, reverse=True))
+
+
+def rules_by_hand(table, problem):
+    """(levels, value, suppressed records) of every rule that is allowed."""
+    trees = [ByHand(tree) for tree in table.hierarchies]
+    codes = table.codes.tolist()
+    allowed = int(problem.suppression_limit * len(codes) + 1e-9)
+    for levels in itertools.product(*(range(tree.height + 1) for tree in trees)):
+        rows = [tuple(map(ByHand.at, trees, row, levels)) for row in codes]
+        sizes = Counter(rows)
+        if min(sizes.values()) < problem.privacy[0].k:
+            sizes.pop((0,) * len(trees), None)
+        gone = [sizes[row] < problem.privacy[0].k for row in rows]
+        if sum(gone) > allowed:
+            continue
+        losses = [
+            loss_of_attribute(
+                problem.loss,
+                tree,
+                [(own[j], row[j], lost) for own, row, lost in zip(codes, rows, gone, strict=True)],
+                levels[j],
+            )
+            for j, tree in enumerate(trees)
+        ]
+        yield levels, value_of(problem.loss, losses, table.attributes), sum(gone)
+
+
+def below(value, other):
+    """Whether a value is smaller than another by more than rounding."""
+    for own, theirs in zip(value, other, strict=True):
+        if abs(own - theirs) > TIE * max(1.0, abs(theirs)):
+            return own < theirs
+    return False
+
+
+def best_by_hand(rated):
+    least = rated[0]
+    for rule in rated:
+        if below(rule[1], least[1]):
+            least = rule
+    return min(rule for rule in rated if not below(least[1], rule[1]))
+
+
+def check_optimum(table, problem):
+    found, rated = solved(table, problem), list(rules_by_hand(table, problem))
+    if not rated:
+        assert found.status == "infeasible"
+        return
+    levels, value, suppressed = best_by_hand(rated)
+    assert found.status == "optimal"
+    assert found.rule.levels == levels
+    assert found.loss == pytest.approx(value[0], abs=1e-11)
+    assert found.suppressed_records == suppressed
+    assert found.bounds.lower == found.loss
+    if problem.loss.is_plain:
+        assert found.attribute_losses is None
+    elif problem.loss.aggregate == "rank":
+        told = sorted((loss for _, loss in found.attribute_losses), reverse=True)
+        assert told == pytest.approx(value, abs=1e-11)
+
+
+@given(questions())
+@settings(deadline=None, max_examples=examples(200))
+def test_the_optimum_is_that_of_trying_all_rules_whatever_counts_how(question):
+    check_optimum(*question)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(questions(aggregates=("sum", "mean")))
+@settings(deadline=None, max_examples=examples(60))
+def test_every_search_for_a_sum_finds_the_optimum_with_weights_and_a_factor(engine, question):
+    with searched_by(engine):
+        check_optimum(*question)
+
+
+@pytest.mark.deep
+@given(questions(5, 40))
+@settings(deadline=None, max_examples=examples(600))
+def test_the_optimum_is_that_of_trying_all_rules_at_length(question):
+    check_optimum(*question)
+
+
+@given(questions(kinds=AGGREGATED, aggregates=tuple(RANKED)), st.integers(1, 30))
+@settings(deadline=None, max_examples=examples(100))
+def test_a_ranked_search_that_is_stopped_gives_an_allowed_rule_and_a_true_bound(question, most_nodes):
+    table, problem = question
+    rated = {levels: value for levels, value, _ in rules_by_hand(table, problem)}
+    found = solved(table, problem, Budget(max_nodes=most_nodes))
+    if not rated:
+        assert found.status in ("infeasible", "heuristic")
+        return
+    least = min(value[0] for value in rated.values())
+    assert found.bounds.lower <= least + 1e-11
+    if found.rule is not None:
+        assert found.loss == pytest.approx(rated[found.rule.levels][0], abs=1e-11)
+        assert found.loss == pytest.approx(found.bounds.lower + found.bounds.gap, abs=1e-12)
