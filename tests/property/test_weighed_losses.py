@@ -5,27 +5,44 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.classes.released import Release
 from app.domain.criteria.anonymity import KAnonymity
+from app.domain.errors import NotSupported
+from app.domain.gates.optima import gap_of_loss, loss_of_release
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import AGGREGATED, OF_ATTRIBUTES, OF_CELLS, RANKED, LossChoice
+from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import Budget
+from app.domain.search.recoding.plan import RecodingPlan
+from app.domain.tables import Table
+from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.test_anonymity_search import ENGINES, ByHand, searched_by, solved, tables
+from tests.property.test_gate_of_found_rules import released
 
 TIE = 1e-12
 
 
 @st.composite
-def choices(draw, attributes, kinds=OF_ATTRIBUTES, aggregates=("sum", "mean", "maximum", "rank")):
+def choices(
+    draw,
+    attributes,
+    kinds=OF_ATTRIBUTES,
+    aggregates=("sum", "mean", "maximum", "rank"),
+    factors=(0.0, 0.125, 0.5, 0.75, 1.0),
+):
     kind = draw(st.sampled_from(kinds))
     asked = [None, *(own for own in aggregates if own != "rank" or len(attributes) > 1)]
     aggregate = draw(st.sampled_from(asked)) if kind in AGGREGATED else None
-    factor = draw(st.sampled_from([0.0, 0.125, 0.5, 0.75, 1.0])) if kind in OF_CELLS else 0.5
+    factor = draw(st.sampled_from(factors)) if kind in OF_CELLS else 0.5
     weights = draw(st.dictionaries(st.sampled_from(attributes), st.sampled_from([0.0, 0.5, 2.0, 3.0])))
     if not any(weights.get(name, 1.0) for name in attributes):
         weights = {}
@@ -200,3 +217,48 @@ def test_a_ranked_search_that_is_stopped_gives_an_allowed_rule_and_a_true_bound(
     if found.rule is not None:
         assert found.loss == pytest.approx(rated[found.rule.levels][0], abs=1e-11)
         assert found.loss == pytest.approx(found.bounds.lower + found.bounds.gap, abs=1e-12)
+
+
+@given(questions(aggregates=("sum", "mean", "maximum"), factors=(0.5,)))
+@settings(deadline=None, max_examples=examples(100))
+def test_a_rule_for_the_table_loses_at_the_gate_what_its_search_said(question):
+    table, problem = question
+    release, outcome = released(table, problem)
+    if release is None:
+        return
+    utility = build_utility(table, "depth_sum", {}, {})
+    assert gap_of_loss(release, problem, utility, outcome.bounds.lower) <= 1e-9
+    if problem.loss.kind != "height":
+        assert loss_of_release(release, problem.loss, utility) == pytest.approx(outcome.loss, abs=1e-9)
+
+
+@given(questions(aggregates=("sum", "mean"), factors=(0.5,)))
+@settings(deadline=None, max_examples=examples(100))
+def test_a_rule_of_single_records_loses_at_the_gate_what_its_search_said(question):
+    table, problem = question
+    asked = replace(problem, scope="record_level")
+    plan = RecodingPlan(table, asked)
+    found = plan.combine({0: plan.run_block(0, lambda _: None)})
+    if found.loss is None:
+        return
+    assert found.bounds.lower <= found.loss
+    best = min((value[0] for _, value, _ in rules_by_hand(table, problem)), default=math.inf)
+    assert found.loss <= best + 1e-9
+    if not isinstance(found.rule, TableRule):
+        assert found.attribute_losses is None
+        told = loss_of_release(
+            Release(table, found.rule), problem.loss, build_utility(table, "depth_sum", {}, {})
+        )
+        assert found.loss == pytest.approx(told, abs=1e-9)
+
+
+@pytest.mark.parametrize("option", [{"aggregate": "rank"}, {"suppression_factor": 0.4}])
+def test_what_is_no_figure_of_a_release_is_not_judged_at_the_gate(option):
+    tree = Hierarchy.from_parents({"x": [None], "y": [None]})
+    table = Table(("a", "b"), (tree, tree), np.array([[1, 1], [2, 2]], dtype=np.int32))
+    with pytest.raises(NotSupported):
+        loss_of_release(
+            Release(table, TableRule((0, 0))),
+            LossChoice("precision", **option),
+            build_utility(table, "depth_sum", {}, {}),
+        )

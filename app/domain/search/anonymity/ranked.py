@@ -9,8 +9,9 @@ greatest x is at least the i-th greatest t: the i greatest t have i numbers x th
 terms bound keys of losses place by place, and a key is no less than its bound. Two bounds of one rule are
 both below it place by place, hence so is the greater one of each place.
 
-Whoever lies above an allowed rule and has no smaller bound than its key comes after it: it is no better, and
-of ties the rule of smaller levels is taken.
+Of ties the rule of lexicographically smaller levels is taken. So a rule whose levels come after those of the
+best one known, and whose bound is not below its key, is no better answer. Many rules tie, of a maximum most
+of all; this is what settles them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ MOST_PER_SCORE: Final = 24
 
 
 class RankedRules(OpenRules):
-    """Open rules with a lower bound (places, rules) of each one's key; ``bounds`` are the first places."""
+    """Open rules in the order of their levels, with a lower bound (places, rules) of each one's key.
+
+    ``bounds`` are the first places.
+    """
 
     def __init__(self, levels: Numbers, keys: Floats) -> None:
         super().__init__(levels, keys[0])
@@ -53,6 +57,15 @@ class RankedRules(OpenRules):
         """Take in another lower bound (places, r) of some rules (r,)."""
         self.keys[:, rules] = np.maximum(self.keys[:, rules], keys)
         self.bounds = self.keys[0]
+
+    def after(self, levels: Levels) -> Bools:
+        """Which open rules have lexicographically greater levels."""
+        found: Bools = np.zeros(self.size, dtype=bool)
+        tied: Bools = np.ones(self.size, dtype=bool)
+        for own, level in zip(self.levels, levels, strict=True):
+            found |= tied & (own > level)
+            tied &= own == level
+        return found
 
     def compared(self, key: Key) -> npt.NDArray[np.int8]:
         """(rules,) −1 where the bound is below a key, 1 where it is above, 0 where they tie."""
@@ -71,12 +84,9 @@ class RankedChecks(Checks):
     ----------
     key
         The least key, None before a rule is found.
-    last
-        The key of the rule that was evaluated last.
     """
 
     key: Key | None = None
-    last: Key = ()
 
     @property
     def places(self) -> int:
@@ -88,12 +98,11 @@ class RankedChecks(Checks):
         self.evaluated += 1
         losses = self.loss.of_attributes(levels, self.added_by(levels, verdict))
         key = tuple(sorted(losses, reverse=True)[: self.places])
-        self.last = key
         order = -1 if self.key is None else _order(key, self.key)
         if order < 0:
             self.key, self.best, self._good = key, key[0], {}
-        if order <= 0:
-            self._good[levels] = (key[0], verdict.suppressed)
+        if order <= 0 and (not self._good or levels < min(self._good)):
+            self._good = {levels: (key[0], verdict.suppressed)}
 
 
 class RankedSearch:
@@ -141,7 +150,7 @@ class RankedSearch:
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """How many rules checking each one of a box is expected to close; 0 for those that are not open.
 
-        One that may not be taken closes those below it, another one those whose bounds are no smaller.
+        One that may not be taken closes those below it, another one those of greater bounds and later ties.
         """
         open_ = self._open
         log_odds = self._forecast.log_odds(lowest, highest)
@@ -149,7 +158,9 @@ class RankedSearch:
         places = open_.places(lowest, shape)
         forbidden = np.broadcast_to(self._forecast.chances(log_odds)[0], shape).reshape(-1)[places]
         below = self._powers[count_below(places, shape)[places]]
-        dearer = self._powers[open_.size - np.searchsorted(np.sort(open_.bounds), open_.bounds)]
+        position = np.empty(open_.size, dtype=np.intp)
+        position[np.argsort(open_.bounds, kind="stable")] = np.arange(open_.size)
+        dearer = self._powers[open_.size - position]
         scores = np.zeros(shape)
         # Whatever is open has to be settled in the end, if only by checking it.
         scores.reshape(-1)[places] = forbidden * below + (1.0 - forbidden) * dearer + 1e-3
@@ -170,13 +181,14 @@ class RankedSearch:
         keep = ~(open_.levels == np.array(rule, dtype=np.int16)[:, None]).all(axis=0)
         if verdict.allowed:
             checks.evaluate(rule, verdict)
-            keep &= ~(open_.above(rule) & (open_.compared(checks.last) >= 0))
         under = np.flatnonzero(below)
         added = checks.added_below(rule, verdict)
         terms = [checks.loss.terms(j, added[j][: level + 1]) for j, level in enumerate(rule)]
         open_.raise_to(under, _keys(terms, open_.levels[:, under], checks.places))
-        if checks.key is not None:
-            keep &= open_.compared(checks.key) <= 0
+        found = checks.found()
+        if checks.key is not None and found is not None:
+            order = open_.compared(checks.key)
+            keep &= (order < 0) | ((order == 0) & ~open_.after(found[0]))
         open_.keep(keep)
         return False
 
