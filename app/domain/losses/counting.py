@@ -96,7 +96,7 @@ class Counting:
     def uncovered(self, costs: Sums) -> Sums:
         """What suppressing adds to them; ``costs`` are (levels, nodes), those of ⊥ last."""
         if self.counts_cells_alike:
-            return costs[-1] - costs
+            return np.asarray(costs[-1] - costs)
         return np.asarray(self.suppressed * (costs[-1] - costs) + (1.0 - self.generalised) * costs)
 
     def combined(self, kind: LossKind, losses: Sequence[float]) -> float:

@@ -197,7 +197,7 @@ def _keys(terms: list[Floats], levels: Numbers, places: int) -> Floats:
     """(places, rules) the greatest terms of each rule, in descending order."""
     found = np.stack([own[at] for own, at in zip(terms, levels, strict=True)])
     if places == 1:
-        return found.max(axis=0, keepdims=True)
+        return np.asarray(found.max(axis=0, keepdims=True))
     return np.asarray(-np.sort(-found, axis=0)[:places])
 
 
