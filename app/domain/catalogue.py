@@ -168,4 +168,10 @@ LOSSES: Final = (
         "Cao and Karras 2012",
         fields=(*_LEAVES, "numeric", *_COUNTED),
     ),
+    Choice(
+        "squared_error",
+        "Squared distance of numbers from the mean of those that are shown alike, as a share of the greatest",
+        "Domingo-Ferrer and Mateo-Sanz 2002",
+        fields=(*_LEAVES, "numeric", *_COUNTED),
+    ),
 )

@@ -35,7 +35,7 @@ TIE = 1e-12
 def choices(
     draw,
     attributes,
-    kinds=OF_ATTRIBUTES,
+    kinds=tuple(kind for kind in OF_ATTRIBUTES if kind != "squared_error"),
     aggregates=("sum", "mean", "maximum", "rank"),
     factors=(0.0, 0.125, 0.5, 0.75, 1.0),
 ):
@@ -47,6 +47,34 @@ def choices(
     if not any(weights.get(name, 1.0) for name in attributes):
         weights = {}
     return LossChoice(kind, weights=weights, aggregate=aggregate, suppression_factor=factor)
+
+
+NUMBERS = ("0", "10", "11", "-7", "2.5", "100", "3", "20")
+
+
+@st.composite
+def numeric_questions(draw, most_attributes=3, most_records=10):
+    """Squared errors of some attributes; trees of numbers, unbalanced, with missing and inner originals."""
+    trees = []
+    for _ in range(draw(st.integers(1, most_attributes))):
+        above = [draw(st.integers(-1, i - 1)) for i in range(draw(st.integers(2, 8)))]
+        trees.append(
+            Hierarchy.from_parents(
+                {NUMBERS[i]: [None if own < 0 else NUMBERS[own]] for i, own in enumerate(above)}
+            )
+        )
+    codes = [
+        [draw(st.integers(0, tree.n_nodes - 1)) for tree in trees]
+        for _ in range(draw(st.integers(1, most_records)))
+    ]
+    names = tuple(f"a{j}" for j in range(len(trees)))
+    table = Table(names, tuple(trees), np.array(codes, dtype=np.int32))
+    numeric = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    choice = replace(
+        draw(choices(list(names), kinds=("arithmetic",))), kind="squared_error", numeric=tuple(numeric)
+    )
+    limit = draw(st.sampled_from([0.0, 0.29, 0.5, 1.0]))
+    return table, AnonymityProblem((KAnonymity(draw(st.integers(1, 4))),), limit, choice)
 
 
 @st.composite
@@ -71,7 +99,7 @@ def cost(kind, tree, original, shown, records):
     """What a cell costs, from the definition; ``records`` has the records of each original node."""
     leaves = round(tree.share(shown) * len(tree.leaves))
     match kind:
-        case "geometric" | "arithmetic":
+        case "geometric" | "arithmetic" | "squared_error":
             return leaves
         case "ail":
             return leaves if leaves > 1 else 0
@@ -94,7 +122,7 @@ def loss_of_attribute(choice, tree, cells, level):
         total += own + gone * (most - own) if suppressed else kept * own
     leaves = len(tree.leaves)
     match kind:
-        case "geometric" | "arithmetic":
+        case "geometric" | "arithmetic" | "squared_error":
             return (total - kept * n) / (n * leaves - kept * n) if leaves > 1 else 0.0
         case "ail":
             return total / (n * leaves)
@@ -102,6 +130,31 @@ def loss_of_attribute(choice, tree, cells, level):
             return total / (n * tree.height) if tree.height else 0.0
         case _:
             return total
+
+
+def squared_loss(choice, tree, labels, cells):
+    """SSE / SST of a number's cells (original, shown, whether suppressed)."""
+    kept, gone = min(1.0, 2 - 2 * choice.suppression_factor), min(1.0, 2 * choice.suppression_factor)
+
+    def is_below(node, other):
+        return node == other or any(tree.at(node, level) == other for level in range(tree.height + 1))
+
+    def number(node):
+        own = [float(labels[leaf]) for leaf in tree.leaves if is_below(leaf, node)]
+        return sum(own) / len(own)
+
+    def error(original, node):
+        if original in (node, 0):
+            return 0.0
+        alike = [number(own) for own, _, _ in cells if own and is_below(own, node)]
+        return (number(original) - sum(alike) / len(alike)) ** 2
+
+    total = 0.0
+    for original, shown, suppressed in cells:
+        own, most = error(original, shown), error(original, 0)
+        total += own + gone * (most - own) if suppressed else kept * own
+    whole = sum(error(original, 0) for original, _, _ in cells)
+    return total / whole if whole > 1e-9 else 0.0
 
 
 def value_of(choice, losses, names):
@@ -136,15 +189,13 @@ def rules_by_hand(table, problem):
         gone = [sizes[row] < problem.privacy[0].k for row in rows]
         if sum(gone) > allowed:
             continue
-        losses = [
-            loss_of_attribute(
-                problem.loss,
-                tree,
-                [(own[j], row[j], lost) for own, row, lost in zip(codes, rows, gone, strict=True)],
-                levels[j],
-            )
-            for j, tree in enumerate(trees)
-        ]
+        losses = []
+        for j, tree in enumerate(trees):
+            cells = [(own[j], row[j], lost) for own, row, lost in zip(codes, rows, gone, strict=True)]
+            if problem.loss.kind == "squared_error" and table.attributes[j] in problem.loss.numeric:
+                losses.append(squared_loss(problem.loss, tree, table.hierarchies[j].labels, cells))
+            else:
+                losses.append(loss_of_attribute(problem.loss, tree, cells, levels[j]))
         yield levels, value_of(problem.loss, losses, table.attributes), sum(gone)
 
 
@@ -196,6 +247,35 @@ def test_every_search_for_a_sum_finds_the_optimum_with_weights_and_a_factor(engi
         check_optimum(*question)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@given(numeric_questions())
+@settings(deadline=None, max_examples=examples(100))
+def test_the_optimum_of_squared_errors_is_that_of_trying_all_rules(engine, question):
+    table, problem = question
+    with searched_by("lattice" if problem.loss.is_ranked else engine):
+        check_optimum(table, problem)
+
+
+@pytest.mark.deep
+@given(numeric_questions(4, 30))
+@settings(deadline=None, max_examples=examples(600))
+def test_the_optimum_of_squared_errors_is_that_of_trying_all_rules_at_length(question):
+    check_optimum(*question)
+
+
+@given(numeric_questions())
+@settings(deadline=None, max_examples=examples(60))
+def test_squared_errors_are_the_same_at_the_gate(question):
+    table, problem = question
+    if problem.loss.aggregate == "rank":
+        return
+    problem = replace(problem, loss=replace(problem.loss, suppression_factor=0.5))
+    release, outcome = released(table, problem)
+    if release is not None:
+        told = loss_of_release(release, problem.loss, build_utility(table, "depth_sum", {}, {}))
+        assert told == pytest.approx(outcome.loss, abs=1e-9)
+
+
 @pytest.mark.deep
 @given(questions(5, 40))
 @settings(deadline=None, max_examples=examples(600))
@@ -203,7 +283,7 @@ def test_the_optimum_is_that_of_trying_all_rules_at_length(question):
     check_optimum(*question)
 
 
-@given(questions(kinds=AGGREGATED, aggregates=tuple(RANKED)), st.integers(1, 30))
+@given(questions(kinds=("arithmetic", "height", "precision"), aggregates=tuple(RANKED)), st.integers(1, 30))
 @settings(deadline=None, max_examples=examples(100))
 def test_a_ranked_search_that_is_stopped_gives_an_allowed_rule_and_a_true_bound(question, most_nodes):
     table, problem = question

@@ -165,7 +165,8 @@ class LossFields(Request):
         list[Column],
         Field(
             max_length=200,
-            description="Attributes whose values are numbers: `ail` measures them by their range.",
+            description="Attributes whose values are numbers: `ail` measures them by their range, "
+            "`squared_error` by their squared distance from the mean of the numbers shown alike.",
             examples=[[]],
         ),
     ] = []  # noqa: RUF012 - pydantic copies it
@@ -219,7 +220,8 @@ class MinLoss(Request):
         Field(
             description="`geometric` and `arithmetic`: share of each hierarchy's leaves under the values "
             "disclosed, averaged over the records and normalised, then the attributes' losses by their "
-            "geometric or arithmetic mean. The others as the measure `information_loss` defines them."
+            "geometric or arithmetic mean. `squared_error`: of numbers, see `numeric`. The "
+            "others as the measure `information_loss` defines them."
         ),
     ] = "geometric"
     suppression_limit: Annotated[

@@ -16,9 +16,10 @@ from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_without, records_left_out, shown_though_lacking
 from app.domain.harm.weights import Floats
+from app.domain.losses.cells import cost_of_error
 from app.domain.losses.counting import Counting
 from app.domain.losses.loss import EQUAL, LossChoice, LossKind
-from app.domain.losses.released import generalisation_height
+from app.domain.losses.released import generalisation_height, shown_cells
 from app.domain.measures.entry import MeasureContext
 from app.domain.measures.information_loss import (
     INFORMATION_LOSS,
@@ -46,6 +47,7 @@ _FIELDS: Final[dict[LossKind, str]] = {
     "kl_divergence": "kl_divergence",
     "ail": "ail",
 }
+"""Where the measure ``information_loss`` tells a loss; it has no squared errors."""
 
 _OF_ATTRIBUTES: Final[dict[LossKind, str]] = {
     "geometric": "loss",
@@ -160,6 +162,8 @@ def loss_of_release(
 ) -> float:
     """A release's loss of information as searches minimise it; NotSupported where it has none."""
     require_figure(choice)
+    if choice.kind == "squared_error":
+        return _squared_error(release, choice)
     context = MeasureContext(
         table=release.table,
         rule=release.rule,
@@ -199,4 +203,15 @@ def _counted(release: Release, found: InformationLoss, choice: LossChoice) -> fl
         if field == "loss" and choice.leaves == "active":
             field = "loss_active"
         losses = [float(getattr(own, field)) for own in found.attributes]
+    return Counting.of(names, choice).combined(choice.kind, losses)
+
+
+def _squared_error(release: Release, choice: LossChoice) -> float:
+    """The loss of squared errors, from the cells that are shown."""
+    names, losses = [], []
+    for j in release.table.quasi_identifiers:
+        name, cells = release.table.attributes[j], shown_cells(release, j)
+        cost = cost_of_error(name, cells.hierarchy, cells.records, choice.numeric, choice.leaves)
+        names.append(name)
+        losses.append(cells.lost(cost))
     return Counting.of(names, choice).combined(choice.kind, losses)

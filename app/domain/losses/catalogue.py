@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.domain.losses.cells import CertaintyLoss, DomainLoss, EntropyLoss, HeightLoss, PrecisionLoss
+from app.domain.losses.cells import (
+    CertaintyLoss,
+    DomainLoss,
+    EntropyLoss,
+    HeightLoss,
+    PrecisionLoss,
+    SquaredErrorLoss,
+)
 from app.domain.losses.classes import AmbiguityLoss, AverageClassSizeLoss, DiscernibilityLoss
 from app.domain.losses.counting import Counting
 from app.domain.losses.kl_divergence import KLDivergenceLoss
@@ -38,6 +45,8 @@ def loss_of(table: Table, choice: LossChoice, attributes: Sequence[int] | None =
             return EntropyLoss(table, chosen, counting)
         case "ail":
             return CertaintyLoss(table, chosen, choice.numeric, choice.leaves, counting)
+        case "squared_error":
+            return SquaredErrorLoss(table, chosen, choice.numeric, choice.leaves, counting)
         case "discernibility":
             return DiscernibilityLoss()
         case "average_class_size":

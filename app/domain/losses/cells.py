@@ -28,6 +28,7 @@ from app.domain.losses.cell_costs import (
     LeafShare,
     LevelShare,
     NumberRange,
+    SquaredError,
 )
 from app.domain.losses.counting import Counting
 from app.domain.losses.loss import RANKED, Floats, LeafDomain, LossKind, SummedLoss, Sums
@@ -224,14 +225,7 @@ class CertaintyLoss(CellLoss):
         domain: LeafDomain = "declared",
         counting: Counting = ALIKE,
     ) -> None:
-        strangers = set(numeric) - {table.attributes[j] for j in attributes}
-        if strangers:
-            raise InvalidInput.of(
-                "/objective/loss/numeric",
-                "unknown-attribute",
-                f"{min(strangers)!r} is none of the attributes that are generalised.",
-                f"These are: {', '.join(table.attributes[j] for j in attributes)}.",
-            )
+        _require_known(table, attributes, numeric)
 
         def cost(attribute: str, hierarchy: Hierarchy, records: Longs) -> CellCost:
             if attribute in numeric:
@@ -239,6 +233,53 @@ class CertaintyLoss(CellLoss):
             return CategoryRange(hierarchy, records, domain)
 
         super().__init__(table, attributes, "ail", cost, counting)
+
+
+class SquaredErrorLoss(CellLoss):
+    """Mean of the attributes' losses, those of numbers being squared errors, the others normalised losses.
+
+    Parameters
+    ----------
+    numeric
+        Names of attributes whose values are numbers.
+    """
+
+    is_monotone = False
+
+    def __init__(
+        self,
+        table: Table,
+        attributes: Sequence[int],
+        numeric: Sequence[str],
+        domain: LeafDomain = "declared",
+        counting: Counting = ALIKE,
+    ) -> None:
+        _require_known(table, attributes, numeric)
+
+        def cost(attribute: str, hierarchy: Hierarchy, records: Longs) -> CellCost:
+            return cost_of_error(attribute, hierarchy, records, numeric, domain)
+
+        super().__init__(table, attributes, "squared_error", cost, counting)
+
+
+def cost_of_error(
+    attribute: str, hierarchy: Hierarchy, records: Longs, numeric: Sequence[str], domain: LeafDomain
+) -> CellCost:
+    """The cost of an attribute's cells by which ``squared_error`` is computed."""
+    if attribute in numeric:
+        return SquaredError(attribute, hierarchy, records)
+    return LeafShare(hierarchy, records, domain)
+
+
+def _require_known(table: Table, attributes: Sequence[int], numeric: Sequence[str]) -> None:
+    strangers = set(numeric) - {table.attributes[j] for j in attributes}
+    if strangers:
+        raise InvalidInput.of(
+            "/objective/loss/numeric",
+            "unknown-attribute",
+            f"{min(strangers)!r} is none of the attributes that are generalised.",
+            f"These are: {', '.join(table.attributes[j] for j in attributes)}.",
+        )
 
 
 class HeightLoss(SummedLoss):

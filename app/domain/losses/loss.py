@@ -45,13 +45,14 @@ LossKind = Literal[
     "ambiguity",
     "kl_divergence",
     "ail",
+    "squared_error",
 ]
 LeafDomain = Literal["declared", "active"]
 """All leaves of a hierarchy, those without records included, or the values that occur in the table."""
 
 ACTIVE_BY_DEFAULT: Final[frozenset[LossKind]] = frozenset({"kl_divergence"})
 OF_LEAVES: Final[frozenset[LossKind]] = frozenset(
-    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail"}
+    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail", "squared_error"}
 )
 """The losses that count leaves, and hence depend on the leaf domain."""
 
@@ -60,7 +61,14 @@ Aggregate = Literal["sum", "mean", "maximum", "rank"]
 
 RANKED: Final[frozenset[Aggregate]] = frozenset({"maximum", "rank"})
 """The aggregates that are no function of a sum of terms."""
-OF_CELLS: Final[tuple[LossKind, ...]] = ("geometric", "arithmetic", "precision", "non_uniform_entropy", "ail")
+OF_CELLS: Final[tuple[LossKind, ...]] = (
+    "geometric",
+    "arithmetic",
+    "precision",
+    "non_uniform_entropy",
+    "ail",
+    "squared_error",
+)
 """The losses that are sums over cells; of these alone cells of suppressed records can be told from others."""
 OF_ATTRIBUTES: Final[tuple[LossKind, ...]] = (*OF_CELLS, "height")
 """The losses that every attribute has of its own, so that attributes can be weighed against each other."""
@@ -92,7 +100,8 @@ class LossChoice:
         tuple[Annotated[str, MaxLen(200)], ...],
         MaxLen(200),
         doc(
-            "Attributes whose values are numbers: ail measures them by the range of the values under a cell."
+            "Attributes whose values are numbers: ail measures them by the range of the values under a cell, "
+            "squared_error, which needs one at least, by their squared distance from the mean of these."
         ),
     ] = ()
     weights: Annotated[
@@ -122,6 +131,13 @@ class LossChoice:
 
     def __post_init__(self) -> None:
         _require_numbers(self)
+        if self.kind == "squared_error" and not self.numeric:
+            raise InvalidInput.of(
+                "/numeric",
+                "missing",
+                "The loss squared_error needs to know which attributes are numbers.",
+                "Name one of them at least; others lose as by arithmetic.",
+            )
         if self.weights:
             _require_kind(
                 "weights", self.kind, OF_ATTRIBUTES, "It has no loss of single attributes to weigh."
@@ -202,12 +218,16 @@ class SummedLoss(ABC):
         Per attribute how many records have each of the ``nodes``.
     uncovered
         Per attribute (levels, nodes): what suppressing one record of the node adds, on a level, to the
-        attribute's sum over records; never negative and never more on a higher level.
+        attribute's sum over records. Negative only if the loss is not ``is_monotone``.
+    is_monotone
+        Whether suppressing records never lowers the loss, nor does a more general rule that suppresses the
+        same ones.
     """
 
     separable: ClassVar[Literal[True]] = True
     kind: LossKind
     aggregate: Aggregate
+    is_monotone: bool = True
     nodes: list[Longs]
     records: list[Longs]
     uncovered: list[Sums]
@@ -220,6 +240,23 @@ class SummedLoss(ABC):
     def added(self, suppressed: Sequence[Longs]) -> list[Sums]:
         """What suppression adds per attribute on each level, from the records suppressed per node."""
         return [per_level @ records for per_level, records in zip(self.uncovered, suppressed, strict=True)]
+
+    def relief(self, allowed: int) -> list[Floats] | None:
+        """Per attribute and level, what suppressing so many records adds to the sum at least; None: nothing.
+
+        Every attribute has its own records suppressed here, those that save most: a sum of no choice of
+        records for all attributes is smaller.
+        """
+        if self.is_monotone:
+            return None
+        found = []
+        for uncovered, records in zip(self.uncovered, self.records, strict=True):
+            savings = np.minimum(uncovered, 0.0)
+            order = np.argsort(savings, axis=1, kind="stable")
+            counted = np.minimum(np.cumsum(records[order], axis=1), allowed)
+            amounts = np.diff(counted, axis=1, prepend=0)
+            found.append(np.asarray((np.take_along_axis(savings, order, axis=1) * amounts).sum(axis=1)))
+        return found
 
     @abstractmethod
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:

@@ -129,6 +129,13 @@ _USUAL: Final[Mapping[str, Any]] = {
 
 def _require_sum_of_cells(loss: LossChoice) -> None:
     """Refuse losses that moves of single records are not chosen by."""
+    if loss.kind == "squared_error":
+        raise InvalidInput.of(
+            "/objective/loss/kind",
+            "not-applicable",
+            "Squared errors are minimised by rules with one level per attribute for the table.",
+            "Choose another loss, or ask for table_level without local_recoding.",
+        )
     if loss.is_ranked:
         option, why = "aggregate", "The greatest loss of an attribute, and ranks, are minimised by"
     elif loss.suppression_factor != EQUAL:

@@ -110,7 +110,7 @@ class RankedSearch:
 
     def __init__(self, checks: RankedChecks) -> None:
         self.progress = self._checks = checks
-        terms = [checks.loss.terms(j) for j in range(checks.loss.n_attributes)]
+        terms = [checks.terms(j) for j in range(checks.loss.n_attributes)]
         shape = tuple(len(own) for own in terms)
         levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1)
         self._open = RankedRules(levels, _keys(terms, levels, checks.places))
@@ -183,7 +183,7 @@ class RankedSearch:
             checks.evaluate(rule, verdict)
         under = np.flatnonzero(below)
         added = checks.added_below(rule, verdict)
-        terms = [checks.loss.terms(j, added[j][: level + 1]) for j, level in enumerate(rule)]
+        terms = [checks.terms(j, added[j][: level + 1]) for j, level in enumerate(rule)]
         open_.raise_to(under, _keys(terms, open_.levels[:, under], checks.places))
         found = checks.found()
         if checks.key is not None and found is not None:
