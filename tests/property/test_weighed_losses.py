@@ -256,6 +256,43 @@ def test_the_optimum_of_squared_errors_is_that_of_trying_all_rules(engine, quest
         check_optimum(table, problem)
 
 
+def line_table(records, *groups):
+    """Records of numbers; per attribute which numbers are under a and which under b."""
+    trees = tuple(
+        Hierarchy.from_rows(
+            [[number, name, "*"] for name, own in zip("ab", group, strict=True) for number in own]
+        )
+        for group in groups
+    )
+    codes = [
+        tree.encode(list(column))[0] for tree, column in zip(trees, zip(*records, strict=True), strict=True)
+    ]
+    return Table(("a", "b"), trees, np.stack(codes, axis=1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "table",
+    [
+        line_table(
+            [("49", "0"), ("50", "50"), ("100", "48"), ("90", "90")],
+            (("49",), ("90", "100", "0", "50")),
+            (("48", "90"), ("50", "0")),
+        ),
+        line_table(
+            [("49", "48"), ("90", "48"), ("90", "50"), ("51", "50"), ("0", "10")],
+            (("90", "0", "49"), ("10", "51")),
+            (("10", "49", "50"), ("51", "48")),
+        ),
+    ],
+)
+def test_an_optimum_is_found_that_loses_less_because_it_suppresses(engine, table):
+    """The rule loses more as long as nobody is suppressed than another one does that is allowed."""
+    choice = LossChoice("squared_error", numeric=("a", "b"))
+    with searched_by(engine):
+        check_optimum(table, AnonymityProblem((KAnonymity(2),), 0.5, choice))
+
+
 @pytest.mark.deep
 @given(numeric_questions(4, 30))
 @settings(deadline=None, max_examples=examples(600))
