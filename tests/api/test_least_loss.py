@@ -104,6 +104,8 @@ async def test_a_criterion_of_a_population_needs_a_dictionary(api, journey: http
          "/objective/loss/suppression_factor"),
         (TWO, {"loss": {"kind": "ambiguity", "suppression_factor": 0.4}},
          "/objective/loss/suppression_factor"),
+        (TWO, {"loss": {"kind": "squared_error"}}, "/objective/loss/numeric"),
+        (TWO, {"loss": {"kind": "squared_error", "numeric": ["city"]}}, "/objective/loss/numeric"),
         (TWO, {"loss": {"kind": "precision", "aggregate": "rank"}, "local_recoding": True},
          "/objective/loss/aggregate"),
         ([{"kind": "k_anonymity", "k": 2}], {"minimal_rules": True, "local_recoding": True},

@@ -172,6 +172,31 @@ def test_single_records_are_recoded_by_weights():
     assert losses == pytest.approx({1.0: 1 / 6, 8.0: 1 / 9})
 
 
+def test_squared_errors_are_the_share_of_the_squares_that_is_left():
+    ages = Hierarchy.from_rows(
+        [["20", "young", "*"], ["22", "young", "*"], ["60", "60", "*"], ["70", "70", "*"]]
+    )
+    codes = np.stack([ages.encode(["20", "22", "22", "60"])[0], SEXES.encode(list("ffmm"))[0]], axis=1)
+    mixed = Table(("age", "sex"), (ages, SEXES), codes)
+    loss = loss_of(mixed, LossChoice("squared_error", numeric=("age",)))
+    # Around 64/3 for 20, 22, 22; around 31 for all.
+    within, whole = 16 / 9 + 2 * 4 / 9, 121 + 81 + 81 + 841
+    assert loss.of((0, 0)) == 0.0
+    assert loss.of((1, 0)) == pytest.approx(within / whole / 2)
+    assert loss.of((2, 1)) == pytest.approx(1.0)
+
+
+def test_squared_errors_are_of_named_numbers_and_of_rules_for_the_table():
+    assert fault(LossChoice, "squared_error").pointer == "/numeric"
+    found = fault(loss_of, FOUR, LossChoice("squared_error", numeric=("city",)))
+    assert (found.pointer, found.code) == ("/objective/loss/numeric", "not-numeric")
+    found = fault(loss_of, FOUR, LossChoice("squared_error", numeric=("town",)))
+    assert (found.pointer, found.code) == ("/objective/loss/numeric", "unknown-attribute")
+    choice = LossChoice("squared_error", numeric=("age",))
+    found = fault(AnonymityProblem, (KAnonymity(2),), loss=choice, scope="record_level")
+    assert found.pointer == "/objective/loss/kind"
+
+
 def test_ranks_are_refused_where_the_rules_are_too_many_to_hold(monkeypatch):
     monkeypatch.setattr(anonymity_plan, "RULES_HELD", 5)
     problem = AnonymityProblem((KAnonymity(2),), loss=LossChoice("precision", aggregate="rank"))
