@@ -44,6 +44,10 @@ STEPS_TRYING: Final = 0.6
 """Rules checked per rule of the lattice to the power 3/4 where a criterion says nothing of others than the
 one checked: from a few, if the first ones will do, to all."""
 BYTES_PER_PAIR: Final = 150
+BYTES_PER_PLACE: Final = 24
+"""Of a rule's key where losses are compared one after another, with what sorting them takes."""
+PER_RANKED_RULE: Final = 3e-8
+"""Seconds per rule checked and rule of the lattice beyond those of a sum, to compare keys."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,8 @@ class AnonymityPlan:
         per_rule = 3e-4 + per_row * rows + 2e-9 * rules + self._judge.more_seconds
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
+        if self._problem.loss.is_ranked:
+            per_rule += PER_RANKED_RULE * rules
         per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
         return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
 
@@ -181,7 +187,10 @@ class AnonymityPlan:
         """Estimated memory."""
         rows = len(self._judge.records.group) * (32 * KEPT_ROWS + 128 * self._table.n_attributes)
         rows += BYTES_PER_PAIR * min(self._judge.pairs, PAIRS_AT_ONCE)
-        return rows + (BYTES_PER_RULE * self.units if self._holds_lattice else 2_000 * self._steps)
+        per_rule = BYTES_PER_RULE
+        if self._problem.loss.is_ranked:
+            per_rule += BYTES_PER_PLACE * self._quasi.n_attributes
+        return rows + (per_rule * self.units if self._holds_lattice else 2_000 * self._steps)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the rules checked so far."""
