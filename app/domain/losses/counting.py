@@ -13,6 +13,9 @@ facts that hold with it as they do without (:class:`~app.domain.losses.loss.Summ
   ones, lose with nobody suppressed, or with anybody whom it suppresses.
 * What a suppressed cell counts, s · t + (1 − s) · c, and any other, g · c, never falls when c grows. So a
   more general rule that suppresses the same records loses no less.
+
+Both take that t ≥ c and that c never falls under a more general node. Squared errors are the exception, for
+which bounds allow otherwise (``SummedLoss.relief``).
 """
 
 from __future__ import annotations
