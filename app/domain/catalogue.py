@@ -123,23 +123,35 @@ UTILITY_MODELS: Final = (
 )
 
 _LEAVES: Final = ("leaf_domain",)
+_COUNTED: Final = ("weights", "aggregate", "suppression_factor")
 
 LOSSES: Final = (
     Choice(
         "geometric",
         "Normalised loss of the attributes, their geometric mean",
         "Field models 2",
-        fields=_LEAVES,
+        fields=(*_LEAVES, "weights", "suppression_factor"),
     ),
-    Choice("arithmetic", "Normalised loss of the attributes, their mean", "Field models 2", fields=_LEAVES),
-    Choice("precision", "Mean level of a cell as a share of its hierarchy's height", "Sweeney 2002"),
-    Choice("height", "Sum of the levels", "Samarati 2001"),
+    Choice(
+        "arithmetic",
+        "Normalised loss of the attributes, their mean",
+        "Field models 2",
+        fields=(*_LEAVES, *_COUNTED),
+    ),
+    Choice(
+        "precision",
+        "Mean level of a cell as a share of its hierarchy's height",
+        "Sweeney 2002",
+        fields=_COUNTED,
+    ),
+    Choice("height", "Sum of the levels", "Samarati 2001", fields=("weights", "aggregate")),
     Choice("discernibility", "Records that each record cannot be told from", "Bayardo and Agrawal 2005"),
     Choice("average_class_size", "Records per class", "LeFevre et al. 2006"),
     Choice(
         "non_uniform_entropy",
         "Bits that disclosed values leave open of the originals",
         "Gionis and Tassa 2009",
+        fields=_COUNTED,
     ),
     Choice(
         "ambiguity", "Original records that a disclosed one may stand for", "Field models 2", fields=_LEAVES
@@ -154,6 +166,12 @@ LOSSES: Final = (
         "ail",
         "Average information loss: share of the domain under a cell",
         "Cao and Karras 2012",
-        fields=(*_LEAVES, "numeric"),
+        fields=(*_LEAVES, "numeric", *_COUNTED),
+    ),
+    Choice(
+        "squared_error",
+        "Squared distance of numbers from the mean of those that are shown alike, as a share of the greatest",
+        "Domingo-Ferrer and Mateo-Sanz 2002",
+        fields=(*_LEAVES, "numeric", *_COUNTED),
     ),
 )

@@ -138,10 +138,11 @@ def criterion_of(document: Mapping[str, Any], pointer: str = "") -> Criterion:
         return TypeAdapter(_CRITERIA[document["kind"]]).validate_python(fields)
 
 
-def loss_choice_of(document: str | Mapping[str, Any]) -> LossChoice:
-    """The loss of a document or request: its kind alone, or with what else was chosen."""
+def loss_choice_of(document: str | Mapping[str, Any], pointer: str = "") -> LossChoice:
+    """The loss of a document or request at ``pointer``: its kind alone, or with what else was chosen."""
     fields = {"kind": document} if isinstance(document, str) else document
-    return TypeAdapter(LossChoice).validate_python(fields)
+    with pointing_into(pointer):
+        return TypeAdapter(LossChoice).validate_python(fields)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,9 @@ def _least_loss(result: Json | None) -> Json | None:
         return None
     loss = result["objective"]["loss"]
     privacy = [{**one, "demanded": named(one["criterion"])} for one in result["privacy"]]
-    return {**result, "name": named({"kind": loss} if isinstance(loss, str) else loss), "privacy": privacy}
+    name = named({"kind": loss} if isinstance(loss, str) else loss)
+    # Only of losses that count otherwise than they are defined the parts are told.
+    return {"attribute_losses": None, **result, "name": name, "privacy": privacy}
 
 
 async def _map(visit: Visit, search: _Search) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
 from tests.api.test_searches import EXAMPLES, found, pointers, result_of
 
+TWO = [{"kind": "k_anonymity", "k": 2}]
 QUESTION = {"dataset": "members", "objective": EXAMPLES["anonymous-optimum"]["objective"]}
 
 
@@ -44,6 +45,24 @@ async def test_several_criteria_hold_of_what_is_released(journey: httpx.AsyncCli
     assert min(len(set(own)) for own in incomes.values()) == values
 
 
+async def test_attributes_are_weighed_and_their_losses_ranked(api, journey: httpx.AsyncClient):
+    result = await result_of(journey, "weighed-optimum")
+    assert result["status"] == "optimal"
+    assert result["objective"]["loss"] == EXAMPLES["weighed-optimum"]["objective"]["loss"] | {
+        "weights": {"city": 3.0}
+    }
+    losses = result["attribute_losses"]
+    assert set(losses) == {"city", "race", "birth_date"}
+    assert result["loss"] == max(losses.values())
+    plain = EXAMPLES["weighed-optimum"]["objective"] | {"loss": "arithmetic"}
+    even = await found(api, journey, {"name": "even", "dataset": "members", "objective": plain})
+    assert even["attribute_losses"] is None
+    weighed = plain | {"loss": {"kind": "arithmetic", "weights": {"city": 1e6, "race": 0}}}
+    kept = await found(api, journey, {"name": "for-cities", "dataset": "members", "objective": weighed})
+    assert kept["attribute_losses"]["race"] == 0
+    assert kept["rule"]["levels"]["city"] <= even["rule"]["levels"]["city"]
+
+
 async def test_what_cannot_be_met_is_said_with_the_reason(api, journey: httpx.AsyncClient):
     body = asking("too-diverse", [{"kind": "k_anonymity", "k": 2}, {"kind": "k_anonymity", "k": 13}])
     result = await found(api, journey, body)
@@ -73,6 +92,22 @@ async def test_a_criterion_of_a_population_needs_a_dictionary(api, journey: http
         ([{"kind": "delta_presence", "lower": 0.9, "upper": 0.1}], {}, "/objective/privacy/0/lower"),
         ([{"kind": "k_anonymity", "k": 2}], {"loss": {"kind": "ail", "numeric": ["city"]}},
          "/objective/loss/numeric"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"city": -1}}}, "/objective/loss/weights/city"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"city": "inf"}}}, "/objective/loss/weights/city"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"town": 1}}}, "/objective/loss/weights/town"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"income": 1}}}, "/objective/loss/weights/income"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"city": 0, "race": 0, "birth_date": 0}}},
+         "/objective/loss/weights"),
+        (TWO, {"loss": {"kind": "discernibility", "weights": {"city": 2}}}, "/objective/loss/weights"),
+        (TWO, {"loss": {"kind": "geometric", "aggregate": "rank"}}, "/objective/loss/aggregate"),
+        (TWO, {"loss": {"kind": "precision", "suppression_factor": 1.1}},
+         "/objective/loss/suppression_factor"),
+        (TWO, {"loss": {"kind": "ambiguity", "suppression_factor": 0.4}},
+         "/objective/loss/suppression_factor"),
+        (TWO, {"loss": {"kind": "squared_error"}}, "/objective/loss/numeric"),
+        (TWO, {"loss": {"kind": "squared_error", "numeric": ["city"]}}, "/objective/loss/numeric"),
+        (TWO, {"loss": {"kind": "precision", "aggregate": "rank"}, "local_recoding": True},
+         "/objective/loss/aggregate"),
         ([{"kind": "k_anonymity", "k": 2}], {"minimal_rules": True, "local_recoding": True},
          "/objective/minimal_rules"),
     ],

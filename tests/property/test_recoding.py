@@ -185,15 +185,16 @@ def leaves_under(tree, node):
     return sum(leaf not in inner and node in above(tree, leaf) for leaf in range(len(tree.parents)))
 
 
-def loss_by_hand(table, shown, kind):
-    terms = []
+def loss_by_hand(table, shown, choice):
+    terms, weights = [], [choice.weights.get(name, 1.0) for name in table.attributes[:-1]]
+    shares = [weight / sum(weights) for weight in weights]
     for j, tree in enumerate(table.hierarchies[:-1]):
         whole, n = leaves_under(tree, 0), len(shown)
         covered = sum(leaves_under(tree, row[j]) for row in shown)
         terms.append((covered / whole - n / whole) / (n - n / whole) if whole > 1 else 0.0)
-    if kind == "geometric":
-        return math.prod(1 + term for term in terms) ** (1 / len(terms)) - 1
-    return sum(terms) / len(terms)
+    if choice.kind == "geometric":
+        return math.prod((1 + term) ** share for term, share in zip(terms, shares, strict=True)) - 1
+    return sum(term * share for term, share in zip(terms, shares, strict=True))
 
 
 def least_by_hand(table, problem):
@@ -207,7 +208,7 @@ def least_by_hand(table, problem):
         for row in table.codes[:, :-1].tolist()
     ]
     losses = [
-        loss_by_hand(table, shown, problem.loss.kind)
+        loss_by_hand(table, shown, problem.loss)
         for shown in itertools.product(*choices)
         if meets(problem, table, shown)
     ]
@@ -263,7 +264,8 @@ def small_problems(draw):
             ]
         )
     )
-    loss = LossChoice(draw(st.sampled_from(["geometric", "arithmetic"])))
+    kind = draw(st.sampled_from(["geometric", "arithmetic"]))
+    loss = LossChoice(kind, weights=draw(st.sampled_from([{}, {"a0": 5.0}, {"a1": 0.0}])))
     return AnonymityProblem(privacy, draw(st.sampled_from([0.0, 0.25, 0.5])), loss, scope="record_level")
 
 

@@ -15,6 +15,7 @@ from tests.ui.test_signing_in import signed_in
 
 K_ANONYMITY = {"kind": "k_anonymity", "k": 2}
 FOUND = {"kind": "min_loss", "privacy": [K_ANONYMITY], "suppression_limit": 0.2}
+WEIGHED = FOUND | {"loss": {"kind": "precision", "weights": {"city": 3}, "aggregate": "rank"}}
 IMPOSSIBLE = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 41}], "suppression_limit": 0.2}
 POLICY = {
     "format": "privacy-risk/policy/1",
@@ -55,7 +56,7 @@ async def _asked(api: Api, actor: Actor, token: str) -> None:
         api.clock.advance(DAYS)
         await api.registry.apply_retention(actor.tenant, 50)
         api.clock.advance(-DAYS)
-        for name, objective in (("found", FOUND), ("impossible", IMPOSSIBLE)):
+        for name, objective in (("found", FOUND), ("weighed", WEIGHED), ("impossible", IMPOSSIBLE)):
             await post(
                 "/v1/optimisations", {"name": name, "dataset": "example-members", "objective": objective}
             )
@@ -77,6 +78,13 @@ def text_of(pages: httpx.Client, address: str) -> str:
     page = pages.get(address)
     assert page.status_code == 200
     return " ".join(re.sub(r"<[^>]+>", " ", page.text).split())
+
+
+def test_a_search_for_a_weighed_loss_shows_what_each_attribute_loses(pages):
+    text = text_of(pages, "/optimisations/weighed")
+    assert "precision (aggregate = rank, weights = city: 3)" in text
+    assert "What each attribute loses, times its weight" in text
+    assert "What each attribute loses" not in text_of(pages, "/optimisations/found")
 
 
 def test_a_search_for_the_least_loss_shows_what_was_asked_and_attained(pages):

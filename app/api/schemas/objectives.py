@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Column, Request
 from app.api.schemas.criteria import Privacy, criteria_asked
 from app.domain.classes.grouping import Missing, Suppressed
-from app.domain.losses.loss import LeafDomain, LossKind
+from app.domain.losses.loss import (
+    AGGREGATED,
+    EQUAL,
+    MOST_WEIGHT,
+    OF_ATTRIBUTES,
+    OF_CELLS,
+    Aggregate,
+    LeafDomain,
+    LossKind,
+)
 from app.domain.search.scalable.aggregate_options import (
     AggregateOptions,
     Method,
@@ -134,6 +144,10 @@ class AggregateObjective(Request):
         return objectives.AggregateObjective(self.trade_off, options)
 
 
+def _listed(kinds: Sequence[LossKind]) -> str:
+    return ", ".join(f"`{kind}`" for kind in kinds)
+
+
 class LossFields(Request):
     """How loss of information is measured, with more than its kind."""
 
@@ -151,10 +165,48 @@ class LossFields(Request):
         list[Column],
         Field(
             max_length=200,
-            description="Attributes whose values are numbers: `ail` measures them by their range.",
+            description="Attributes whose values are numbers: `ail` measures them by their range, "
+            "`squared_error` by their squared distance from the mean of the numbers shown alike.",
             examples=[[]],
         ),
     ] = []  # noqa: RUF012 - pydantic copies it
+    weights: Annotated[
+        dict[Column, Annotated[float, Field(ge=0, le=MOST_WEIGHT, allow_inf_nan=False)]],
+        Field(
+            max_length=200,
+            description="Quasi-identifier → how much its loss counts, 1 where it is not named. Only the "
+            "proportions matter: weights are scaled so that their mean is 1. For "
+            f"{_listed(OF_ATTRIBUTES)}.",
+            examples=[{"city": 2}],
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
+    aggregate: Annotated[
+        Aggregate | None,
+        Field(
+            description="What is made of the attributes' losses: their `sum`, `mean` or `maximum`, or "
+            "`rank`: of two rules the one whose greatest loss is smaller is better, if these tie the one "
+            "whose next greatest is, and so on. Null: as the loss is defined. "
+            f"For {_listed(AGGREGATED)}.",
+            examples=["rank"],
+        ),
+    ] = None
+    suppression_factor: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            allow_inf_nan=False,
+            description="0.5: a cell of a suppressed record counts as ⊥. Below, it counts less, at 0 no more "
+            "than it would generalised; above, generalised cells count less, at 1 nothing. For "
+            f"{_listed(OF_CELLS)}.",
+            examples=[0.5],
+        ),
+    ] = EQUAL
+
+
+def _form_of_loss(loss: object) -> str:
+    """A loss is its name, or an object: what is wrong with one form is no fault of the other."""
+    return "kind_alone" if isinstance(loss, str) else "with_more"
 
 
 class MinLoss(Request):
@@ -163,11 +215,13 @@ class MinLoss(Request):
     kind: Annotated[Literal["min_loss"], Field(description="Kind of objective.")]
     privacy: Privacy
     loss: Annotated[
-        LossKind | LossFields,
+        Annotated[LossKind, Tag("kind_alone")] | Annotated[LossFields, Tag("with_more")],
+        Discriminator(_form_of_loss),
         Field(
             description="`geometric` and `arithmetic`: share of each hierarchy's leaves under the values "
             "disclosed, averaged over the records and normalised, then the attributes' losses by their "
-            "geometric or arithmetic mean. The others as the measure `information_loss` defines them."
+            "geometric or arithmetic mean. `squared_error`: of numbers, see `numeric`. The "
+            "others as the measure `information_loss` defines them."
         ),
     ] = "geometric"
     suppression_limit: Annotated[
@@ -219,7 +273,7 @@ class MinLoss(Request):
         asked = self.loss if isinstance(self.loss, str) else self.loss.model_dump()
         return objectives.MinLoss(
             criteria_asked(self.privacy, "/objective/privacy"),
-            objectives.loss_choice_of(asked),
+            objectives.loss_choice_of(asked, "/objective/loss"),
             self.suppression_limit,
             self.missing,
             self.suppressed,

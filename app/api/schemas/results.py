@@ -322,6 +322,15 @@ class LossResult(Found):
             examples=[0.27],
         ),
     ] = None
+    attribute_losses: Annotated[
+        dict[str, Number] | None,
+        Field(
+            description="Where the loss has weights, an aggregate or a suppression factor of its own: what "
+            "each quasi-identifier loses, times its weight. The `loss` of a `rank` is the greatest of them. "
+            "Null otherwise, and where records have levels of their own.",
+            examples=[{"city": 0.5, "birth_date": 0.25}],
+        ),
+    ] = None
 
 
 class SearchResult(Found):

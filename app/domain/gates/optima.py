@@ -16,9 +16,16 @@ from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_without, records_left_out, shown_though_lacking
 from app.domain.harm.weights import Floats
-from app.domain.losses.loss import LossChoice, LossKind
+from app.domain.losses.cells import cost_of_error
+from app.domain.losses.counting import Counting
+from app.domain.losses.loss import EQUAL, LossChoice, LossKind
+from app.domain.losses.released import generalisation_height, shown_cells
 from app.domain.measures.entry import MeasureContext
-from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
+from app.domain.measures.information_loss import (
+    INFORMATION_LOSS,
+    InformationLoss,
+    InformationLossParameters,
+)
 from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
 from app.domain.risk.models import MODEL_I
 from app.domain.rules.rule import Rule
@@ -40,6 +47,29 @@ _FIELDS: Final[dict[LossKind, str]] = {
     "kl_divergence": "kl_divergence",
     "ail": "ail",
 }
+"""Where the measure ``information_loss`` tells a loss; it has no squared errors."""
+
+_OF_ATTRIBUTES: Final[dict[LossKind, str]] = {
+    "geometric": "loss",
+    "arithmetic": "loss",
+    "precision": "precision_loss",
+    "non_uniform_entropy": "non_uniform_entropy",
+    "ail": "ail",
+}
+
+
+def require_figure(choice: LossChoice) -> None:
+    """NotSupported for a loss that no release has as one figure, whatever rule made it."""
+    if choice.aggregate == "rank":
+        raise NotSupported(
+            "A rank is no figure, so that a release cannot be held against the least one.",
+            "Demand the optimum of the aggregate mean, sum or maximum.",
+        )
+    if choice.suppression_factor != EQUAL:
+        raise NotSupported(
+            "What a suppressed cell counts by a suppression factor depends on the rule, not on the release.",
+            "Leave suppression_factor out.",
+        )
 
 
 def relative_gap(value: float, lower: float) -> float:
@@ -131,6 +161,9 @@ def loss_of_release(
     release: Release, choice: LossChoice, utility: Utility, missing: Missing = "own_category"
 ) -> float:
     """A release's loss of information as searches minimise it; NotSupported where it has none."""
+    require_figure(choice)
+    if choice.kind == "squared_error":
+        return _squared_error(release, choice)
     context = MeasureContext(
         table=release.table,
         rule=release.rule,
@@ -149,9 +182,36 @@ def loss_of_release(
     field = _FIELDS[choice.kind]
     if choice.leaves == "active" and choice.kind in ("geometric", "arithmetic"):
         field = f"{field}_active"
+    if not choice.is_plain:
+        return _counted(release, found, choice)
     loss = getattr(found, field)
     if loss is None:
         raise NotSupported(
             f"The loss {choice.kind} is not defined for this release.", "Demand the optimum of another loss."
         )
     return float(loss)
+
+
+def _counted(release: Release, found: InformationLoss, choice: LossChoice) -> float:
+    """The loss with its weights and aggregate, from what each attribute loses."""
+    names = [own.attribute for own in found.attributes]
+    if choice.kind == "height":
+        positions = map(release.table.position, names)
+        losses = [float(generalisation_height(release, [position])) for position in positions]
+    else:
+        field = _OF_ATTRIBUTES[choice.kind]
+        if field == "loss" and choice.leaves == "active":
+            field = "loss_active"
+        losses = [float(getattr(own, field)) for own in found.attributes]
+    return Counting.of(names, choice).combined(choice.kind, losses)
+
+
+def _squared_error(release: Release, choice: LossChoice) -> float:
+    """The loss of squared errors, from the cells that are shown."""
+    names, losses = [], []
+    for j in release.table.quasi_identifiers:
+        name, cells = release.table.attributes[j], shown_cells(release, j)
+        cost = cost_of_error(name, cells.hierarchy, cells.records, choice.numeric, choice.leaves)
+        names.append(name)
+        losses.append(cells.lost(cost))
+    return Counting.of(names, choice).combined(choice.kind, losses)

@@ -3,7 +3,8 @@
 The normalised loss (field models 2): share_j(v) is the number of leaves under v over all leaves of hierarchy
 j; a suppressed cell has share 1. With s_j the sum of the shares over all n records and m_j leaves the loss of
 attribute j is L_j = (s_j − n/m_j) / (n − n/m_j), 0 if m_j = 1; the loss of a release is
-Π_j (1 + L_j)^(1/m) − 1 (geometric) or the mean of the L_j (arithmetic).
+Π_j (1 + L_j)^(1/m) − 1 (geometric) or the mean of the L_j (arithmetic). Attributes may have weights, and
+suppressed cells may count otherwise (``counting``).
 
 m_j · s_j is a whole number, so every L_j is one correctly rounded quotient of two integers: a loss depends
 on nothing but the records.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -27,27 +28,45 @@ from app.domain.losses.cell_costs import (
     LeafShare,
     LevelShare,
     NumberRange,
+    SquaredError,
 )
-from app.domain.losses.loss import Floats, LeafDomain, LossKind, SummedLoss, Sums
+from app.domain.losses.counting import Counting
+from app.domain.losses.loss import RANKED, Floats, LeafDomain, LossKind, SummedLoss, Sums
 from app.domain.tables import Table
 
 MakeCost = Callable[[str, Hierarchy, Longs], CellCost]
 """The cost of an attribute's cells, from its name, hierarchy and records per node."""
 
 
+ALIKE: Final = Counting()
+
+
 class CellLoss(SummedLoss):
-    """The mean of what the attributes have lost.
+    """The mean of what the attributes have lost, or what else is made of that.
 
     Attributes
     ----------
     costs
         Per attribute what a cell of it costs.
+    unit
+        What an attribute has lost of which the terms say 1.
 
     Raises NotSupported if a hierarchy with levels between is no tree.
     """
 
-    def __init__(self, table: Table, attributes: Sequence[int], kind: LossKind, make: MakeCost) -> None:
+    unit: float = 1.0
+
+    def __init__(
+        self,
+        table: Table,
+        attributes: Sequence[int],
+        kind: LossKind,
+        make: MakeCost,
+        counting: Counting = ALIKE,
+    ) -> None:
         self.kind = kind
+        self.aggregate = counting.aggregate_of(kind)
+        self.counting = counting
         self.n_records = table.n_records
         self.nodes, self.records, self.uncovered = [], [], []
         self.costs: list[CellCost] = []
@@ -62,40 +81,73 @@ class CellLoss(SummedLoss):
             of_level = np.broadcast_to(cost.of(nodes, shown), shown.shape)
             self.nodes.append(nodes)
             self.records.append(records[nodes])
-            self.uncovered.append(of_level[-1] - of_level)
+            self.uncovered.append(counting.uncovered(of_level))
             self.costs.append(cost)
-            self._totals.append(of_level @ records[nodes])
+            self._totals.append(counting.kept(of_level) @ records[nodes])
 
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
         """What the attribute contributes to the sum of terms on its first levels."""
         totals, cost = self._totals[attribute], self.costs[attribute]
         totals = totals[: added.size] + added if isinstance(added, np.ndarray) else totals + added
-        if not cost.scale:
+        offset, scale = self._ends(cost)
+        if not scale:
             return np.zeros(len(totals))
-        return self._term((totals - cost.offset) / cost.scale)
+        lost = (totals - offset) / scale
+        if self.aggregate in RANKED:
+            return self.counting.weighed(attribute, lost) * self.unit
+        return self.counting.weighed(attribute, self._term(lost))
 
     def of_sums(self, totals: Floats) -> Floats:
-        """The mean over the attributes."""
-        return totals / self.n_attributes
+        """The mean over the attributes, or their sum."""
+        return self.unit * (totals if self.aggregate == "sum" else totals / self.n_attributes)
 
     def sums_of(self, losses: Floats) -> Floats:
         """Inverse of :meth:`of_sums`."""
-        return losses * self.n_attributes
+        return (losses if self.aggregate == "sum" else losses * self.n_attributes) / self.unit
 
     def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
         """Loss of a rule, from exact totals where costs are whole numbers."""
+        return self.of_totals(self._totals_of(levels, added))
+
+    def of_attributes(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> tuple[float, ...]:
+        """Per attribute its loss times its weight, from exact totals where costs are whole numbers."""
+        return tuple(self.unit * own for own in self._weighed(self._totals_of(levels, added)))
+
+    def of_totals(self, totals: Sequence[float]) -> float:
+        """The loss, from what the cells of each attribute cost in all; whole where costs are."""
+        if self.aggregate in RANKED:
+            return self.unit * max(self._weighed(totals))
+        terms = self._term(np.array(self._lost(totals))).tolist()
+        return self.of_sum(math.fsum(self.counting.all_weighed(terms)))
+
+    def _totals_of(self, levels: Sequence[int], added: Sequence[Sums] | None) -> list[float]:
+        """What the cells of each attribute cost in all, by a rule."""
         more = (
             [0] * len(self.nodes)
             if added is None
             else [a[v].item() for a, v in zip(added, levels, strict=True)]
         )
-        totals = [t[v].item() + m for t, v, m in zip(self._totals, levels, more, strict=True)]
-        return self.of_totals(totals)
+        return [t[v].item() + m for t, v, m in zip(self._totals, levels, more, strict=True)]
 
-    def of_totals(self, totals: Sequence[float]) -> float:
-        """The loss, from what the cells of each attribute cost in all; whole where costs are."""
-        lost = [cost.lost(total) for cost, total in zip(self.costs, totals, strict=True)]
-        return self.of_sum(math.fsum(self._term(np.array(lost)).tolist()))
+    def _weighed(self, totals: Sequence[float]) -> list[float]:
+        return self.counting.all_weighed(self._lost(totals))
+
+    def _lost(self, totals: Sequence[float]) -> list[float]:
+        """What each attribute has lost, from what its cells cost in all."""
+        if self.counting.counts_cells_alike:
+            return [cost.lost(total) for cost, total in zip(self.costs, totals, strict=True)]
+        found = []
+        for cost, total in zip(self.costs, totals, strict=True):
+            offset, scale = self._ends(cost)
+            found.append(max(0.0, (total - offset) / scale) if scale else 0.0)
+        return found
+
+    def _ends(self, cost: CellCost) -> tuple[float, float]:
+        """What the records cost as they are, and how much more if all are suppressed."""
+        if self.counting.counts_cells_alike or not cost.scale:
+            return cost.offset, cost.scale
+        offset = self.counting.generalised * cost.offset
+        return offset, cost.scale + cost.offset - offset
 
     def _term(self, lost: Floats) -> Floats:
         """An attribute's term, from what it has lost."""
@@ -111,20 +163,22 @@ class DomainLoss(CellLoss):
         kind: Literal["geometric", "arithmetic"] = "geometric",
         attributes: Sequence[int] | None = None,
         domain: LeafDomain = "declared",
+        counting: Counting = ALIKE,
     ) -> None:
         chosen = range(table.n_attributes) if attributes is None else attributes
         super().__init__(
-            table, chosen, kind, lambda _, hierarchy, records: LeafShare(hierarchy, records, domain)
+            table, chosen, kind, lambda _, hierarchy, records: LeafShare(hierarchy, records, domain), counting
         )
 
     def of_sums(self, totals: Floats) -> Floats:
-        """The mean over the attributes; of the geometric loss e to the power of it, less one."""
-        means = totals / self.n_attributes
-        return np.expm1(means) if self.kind == "geometric" else means
+        """As of any cells; of the geometric loss e to the power of the mean, less one."""
+        return np.expm1(totals / self.n_attributes) if self.kind == "geometric" else super().of_sums(totals)
 
     def sums_of(self, losses: Floats) -> Floats:
         """Inverse of :meth:`of_sums`."""
-        return self.n_attributes * (np.log1p(losses) if self.kind == "geometric" else losses)
+        if self.kind == "geometric":
+            return np.asarray(self.n_attributes * np.log1p(losses))
+        return super().sums_of(losses)
 
     def _term(self, lost: Floats) -> Floats:
         return np.log1p(lost) if self.kind == "geometric" else lost
@@ -133,26 +187,25 @@ class DomainLoss(CellLoss):
 class PrecisionLoss(CellLoss):
     """The mean over cells of the level shown as a share of the height (Sweeney 2002)."""
 
-    def __init__(self, table: Table, attributes: Sequence[int]) -> None:
-        super().__init__(table, attributes, "precision", lambda _, h, records: LevelShare(h, records))
+    def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
+        super().__init__(
+            table, attributes, "precision", lambda _, h, records: LevelShare(h, records), counting
+        )
 
 
 class EntropyLoss(CellLoss):
     """Non-uniform entropy in bits over all cells (Gionis and Tassa 2009)."""
 
-    def __init__(self, table: Table, attributes: Sequence[int]) -> None:
+    def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
+        # Terms are bits per record, so that they are of the size for which searches round.
+        self.unit = table.n_records
         super().__init__(
-            table, attributes, "non_uniform_entropy", lambda _, h, records: ConditionalBits(h, records)
+            table,
+            attributes,
+            "non_uniform_entropy",
+            lambda _, h, records: ConditionalBits(h, records),
+            counting,
         )
-
-    # Terms are bits per record, so that they are of the size for which searches round.
-    def of_sums(self, totals: Floats) -> Floats:
-        """Bits of all records, from bits per record."""
-        return totals * self.n_records
-
-    def sums_of(self, losses: Floats) -> Floats:
-        """Bits per record, from bits of all records."""
-        return losses / self.n_records
 
 
 class CertaintyLoss(CellLoss):
@@ -170,30 +223,73 @@ class CertaintyLoss(CellLoss):
         attributes: Sequence[int],
         numeric: Sequence[str] = (),
         domain: LeafDomain = "declared",
+        counting: Counting = ALIKE,
     ) -> None:
-        strangers = set(numeric) - {table.attributes[j] for j in attributes}
-        if strangers:
-            raise InvalidInput.of(
-                "/objective/loss/numeric",
-                "unknown-attribute",
-                f"{min(strangers)!r} is none of the attributes that are generalised.",
-                f"These are: {', '.join(table.attributes[j] for j in attributes)}.",
-            )
+        _require_known(table, attributes, numeric)
 
         def cost(attribute: str, hierarchy: Hierarchy, records: Longs) -> CellCost:
             if attribute in numeric:
                 return NumberRange(attribute, hierarchy, records, domain)
             return CategoryRange(hierarchy, records, domain)
 
-        super().__init__(table, attributes, "ail", cost)
+        super().__init__(table, attributes, "ail", cost, counting)
+
+
+class SquaredErrorLoss(CellLoss):
+    """Mean of the attributes' losses, those of numbers being squared errors, the others normalised losses.
+
+    Parameters
+    ----------
+    numeric
+        Names of attributes whose values are numbers.
+    """
+
+    is_monotone = False
+
+    def __init__(
+        self,
+        table: Table,
+        attributes: Sequence[int],
+        numeric: Sequence[str],
+        domain: LeafDomain = "declared",
+        counting: Counting = ALIKE,
+    ) -> None:
+        _require_known(table, attributes, numeric)
+
+        def cost(attribute: str, hierarchy: Hierarchy, records: Longs) -> CellCost:
+            return cost_of_error(attribute, hierarchy, records, numeric, domain)
+
+        super().__init__(table, attributes, "squared_error", cost, counting)
+
+
+def cost_of_error(
+    attribute: str, hierarchy: Hierarchy, records: Longs, numeric: Sequence[str], domain: LeafDomain
+) -> CellCost:
+    """The cost of an attribute's cells by which ``squared_error`` is computed."""
+    if attribute in numeric:
+        return SquaredError(attribute, hierarchy, records)
+    return LeafShare(hierarchy, records, domain)
+
+
+def _require_known(table: Table, attributes: Sequence[int], numeric: Sequence[str]) -> None:
+    strangers = set(numeric) - {table.attributes[j] for j in attributes}
+    if strangers:
+        raise InvalidInput.of(
+            "/objective/loss/numeric",
+            "unknown-attribute",
+            f"{min(strangers)!r} is none of the attributes that are generalised.",
+            f"These are: {', '.join(table.attributes[j] for j in attributes)}.",
+        )
 
 
 class HeightLoss(SummedLoss):
-    """The sum of the levels, whoever is suppressed."""
+    """The sum of the levels, or what else is made of them, whoever is suppressed."""
 
     kind: LossKind = "height"
 
-    def __init__(self, table: Table, attributes: Sequence[int]) -> None:
+    def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
+        self.aggregate = counting.aggregate_of("height")
+        self.counting = counting
         self.nodes, self.records, self.uncovered = [], [], []
         for j in attributes:
             height = table.heights[j]
@@ -204,18 +300,22 @@ class HeightLoss(SummedLoss):
             self.uncovered.append(np.zeros((height + 1, len(nodes)), dtype=np.int64))
 
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
-        """The levels themselves."""
+        """The levels themselves, times the attribute's weight."""
         levels = added.size if isinstance(added, np.ndarray) else len(self.uncovered[attribute])
-        return np.arange(levels, dtype=np.float64)
+        return self.counting.weighed(attribute, np.arange(levels, dtype=np.float64))
 
     def of_sums(self, totals: Floats) -> Floats:
-        """The sum of the levels as it is."""
-        return totals
+        """The sum of the levels as it is, or their mean."""
+        return totals / self.n_attributes if self.aggregate == "mean" else totals
 
     def sums_of(self, losses: Floats) -> Floats:
-        """The loss as it is."""
-        return losses
+        """Inverse of :meth:`of_sums`."""
+        return losses * self.n_attributes if self.aggregate == "mean" else losses
 
     def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
         """The sum of the levels; ``added`` changes nothing."""
-        return float(sum(levels))
+        return self.counting.combined("height", [float(level) for level in levels])
+
+    def of_attributes(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> tuple[float, ...]:
+        """The levels, times the attributes' weights."""
+        return tuple(self.counting.all_weighed([float(level) for level in levels]))

@@ -3,8 +3,9 @@
 A loss never falls when a rule generalises more, nor when it suppresses more records; searches prune by that.
 There are two kinds:
 
-* A :class:`SummedLoss` is a sum of one term per attribute, each of the attribute's own level and of which of
-  its cells are suppressed. It needs no classes, and boxes of rules have bounds for nothing.
+* A :class:`SummedLoss` has one term per attribute, each of the attribute's own level and of which of its
+  cells are suppressed. Mostly the terms are added up; they may also be compared by their greatest or one
+  after another (``RANKED``). It needs no classes, and boxes of rules have bounds for nothing.
 * A :class:`ClassLoss` depends on which records a rule makes alike. What it is without suppression is a lower
   bound for every rule at or above the levels, whatever classes that one suppresses; records that every rule
   suppresses without the rest of their class have to be told (``ClassLoss.least``).
@@ -16,13 +17,15 @@ every quasi-identifier withheld. Records count alike: their weights are for mean
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import MaxLen, doc
+from annotated_types import Ge, Le, Len, MaxLen, doc
+
+from app.domain.errors import InvalidInput
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -42,20 +45,48 @@ LossKind = Literal[
     "ambiguity",
     "kl_divergence",
     "ail",
+    "squared_error",
 ]
 LeafDomain = Literal["declared", "active"]
 """All leaves of a hierarchy, those without records included, or the values that occur in the table."""
 
 ACTIVE_BY_DEFAULT: Final[frozenset[LossKind]] = frozenset({"kl_divergence"})
 OF_LEAVES: Final[frozenset[LossKind]] = frozenset(
-    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail"}
+    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail", "squared_error"}
 )
 """The losses that count leaves, and hence depend on the leaf domain."""
+
+Aggregate = Literal["sum", "mean", "maximum", "rank"]
+"""What is made of the attributes' losses. ``rank``: the greatest is compared first, then the next, …"""
+
+RANKED: Final[frozenset[Aggregate]] = frozenset({"maximum", "rank"})
+"""The aggregates that are no function of a sum of terms."""
+OF_CELLS: Final[tuple[LossKind, ...]] = (
+    "geometric",
+    "arithmetic",
+    "precision",
+    "non_uniform_entropy",
+    "ail",
+    "squared_error",
+)
+"""The losses that are sums over cells; of these alone cells of suppressed records can be told from others."""
+OF_ATTRIBUTES: Final[tuple[LossKind, ...]] = (*OF_CELLS, "height")
+"""The losses that every attribute has of its own, so that attributes can be weighed against each other."""
+AGGREGATED: Final[tuple[LossKind, ...]] = tuple(kind for kind in OF_ATTRIBUTES if kind != "geometric")
+MOST_WEIGHT: Final = 1e6
+EQUAL: Final = 0.5
+"""The suppression factor by which generalised and suppressed cells count alike."""
 
 
 @dataclass(frozen=True)
 class LossChoice:
-    """Which loss to minimise."""
+    """Which loss to minimise.
+
+    Raises
+    ------
+    InvalidInput
+        A number out of range, or an option that the loss does not have.
+    """
 
     kind: Annotated[LossKind, doc("How loss of information is measured.")] = "geometric"
     leaf_domain: Annotated[
@@ -69,9 +100,66 @@ class LossChoice:
         tuple[Annotated[str, MaxLen(200)], ...],
         MaxLen(200),
         doc(
-            "Attributes whose values are numbers: ail measures them by the range of the values under a cell."
+            "Attributes whose values are numbers: ail measures them by the range of the values under a cell, "
+            "squared_error, which needs one at least, by their squared distance from the mean of these."
         ),
     ] = ()
+    weights: Annotated[
+        Mapping[Annotated[str, Len(1, 200)], Annotated[float, Ge(0), Le(1e6)]],
+        MaxLen(200),
+        doc(
+            "Quasi-identifier → its weight, 1 where none is named. Only their proportions count. For losses "
+            "that every attribute has of its own."
+        ),
+    ] = field(default_factory=dict, hash=False)
+    aggregate: Annotated[
+        Aggregate | None,
+        doc(
+            "What is made of the attributes' losses: their sum, mean or maximum, or rank: the greatest are "
+            "compared first, then the next greatest, and so on. None: as the loss is defined."
+        ),
+    ] = None
+    suppression_factor: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        doc(
+            "0.5: cells of suppressed records count as if they were generalised to the root. Below, they "
+            "count less, at 0 no more than generalised; above, generalised cells count less, at 1 nothing."
+        ),
+    ] = EQUAL
+
+    def __post_init__(self) -> None:
+        _require_numbers(self)
+        if self.kind == "squared_error" and not self.numeric:
+            raise InvalidInput.of(
+                "/numeric",
+                "missing",
+                "The loss squared_error needs to know which attributes are numbers.",
+                "Name one of them at least; others lose as by arithmetic.",
+            )
+        if self.weights:
+            _require_kind(
+                "weights", self.kind, OF_ATTRIBUTES, "It has no loss of single attributes to weigh."
+            )
+        if self.aggregate is not None:
+            why = "It has no losses of single attributes to aggregate."
+            if self.kind == "geometric":
+                why = "It is the geometric mean of the attributes' losses already; arithmetic has the same."
+            _require_kind("aggregate", self.kind, AGGREGATED, why)
+        if self.suppression_factor != EQUAL:
+            why = "It is no sum over cells, of which those of suppressed records could count otherwise."
+            _require_kind("suppression_factor", self.kind, OF_CELLS, why)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether attributes and suppressed cells count as the loss is defined."""
+        return not self.weights and self.aggregate is None and self.suppression_factor == EQUAL
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the loss is no function of a sum of terms."""
+        return self.aggregate in RANKED
 
     @property
     def leaves(self) -> LeafDomain:
@@ -81,6 +169,39 @@ class LossChoice:
         return "active" if self.kind in ACTIVE_BY_DEFAULT else "declared"
 
 
+def pointer_of_weight(attribute: str) -> str:
+    """Where the weight of an attribute is in the document of a loss."""
+    return f"/weights/{attribute.replace('~', '~0').replace('/', '~1')}"
+
+
+def _require_numbers(choice: LossChoice) -> None:
+    for name, weight in choice.weights.items():
+        if not 0 <= weight <= MOST_WEIGHT:
+            raise InvalidInput.of(
+                pointer_of_weight(name),
+                "out-of-range",
+                f"A weight must be between 0 and {MOST_WEIGHT:,.0f}.",
+                "Only the proportions of the weights count.",
+            )
+    if not 0 <= choice.suppression_factor <= 1:
+        raise InvalidInput.of(
+            "/suppression_factor",
+            "out-of-range",
+            "suppression_factor must be between 0 and 1.",
+            "0.5 counts generalised and suppressed cells alike.",
+        )
+
+
+def _require_kind(option: str, kind: LossKind, kinds: Sequence[LossKind], why: str) -> None:
+    if kind not in kinds:
+        raise InvalidInput.of(
+            f"/{option}",
+            "not-applicable",
+            f"The loss {kind} takes no {option}. {why}",
+            f"Leave it out, or choose one of {', '.join(kinds)}.",
+        )
+
+
 class SummedLoss(ABC):
     """A loss with one term per attribute.
 
@@ -88,17 +209,25 @@ class SummedLoss(ABC):
     ----------
     kind
         Its name.
+    aggregate
+        What is made of the terms. For those in ``RANKED`` a term is the attribute's weighted loss, in the
+        loss's unit.
     nodes
         Per attribute the nodes that occur in the table, ascending.
     records
         Per attribute how many records have each of the ``nodes``.
     uncovered
         Per attribute (levels, nodes): what suppressing one record of the node adds, on a level, to the
-        attribute's sum over records; never negative and never more on a higher level.
+        attribute's sum over records. Negative only if the loss is not ``is_monotone``.
+    is_monotone
+        Whether suppressing records never lowers the loss, nor does a more general rule that suppresses the
+        same ones.
     """
 
     separable: ClassVar[Literal[True]] = True
     kind: LossKind
+    aggregate: Aggregate
+    is_monotone: bool = True
     nodes: list[Longs]
     records: list[Longs]
     uncovered: list[Sums]
@@ -111,6 +240,23 @@ class SummedLoss(ABC):
     def added(self, suppressed: Sequence[Longs]) -> list[Sums]:
         """What suppression adds per attribute on each level, from the records suppressed per node."""
         return [per_level @ records for per_level, records in zip(self.uncovered, suppressed, strict=True)]
+
+    def relief(self, allowed: int) -> list[Floats] | None:
+        """Per attribute and level, what suppressing so many records adds to the sum at least; None: nothing.
+
+        Every attribute has its own records suppressed here, those that save most: a sum of no choice of
+        records for all attributes is smaller.
+        """
+        if self.is_monotone:
+            return None
+        found = []
+        for uncovered, records in zip(self.uncovered, self.records, strict=True):
+            savings = np.minimum(uncovered, 0.0)
+            order = np.argsort(savings, axis=1, kind="stable")
+            counted = np.minimum(np.cumsum(records[order], axis=1), allowed)
+            amounts = np.diff(counted, axis=1, prepend=0)
+            found.append(np.asarray((np.take_along_axis(savings, order, axis=1) * amounts).sum(axis=1)))
+        return found
 
     @abstractmethod
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
@@ -127,6 +273,10 @@ class SummedLoss(ABC):
     @abstractmethod
     def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
         """Loss of a rule; ``added`` as :meth:`added` gives it for the records that the rule suppresses."""
+
+    @abstractmethod
+    def of_attributes(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> tuple[float, ...]:
+        """Per attribute its loss times its weight (weights have mean 1), in the loss's unit."""
 
     def of_sum(self, total: float) -> float:
         """The loss whose terms add up to ``total``."""

@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from app.domain.criteria.catalogue import CRITERIA
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
-from app.domain.losses.loss import LossChoice
+from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.policies.building import built, closest
 from app.domain.policies.policy import OptimumScope
 from app.domain.search.anonymity.problem import AnonymityProblem
@@ -99,7 +99,25 @@ def _least_loss(fields: Mapping[str, Any], scope: OptimumScope, pointer: str) ->
     if isinstance(loss, str):
         made["loss"] = built(LossChoice, {"kind": loss}, f"{pointer}/loss")
     rest = {name: value for name, value in fields.items() if name not in ("privacy", *made)}
-    return built(AnonymityProblem, rest, pointer, made)
+    problem = built(AnonymityProblem, rest, pointer, made)
+    _require_figure(problem.loss, f"{pointer}/loss")
+    return problem
+
+
+def _require_figure(loss: LossChoice, pointer: str) -> None:
+    """A gate holds releases against one number, which each of them has whatever rule made it."""
+    if loss.aggregate == "rank":
+        raise InvalidInput.of(
+            f"{pointer}/aggregate", "not-applicable",
+            "A rank is no figure that a release could be held against.",
+            "Choose the aggregate mean, sum or maximum.",
+        )  # fmt: skip
+    if loss.suppression_factor != EQUAL:
+        raise InvalidInput.of(
+            f"{pointer}/suppression_factor", "not-applicable",
+            "What a suppressed cell counts by it depends on the rule and cannot be seen in a release.",
+            "Leave it out.",
+        )  # fmt: skip
 
 
 def _privacy(document: object, pointer: str) -> tuple[Criterion, ...]:

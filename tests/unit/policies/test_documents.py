@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import InvalidInput
+from app.services.objectives import objective_document
 from app.services.policy_documents import (
     asked_document,
     document_of_policy,
@@ -145,6 +146,10 @@ def test_an_objective_becomes_the_question_of_a_search():
     }
     objective = objective_of(policy_of(document(criterion(demand))).criteria[0].demand)
     assert objective.problem("table_level").privacy[0].k == 3
+    weighed = {"kind": "precision", "weights": {"city": 2}, "aggregate": "maximum"}
+    demand["objective"]["loss"] = weighed
+    stored = policy_of(document(criterion(demand))).criteria[0].demand
+    assert objective_document(objective_of(stored))["loss"] == weighed
 
 
 def test_what_a_criterion_asks_is_the_same_while_nothing_changes_that_its_value_rests_on():

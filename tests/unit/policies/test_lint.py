@@ -22,6 +22,12 @@ REGISTER = "register"
 BOUND = {"kind": "bound", "dictionary": REGISTER}
 
 
+def least_loss(**loss) -> dict:
+    """A demand for the least loss under 2-anonymity."""
+    objective = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": loss}
+    return {"kind": "optimum", "objective": objective}
+
+
 def found(*criteria, **more) -> tuple[dict[str, str], dict[str, str]]:
     """Errors and warnings of a policy: place → code."""
     said = lint(policy_of(document(*criteria, **more)))
@@ -65,6 +71,11 @@ ERRORS = [
     ({"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": 1}}, "/dictionary",
      "no-dictionary"),
     ({"kind": "optimum", "objective": {"kind": "min_rsk"}}, "/objective/kind", "unknown-objective"),
+    (least_loss(kind="precision", weights={"city": -1}), "/objective/loss/weights/city", "out-of-range"),
+    (least_loss(kind="ambiguity", weights={"city": 2}), "/objective/loss/weights", "not-applicable"),
+    (least_loss(kind="precision", aggregate="rank"), "/objective/loss/aggregate", "not-applicable"),
+    (least_loss(kind="precision", suppression_factor=0.4), "/objective/loss/suppression_factor",
+     "not-applicable"),
 ]  # fmt: skip
 
 

@@ -37,7 +37,7 @@ class BoxSearch:
     def __init__(self, checks: Checks) -> None:
         self.progress = self._checks = checks
         self._top = checks.table.heights
-        self._terms = [checks.loss.terms(j) for j in range(len(self._top))]
+        self._terms = [checks.floors(j) for j in range(len(self._top))]
         widest = max(self._top) + 2
         # Beyond the top there is no way out: infinitely dear.
         self._costs = np.full((len(self._top), widest), math.inf)
@@ -133,7 +133,7 @@ class BoxSearch:
             self._grow(lo)
             self._push(bound, lo, hi)
             return
-        if self._descent.suppressed.get(lo) == 0:
+        if self._checks.loss.is_monotone and self._descent.suppressed.get(lo) == 0:
             # Nothing above it loses less, and what ties comes after it.
             return
         for j, level in enumerate(lo):

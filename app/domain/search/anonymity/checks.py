@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from app.domain.losses.loss import SummedLoss, Sums
+import numpy as np
+
+from app.domain.losses.loss import Floats, SummedLoss, Sums
 from app.domain.numbers import tie_margin
 from app.domain.search.anonymity.class_sizes import Levels
 from app.domain.search.anonymity.verdicts import Judge, Verdict
@@ -99,17 +101,38 @@ class Checks(Progress):
         super().__init__(judge, budget, tick, halted)
         self.loss = loss
         self.limit = float("inf")
+        self._relief = loss.relief(self.allowed)
         self._added: tuple[Levels, list[Sums]] | None = None
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
+        loss = self.loss.of(levels, self.added_by(levels, verdict))
+        if self.note(levels, loss, verdict.suppressed):
+            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
+
+    def terms(self, attribute: int, added: Sums | None = None) -> Floats:
+        """Lower bounds of what an attribute contributes on its first levels, whoever is suppressed.
+
+        ``added`` is what records add that are suppressed at any rate, on so many levels; None: of nobody, on
+        all levels.
+        """
+        if self._relief is None:
+            return self.loss.terms(attribute, 0 if added is None else added)
+        relief = self._relief[attribute]
+        return self.loss.terms(attribute, relief if added is None else added + relief[: len(added)])
+
+    def floors(self, attribute: int) -> Floats:
+        """Lower bounds of what an attribute contributes at or above each of its levels."""
+        terms = self.terms(attribute)
+        return terms if self._relief is None else np.minimum.accumulate(terms[::-1])[::-1]
+
+    def added_by(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+        """What an allowed rule's own suppression adds to its loss."""
         added = self.loss.added(self.judge.withheld_values(levels, verdict))
         if verdict.withheld is None:
             # Whoever is suppressed is lost, too: the same is asked next.
             self._added = levels, added
-        loss = self.loss.of(levels, added)
-        if self.note(levels, loss, verdict.suppressed):
-            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
+        return added
 
     def take(self, levels: Levels) -> None:
         """Check a rule and take it as a candidate if it is allowed."""

@@ -44,7 +44,7 @@ class LatticeSearch:
     def __init__(self, checks: Checks) -> None:
         self.progress = self._checks = checks
         self._forecast = Forecast(checks.table, checks.judge.k, checks.allowed)
-        self._open = OpenRules.of_terms([checks.loss.terms(j) for j in range(checks.loss.n_attributes)])
+        self._open = OpenRules.of_terms([checks.terms(j) for j in range(checks.loss.n_attributes)])
         self._unseen: npt.NDArray[np.bool_] = np.ones(
             [height + 1 for height in checks.table.heights], dtype=bool
         )
@@ -152,7 +152,7 @@ class LatticeSearch:
         levels = open_.levels[:, under]
         bounds = np.zeros(len(under))
         for j, level in enumerate(rule):
-            bounds += checks.loss.terms(j, added[j][: level + 1])[levels[j]]
+            bounds += checks.terms(j, added[j][: level + 1])[levels[j]]
         open_.bounds[under] = np.maximum(open_.bounds[under], bounds)
         keep = open_.bounds <= checks.limit
         keep[under[(levels == np.array(rule, dtype=np.int16)[:, None]).all(axis=0)]] = False

@@ -32,6 +32,7 @@ from app.domain.search.anonymity.lattice import LatticeSearch
 from app.domain.search.anonymity.minimal import minimal_rules
 from app.domain.search.anonymity.population_suppression import suppressed_at
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
+from app.domain.search.anonymity.ranked import RankedChecks, RankedSearch
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds, Counters, Status
@@ -44,6 +45,10 @@ STEPS_TRYING: Final = 0.6
 """Rules checked per rule of the lattice to the power 3/4 where a criterion says nothing of others than the
 one checked: from a few, if the first ones will do, to all."""
 BYTES_PER_PAIR: Final = 150
+BYTES_PER_PLACE: Final = 24
+"""Of a rule's key where losses are compared one after another, with what sorting them takes."""
+PER_RANKED_RULE: Final = 3e-8
+"""Seconds per rule checked and rule of the lattice beyond those of a sum, to compare keys."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class _Found:
     ``levels`` are those of the quasi-identifiers, None if no rule was found, ``smallest_class`` None if the
     rule suppresses all records; ``attained`` is per criterion; ``bound`` is of the least loss; ``refused``
     means that the criteria were refused before any rule was looked at; ``minimal`` are the minimal rules,
-    None if they were not asked for or not all of them are known.
+    None if they were not asked for or not all of them are known; ``attribute_losses`` are the weighted losses
+    of the quasi-identifiers, None where the loss is plain.
     """
 
     levels: list[int] | None = None
@@ -67,6 +73,7 @@ class _Found:
     complete: bool = True
     refused: bool = False
     minimal: list[list[int]] | None = None
+    attribute_losses: list[float] | None = None
     visited: int = 0
     counted: int = 0
     evaluated: int = 0
@@ -126,6 +133,12 @@ class AnonymityPlan:
                 "Leave minimal_rules out, or have fewer quasi-identifiers or levels.",
             )
         self._loss = loss_of(table, problem.loss)
+        if problem.loss.is_ranked and not self._holds_lattice:
+            raise NotSupported(
+                f"The aggregate {problem.loss.aggregate} is minimised over up to {RULES_HELD:,} rules; "
+                f"here are {self.units:,}.",
+                "Choose the aggregate mean or sum, or have fewer quasi-identifiers or levels.",
+            )
 
     def withheld(self, levels: tuple[int, ...]) -> Bools:
         """(n,) records that a rule of levels of all attributes withholds."""
@@ -163,6 +176,8 @@ class AnonymityPlan:
         per_rule = 3e-4 + per_row * rows + 2e-9 * rules + self._judge.more_seconds
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
+        if self._problem.loss.is_ranked:
+            per_rule += PER_RANKED_RULE * rules
         per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
         return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
 
@@ -171,7 +186,10 @@ class AnonymityPlan:
         """Estimated memory."""
         rows = len(self._judge.records.group) * (32 * KEPT_ROWS + 128 * self._table.n_attributes)
         rows += BYTES_PER_PAIR * min(self._judge.pairs, PAIRS_AT_ONCE)
-        return rows + (BYTES_PER_RULE * self.units if self._holds_lattice else 2_000 * self._steps)
+        per_rule = BYTES_PER_RULE
+        if self._problem.loss.is_ranked:
+            per_rule += BYTES_PER_PLACE * self._quasi.n_attributes
+        return rows + (per_rule * self.units if self._holds_lattice else 2_000 * self._steps)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the rules checked so far."""
@@ -220,7 +238,13 @@ class AnonymityPlan:
             refusals=self._refusals(found) if infeasible else (),
             withheld_for_missing=0 if none else self._judge.left_out,
             minimal=self._minimal(found),
+            attribute_losses=self._attribute_losses(found),
         )
+
+    def _attribute_losses(self, found: _Found) -> tuple[tuple[str, float], ...] | None:
+        if found.attribute_losses is None:
+            return None
+        return tuple(zip(self._quasi.attributes, found.attribute_losses, strict=True))
 
     def _minimal(self, found: _Found) -> tuple[TableRule, ...] | None:
         if found.minimal is None:
@@ -233,6 +257,8 @@ class AnonymityPlan:
         if isinstance(loss, ClassLoss):
             classes = ClassProgress(self._judge, loss, self._table, self._budget, tick, halted)
             return ClassLossSearch(classes) if self._holds_lattice else GuidedSearch(classes, self._table)
+        if self._problem.loss.is_ranked:
+            return RankedSearch(RankedChecks(self._judge, loss, self._budget, tick, halted))
         checks = Checks(self._judge, loss, self._budget, tick, halted)
         return LatticeSearch(checks) if self._holds_lattice else BoxSearch(checks)
 
@@ -265,8 +291,17 @@ class AnonymityPlan:
             smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
             attained=tuple(own.attained(remaining) for own in self._problem.privacy),
             bound=loss if proven else max(0.0, min(loss, least_open)),
+            attribute_losses=self._losses_by(levels),
             **work,  # type: ignore[arg-type]
         )
+
+    def _losses_by(self, levels: Levels) -> list[float] | None:
+        """Weighted losses of the quasi-identifiers under a rule that is allowed."""
+        loss, judge = self._loss, self._judge
+        if isinstance(loss, ClassLoss) or self._problem.loss.is_plain:
+            return None
+        added = loss.added(judge.withheld_values(levels, judge.judge(levels)))
+        return list(loss.of_attributes(levels, added))
 
 
 def _encoded(found: _Found) -> bytes:

@@ -14,7 +14,7 @@ from annotated_types import Ge, Le, Len, doc
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
-from app.domain.losses.loss import LossChoice
+from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.numbers import highest_accepted, to_json_number
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.outcome import Bounds, Counters, Status
@@ -88,6 +88,8 @@ class AnonymityProblem:
                 "Minimal rules are those with one level per attribute for the table.",
                 "Leave it out, or ask for table_level without local_recoding.",
             )
+        if self.local_recoding or self.scope == "record_level":
+            _require_sum_of_cells(self.loss)
         if not 0 <= self.suppression_limit <= 1:
             raise InvalidInput.of(
                 "/objective/suppression_limit", "out-of-range", "suppression_limit must be between 0 and 1."
@@ -125,6 +127,29 @@ _USUAL: Final[Mapping[str, Any]] = {
 }
 
 
+def _require_sum_of_cells(loss: LossChoice) -> None:
+    """Refuse losses that moves of single records are not chosen by."""
+    if loss.kind == "squared_error":
+        raise InvalidInput.of(
+            "/objective/loss/kind",
+            "not-applicable",
+            "Squared errors are minimised by rules with one level per attribute for the table.",
+            "Choose another loss, or ask for table_level without local_recoding.",
+        )
+    if loss.is_ranked:
+        option, why = "aggregate", "The greatest loss of an attribute, and ranks, are minimised by"
+    elif loss.suppression_factor != EQUAL:
+        option, why = "suppression_factor", "Suppressed cells count otherwise than generalised ones only for"
+    else:
+        return
+    raise InvalidInput.of(
+        f"/objective/loss/{option}",
+        "not-applicable",
+        f"{why} rules with one level per attribute for the table.",
+        "Leave it out, or ask for table_level without local_recoding.",
+    )
+
+
 def criterion_document(criterion: Criterion) -> dict[str, Any]:
     """Plain JSON-able form of a criterion, every field spelled out."""
     fields: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(criterion)))
@@ -136,6 +161,9 @@ def _loss_document(loss: LossChoice) -> str | dict[str, Any]:
     chosen = {
         "leaf_domain": loss.leaf_domain,
         "numeric": list(loss.numeric) or None,
+        "weights": dict(sorted(loss.weights.items())) or None,
+        "aggregate": loss.aggregate,
+        "suppression_factor": None if loss.suppression_factor == EQUAL else loss.suppression_factor,
     }
     more = {name: value for name, value in chosen.items() if value is not None}
     return {"kind": loss.kind, **more} if more else loss.kind
@@ -195,6 +223,10 @@ class AnonymityOutcome:
         allowed.
     minimal
         All allowed rules below which none is allowed; None if they were not asked for, or the search ended.
+    attribute_losses
+        Where attributes or suppressed cells count otherwise than the loss is defined, or a rank is asked for:
+        what each quasi-identifier loses under a rule for the table, times its weight of mean 1. The loss of a
+        rank is the greatest of them.
     bounds
         Of the loss of the best rule there is.
     complete
@@ -224,6 +256,7 @@ class AnonymityOutcome:
     rounds: tuple[tuple[TableRule, int], ...] = ()
     table_level_loss: float | None = None
     minimal: tuple[TableRule, ...] | None = None
+    attribute_losses: tuple[tuple[str, float], ...] | None = None
 
     @property
     def relative_gap(self) -> float | None:
@@ -235,6 +268,7 @@ class AnonymityOutcome:
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form without ids and times."""
         levels = self._levels(self.rule) if isinstance(self.rule, TableRule) else None
+        losses = self.attribute_losses
         return {
             **self.problem.to_document(),
             "solver": self.solver,
@@ -250,6 +284,7 @@ class AnonymityOutcome:
             "withheld_for_missing": self.withheld_for_missing,
             "rounds": [{"levels": self._levels(rule), "records": records} for rule, records in self.rounds],
             "table_level_loss": self.table_level_loss,
+            **({} if losses is None else {"attribute_losses": dict(losses)}),
             "minimal_rules": None if self.minimal is None else [self._levels(own) for own in self.minimal],
             "lower_bound": None if self.bounds is None else to_json_number(self.bounds.lower),
             "gap": None if self.bounds is None else to_json_number(self.bounds.gap),

@@ -15,6 +15,7 @@ import numpy as np
 from app.domain.classes.wildcards import matching_records
 from app.domain.distinct import Ints, Longs
 from app.domain.losses.cell_costs import leaves_under
+from app.domain.losses.counting import Counting
 from app.domain.losses.loss import Floats, LeafDomain
 from app.domain.numbers import exact_sum
 from app.domain.search.recoding.cells import Bools, Cells, Steps
@@ -201,14 +202,20 @@ class Height(RecodingLoss):
     """Sum over attributes of the greatest level of a changed cell of a record that is not withheld.
 
     Single moves hardly ever lower it: ``heights`` searches for it.
+
+    Parameters
+    ----------
+    counting
+        The attributes' weights, and whether their levels are added up.
     """
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, counting: Counting) -> None:
         self._cells = cells
+        self._counting = counting
 
     def of(self, recoded: Recoded) -> float:
-        """The sum over attributes of the greatest level shown."""
-        return float(sum(self.caps(recoded)))
+        """The sum over attributes of the greatest level shown, or what else is made of these levels."""
+        return self._counting.combined("height", [float(level) for level in self.caps(recoded)])
 
     def caps(self, recoded: Recoded) -> tuple[int, ...]:
         """Per quasi-identifier the greatest level of a changed cell of a record that is not withheld."""

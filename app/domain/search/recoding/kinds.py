@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.cells import CellLoss, DomainLoss
+from app.domain.losses.counting import Counting
 from app.domain.losses.loss import LossChoice
 from app.domain.search.recoding.bound import LossBound
 from app.domain.search.recoding.cells import Cells
@@ -47,7 +48,8 @@ def recoding_loss_of(cells: Cells, choice: LossChoice) -> RecodingLoss:
         case "kl_divergence":
             return Divergence(cells, choice.leaves)
         case "height":
-            return Height(cells)
+            names = [cells.table.attributes[j] for j in cells.attributes]
+            return Height(cells, Counting.of(names, choice))
         case _:
             return CellSums(cells)
 

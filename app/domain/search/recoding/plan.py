@@ -172,6 +172,7 @@ class RecodingPlan:
             start,
             rule=self._rule(found.steps),
             loss=found.loss,
+            attribute_losses=None,
             suppressed_records=found.suppressed,
             smallest_class=found.smallest_class,
             classes=found.classes,
