@@ -169,10 +169,18 @@ async def test_earlier_releases_are_listed_and_a_later_verdict_is_another_one(ho
     second = await judged(hostile, "internal-analytics", 1, {"sex": "quasi_identifier", "job": "sensitive"})
     (listed,) = second["earlier_releases"]["releases"]
     assert (listed["name"], listed["dataset"], listed["judged_by"]) == ("first", dataset, [])
+    assert (listed["order"], [own for own in second["warnings"] if "order" in own]) == ("shuffled", [])
     assert "1 earlier release of the same data is known here" in second["earlier_releases"]["explanation"]
     body = {"dataset": dataset, "rule": {"kind": "identity"}, "sensitivity": dataset}
     again = (await hostile.post(f"/v1/gates/{dataset}/evaluations", json=body)).json()["result"]
     assert again["earlier_releases"]["total"] == 1
+    ordered = {"name": "ordered", "dataset": dataset, "rule": "as-is", "order": "records"}
+    await made(hostile, "releases", ordered)
+    last = (await hostile.post(f"/v1/gates/{dataset}/evaluations", json=body)).json()["result"]
+    assert [own["order"] for own in last["earlier_releases"]["releases"]] == ["records", "shuffled"]
+    (warning,) = [own for own in last["warnings"] if "left in the records' order before" in own]
+    assert "'ordered'" in warning
+    assert "'first'" not in warning
 
 
 async def test_the_key_of_a_file_and_texts_taken_for_alike_are_not_covered(hostile: httpx.AsyncClient):

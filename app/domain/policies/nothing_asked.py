@@ -25,7 +25,7 @@ _ASKS_NOTHING: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
 def asks_nothing(model: str, parameters: Mapping[str, Any]) -> bool:
     """Whether the numbers of a privacy model alone say that every release meets it."""
     decide = _ASKS_NOTHING.get(model)
-    return parameters.get("threshold") == 1 if decide is None else bool(decide(parameters))
+    return bool(parameters.get("threshold") == 1 if decide is None else decide(parameters))
 
 
 def met_by_all(demand: PrivacyModelDemand) -> bool:
