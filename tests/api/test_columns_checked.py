@@ -8,6 +8,7 @@ import httpx
 import pytest
 from faker import Faker
 
+from app.cli.policy_table import identifiers_of
 from app.services.policy_documents import document_of_policy
 from app.services.policy_templates import NAMES, template
 from tests.api.problem_documents import problem_of
@@ -135,6 +136,15 @@ async def test_a_reason_lets_a_column_leave_and_the_verdict_repeats_it(hostile: 
     assert sex["levels"] == {"least": 0, "greatest": 0, "height": 1}
     lax = await judged(hostile, "internal-analytics", 1, roles, singled_out_share=1.0)
     assert lax["verdict"] == "pass"
+
+
+async def test_lint_beside_a_dataset_asks_what_the_service_understands(hostile: httpx.AsyncClient):
+    declared = [{"name": own, "type": "categorical", "role": "sensitive"} for own in ("email", "sex")]
+    await made(hostile, "datasets", {"name": "linted", "upload": "hostile", "attributes": declared})
+    answer = await hostile.post("/v1/measurements", json=identifiers_of("linted"))
+    found = {own["attribute"]: own["kinds"] for own in answer.json()["result"]["attributes"]}
+    assert [(own["kind"], own["is_direct_identifier"]) for own in found["email"]] == [("email", True)]
+    assert found["sex"] == []
 
 
 async def test_a_schema_is_exclusive(hostile: httpx.AsyncClient):
