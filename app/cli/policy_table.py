@@ -101,7 +101,8 @@ def _coded(column: Any, known: dict[str, int]) -> Ints:  # noqa: ANN401 - an Arr
         for text in column.dictionary.to_pylist()
     ]
     places = column.indices.fill_null(len(own)).to_numpy(zero_copy_only=False)
-    return np.array([*own, NOTHING_SHOWN], dtype=np.int32)[places]
+    codes: Ints = np.array([*own, NOTHING_SHOWN], dtype=np.int32)[places]
+    return codes
 
 
 def _role(policy: Policy, name: str) -> str:

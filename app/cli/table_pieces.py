@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ _SAMPLE: Final = 1 << 18
 _PIECE: Final = 1 << 20
 
 
-async def table_pieces(path: Path) -> AsyncIterator[bytes]:
+async def table_pieces(path: Path) -> AsyncGenerator[bytes, None]:
     """The pieces in the file's order, each as :func:`read_piece` takes it; of CSV by the dialect that fits.
 
     InvalidInput and TooLarge for a file that the service would refuse.
