@@ -219,3 +219,55 @@ async def test_the_key_of_a_file_and_texts_taken_for_alike_are_not_covered(hosti
         ("sex",): "singles_out",
         ("member no",): "key",
     }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "cells", "code"),
+    [
+        ({"missing": ["", *SURNAMES]}, "{surname}", 422),
+        ({"trim": "true"}, "f{blanks}", 422),
+        ({"missing": ["", "NA"]}, "NA", 201),
+    ],
+)
+async def test_a_file_is_judged_as_it_is_written(
+    hostile: httpx.AsyncClient, dialect: dict[str, Any], cells: str, code: int
+):
+    """Surnames that are declared to mean nothing, or numbers of blanks, would leave unseen."""
+    await judged(hostile, "internal-analytics", 0, {"sex": "quasi_identifier"})
+    rows = [cells.format(surname=SURNAMES[n % 10], blanks=" " * n) for n in range(N)]
+    content = "sex\n" + "\n".join(["f", *rows[1:]]) + "\n"
+    query = {"name": "sent", **dialect}
+    assert (await hostile.post("/v1/uploads", params=query, content=content, headers=CSV)).status_code == 201
+    body = {"dataset": "internal-analytics-0", "release": {"upload": "sent"}}
+    answer = await hostile.post("/v1/gates/internal-analytics-0/evaluations", json=body)
+    assert answer.status_code == code, answer.text
+    if code == 422:
+        problem = problem_of(answer, 422, "invalid-input")
+        assert [(own["pointer"], own["code"]) for own in problem["errors"]] == [
+            ("/release/upload", "not-read-as-written")
+        ]
+        assert "Smith" not in answer.text
+
+
+async def test_cells_of_which_nothing_is_shown_single_nobody_out(hostile: httpx.AsyncClient):
+    rows = [f"f,{'' if n == 0 else 'J'}" for n in range(20)]
+    sent = [f"f,{('', '*')[n] if n < 2 else 'J'}" for n in range(20)]
+    for name, lines in (("lacking", rows), ("sent", sent)):
+        content = "sex,job\n" + "\n".join(lines) + "\n"
+        query = {"name": name, "missing": "" if name == "lacking" else "NA"}
+        answer = await hostile.post("/v1/uploads", params=query, content=content, headers=CSV)
+        assert answer.status_code == 201, answer.text
+    roles = {"sex": "quasi_identifier", "job": "sensitive"}
+    declared = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    await made(hostile, "datasets", {"name": "lacking", "upload": "lacking", "attributes": declared})
+    policy = document_of_policy(template("internal-analytics").policy)
+    await made(hostile, "policies", policy | {"name": "lacking", "schema": {"attributes": roles}})
+    for form in ({"rule": {"kind": "identity"}}, {"release": {"upload": "sent"}}):
+        answer = await hostile.post("/v1/gates/lacking/evaluations", json={"dataset": "lacking", **form})
+        assert answer.status_code == 201, answer.text
+        coverage = answer.json()["result"]["coverage"]
+        assert [(own["name"], own["values"], own["singled_out"]) for own in coverage["columns"]] == [
+            ("sex", 1, 0),
+            ("job", 1, 0),
+        ]
+        assert coverage["outcome"] == "covered"
