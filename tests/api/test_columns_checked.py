@@ -219,6 +219,13 @@ async def test_the_key_of_a_file_and_texts_taken_for_alike_are_not_covered(hosti
         ("sex",): "singles_out",
         ("member no",): "key",
     }
+    # A column that the policy drops is no key either.
+    schema = {"attributes": {"member no": "dropped", "sex": "quasi_identifier"}}
+    await made(hostile, "policies", policy | {"name": "dropping", "schema": schema})
+    problem = problem_of(
+        await hostile.post("/v1/gates/dropping/evaluations", json=body), 422, "invalid-input"
+    )
+    assert [(own["pointer"], own["code"]) for own in problem["errors"]] == [("/release/key", "other-schema")]
 
 
 @pytest.mark.parametrize(
