@@ -40,7 +40,8 @@ def earlier_of(verdict: Verdict) -> Iterator[str]:
         yield str(ledger["explanation"])
     for own in ledger.get("releases") or ():
         judged = ", ".join(own.get("judged_by") or ()) or "not taken into account"
-        yield f"{own['date']} {own['name']} (sha256 {own['csv_sha256']}): {judged}"
+        order = ", in the records' order" if own.get("order") == "records" else ""
+        yield f"{own['date']} {own['name']}{order} (sha256 {own['csv_sha256']}): {judged}"
 
 
 def role_text(column: Json) -> str:
@@ -64,6 +65,8 @@ def judges_text(column: Json) -> str:
     said = [f"judged by {', '.join(column['judged_by'])}"] if column.get("judged_by") else []
     if column.get("warned_by"):
         said.append(f"warned of by {', '.join(column['warned_by'])}")
+    if column.get("waived"):
+        said.append(f"not judged by {', '.join(column['waived'])}, for it is waived")
     if column.get("reason"):
         said.append(f"may leave by the policy: {column['reason']}")
     return "; ".join(said) or "judged by no requirement"

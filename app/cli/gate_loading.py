@@ -109,7 +109,9 @@ class Loading:
             return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
         upload = subject.release
         if isinstance(upload, Path):
-            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, dialect))
+            # What leaves is looked at as it is written, whatever is done with the dataset's own file.
+            as_written = {name: value for name, value in dialect.items() if name != "trim"}
+            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, as_written))
         told = {"key": subject.key, "order": subject.order}
         return {"release": {"upload": upload, **{name: own for name, own in told.items() if own is not None}}}
 

@@ -18,6 +18,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         epilog="Status: 0 usable, 1 errors, 2 the file cannot be read.",
     )
     lint.add_argument("file", type=Path, help="policy as YAML, or as JSON if its name ends in .json")
+    lint.add_argument(
+        "--table", metavar="FILE", type=Path, help="a table to hold the roles of its columns against"
+    )
+    lint.add_argument("--server", metavar="URL", help="the service that holds the dataset")
+    lint.add_argument("--dataset", metavar="NAME", help="a dataset of the server, in the place of a table")
+    lint.add_argument("--json", action="store_true", help="print one JSON document, as the service answers")
     lint.set_defaults(run=_run, action="lint")
     diff = actions.add_parser(
         "diff",
@@ -53,4 +59,4 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
         from app.cli.policy_schema import propose_schema
 
         return propose_schema(arguments, operations)
-    return ACTIONS[arguments.action](arguments)
+    return ACTIONS[arguments.action](arguments, operations)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from app.domain.errors import Fault, InvalidInput, TooLarge
+import httpx
+
+from app.cli.error_text import error_text
+from app.cli.operations import Operations
+from app.cli.plain_lines import plain_lines
+from app.cli.policy_table import check_table
+from app.client import ClientError
+from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, TooLarge
 from app.domain.policies.difference import difference
+from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
 from app.services.policies import checked_policy
 from app.services.policy_documents import policy_of
@@ -25,22 +35,47 @@ class _Unreadable(Exception):
     """The file is not there, or no YAML or JSON."""
 
 
-def _lint(arguments: argparse.Namespace) -> int:
+def _lint(arguments: argparse.Namespace, operations: Operations) -> int:
     path: Path = arguments.file
     try:
         text = _read(path)
+        checked = checked_policy(text.value)
+        beside = _of_table(checked.policy, arguments, operations)
     except _Unreadable as error:
         return _refuse(error)
-    checked = checked_policy(text.value)
-    _print_faults(path, text, "error", checked.lint.errors)
-    _print_faults(path, text, "warning", checked.lint.warnings)
-    errors, warnings = len(checked.lint.errors), len(checked.lint.warnings)
+    found = Lint(checked.lint.errors, (*checked.lint.warnings, *beside))
+    if arguments.json:
+        print(json.dumps(_document(found), ensure_ascii=False, indent=2))
+        return WRONG if found.errors else DONE
+    _print_faults(path, text, "error", found.errors)
+    _print_faults(path, text, "warning", found.warnings)
+    errors, warnings = len(found.errors), len(found.warnings)
     name = "not a policy" if checked.policy is None else f"{checked.policy.name}@{checked.policy.version}"
     print(f"{path}: {name}, {_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
     return WRONG if errors else DONE
 
 
-def _diff(arguments: argparse.Namespace) -> int:
+def _of_table(
+    policy: Policy | None, arguments: argparse.Namespace, operations: Operations
+) -> tuple[Fault, ...]:
+    """What the table or dataset that was named says of the policy, if it is one."""
+    found = Findings()
+    if policy is not None:
+        try:
+            check_table(policy, arguments, operations, found)
+        except (PrivacyRiskError, ClientError, httpx.TransportError, OSError) as error:
+            raise _Unreadable(plain_lines(error_text(error))) from None
+    return found.lint().warnings
+
+
+def _document(found: Lint) -> dict[str, list[dict[str, str]]]:
+    return {
+        "errors": [dataclasses.asdict(own) for own in found.errors],
+        "warnings": [dataclasses.asdict(own) for own in found.warnings],
+    }
+
+
+def _diff(arguments: argparse.Namespace, operations: Operations) -> int:
     found: list[Policy] = []
     for path in (arguments.old, arguments.new):
         try:
@@ -56,7 +91,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _template(arguments: argparse.Namespace) -> int:
+def _template(arguments: argparse.Namespace, operations: Operations) -> int:
     if arguments.name is None:
         for own in templates():
             print(f"{own.policy.name:<20} {own.policy.title}")
@@ -97,7 +132,7 @@ def _refuse(error: _Unreadable) -> int:
     return UNREADABLE
 
 
-ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
+ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, Operations], int]]] = {
     "lint": _lint,
     "diff": _diff,
     "template": _template,

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import re
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Final
@@ -15,16 +15,13 @@ import httpx
 
 from app.cli.error_text import error_text
 from app.cli.gate_service import service_client
-from app.cli.journey import TableFile
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_lines
 from app.cli.structured_files import read_structured
+from app.cli.table_pieces import table_pieces
 from app.client import ClientError
 from app.domain.errors import InvalidInput, PrivacyRiskError
 from app.domain.policies.schema import PolicySchema, Role
-from app.services.ingest.dialect import Dialect, UploadFormat, UploadLimits
-from app.services.ingest.intake import Intake
-from app.services.ingest.proposals import propose_dialect
 from app.services.ingest.proposals import propose_schema as proposed_from
 from app.services.policy_documents import policy_of
 
@@ -35,8 +32,6 @@ _BLOCK: Final = re.compile(r"^schema:[^\n]*\n(?:[ \t-][^\n]*\n|\n(?=[ \t]))*", r
 _BEFORE: Final = re.compile(r"^(?=criteria:)", re.MULTILINE)
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]|[A-Za-z_]")
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-_SAMPLE: Final = 1 << 18
-_PIECE: Final = 1 << 20
 
 
 def propose_schema(arguments: argparse.Namespace, operations: Operations) -> int:
@@ -125,19 +120,7 @@ def _quoted(name: str) -> str:
 
 async def _first_piece(path: Path) -> bytes:
     """The first rows of the file as the service would keep them."""
-    format_ = UploadFormat(TableFile(path.name, path, None, {}).format)
-    dialect = Dialect()
-    if format_ is UploadFormat.CSV:
-        with path.open("rb") as file:
-            dialect = propose_dialect(file.read(_SAMPLE)).dialect
-    intake = Intake(format_, dialect, UploadLimits())
-    async with aclosing(intake.pieces(_content(path))) as pieces:
+    async with aclosing(table_pieces(path)) as pieces:
         async for piece in pieces:
-            return piece.payload
+            return piece
     raise InvalidInput.of(str(path), "empty-file", f"{path} has no columns.", "Give a table.")
-
-
-async def _content(path: Path) -> AsyncIterator[bytes]:
-    with path.open("rb") as file:
-        while data := file.read(_PIECE):
-            yield data

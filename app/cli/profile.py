@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from app.cli.gate_service import service_client
 from app.cli.journey import FORMATS, Json, TableFile
+from app.cli.measured import measured
 from app.cli.operations import Operations
 from app.cli.profile_text import Profiled, profile_text
-from app.client import Client, ProblemError
+from app.client import Client
 from app.domain.errors import InvalidInput
 
 _SAMPLE_BYTES: Final = 1 << 20
@@ -149,7 +150,7 @@ class Profiling:
         if question.levels:
             body["rule"] = {"kind": "table_level", "levels": dict(question.levels)}
         with self._step("profile"):
-            result = self._measure(body)
+            result = measured(self.client, body)
         return Profiled(
             _of_role(declared, "quasi_identifier"),
             _of_role(declared, "sensitive"),
@@ -164,16 +165,6 @@ class Profiling:
         start = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - start
-
-    def _measure(self, body: Json) -> Json:
-        try:
-            found = self.client.measurements.create(body).document["result"]
-        except ProblemError as problem:
-            if problem.code != "direct-budget-exceeded":
-                raise
-            run = self.client.runs.wait(self.client.measurements.start_run(body).id, lambda progress: None)
-            found = self.client.runs.result(run.id)
-        return dict(found)
 
     def _dialect(self) -> Json:
         """How the file is read: as the proposal says, but for what the question does."""

@@ -23,6 +23,7 @@ from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables import Table
 from app.services.aligned_release import AlignedRelease
 from app.services.dataset_schema import declarations_of, identifier_of
+from app.services.ingest.proposals import USUAL_MARKERS
 from app.services.ports import Store
 from app.services.released_tables import FORMULA_STARTS
 from app.services.resources import Stored, TenantId
@@ -34,6 +35,8 @@ NOBODY_SAID: Final = (
 )
 WITHHELD: Final = "*"
 """What stands for a withheld cell whatever the hierarchy calls it, beside empty cells."""
+PLACEHOLDERS: Final = frozenset({"", WITHHELD, *USUAL_MARKERS})
+"""Texts that say of nobody anything but that nothing is shown."""
 ROWS_SHOWN: Final = 20
 COLUMNS_SHOWN: Final = 50
 
@@ -79,6 +82,7 @@ async def align_release(
 
 def _columns_of(dataset: Stored, upload: Stored, key: str | None, pointer: str) -> dict[str, str]:
     """The file's column of each disclosed attribute that it has; InvalidInput if it has others, or no row."""
+    _require_read_as_written(upload, pointer)
     declared = declarations_of(dataset)
     attributes = {_neutralised(own.name): own.name for own in declared if own.role.is_disclosed}
     attributes |= {name: name for name in attributes.values()}
@@ -115,6 +119,25 @@ def _columns_of(dataset: Stored, upload: Stored, key: str | None, pointer: str) 
             "Name the upload of a table with disclosed attributes of the dataset.",
         )
     return names
+
+
+def _require_read_as_written(upload: Stored, pointer: str) -> None:
+    """Refuse an upload whose dialect leaves out what a reader of the file sees.
+
+    Blanks around cells, and texts that were declared to mean that a value is missing, leave with the file.
+    """
+    dialect = upload.summary["dialect"]
+    others = [text for text in dialect["missing"] if text not in PLACEHOLDERS]
+    said = "without the blanks around its cells" if dialect["trim"] else ""
+    if others:
+        said += f"{' and ' if said else ''}with {len(others)} texts of its own for missing values"
+    if said:
+        raise InvalidInput.of(
+            f"{pointer}/upload",
+            "not-read-as-written",
+            f"The release file {upload.name!r} was read {said}: who gets the file sees them.",
+            "Upload it without trim, and with no other markers of missing values than usual ones such as NA.",
+        )
 
 
 class _Release:

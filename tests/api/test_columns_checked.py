@@ -8,6 +8,7 @@ import httpx
 import pytest
 from faker import Faker
 
+from app.cli.policy_table import identifiers_of
 from app.services.policy_documents import document_of_policy
 from app.services.policy_templates import NAMES, template
 from tests.api.problem_documents import problem_of
@@ -137,6 +138,15 @@ async def test_a_reason_lets_a_column_leave_and_the_verdict_repeats_it(hostile: 
     assert lax["verdict"] == "pass"
 
 
+async def test_lint_beside_a_dataset_asks_what_the_service_understands(hostile: httpx.AsyncClient):
+    declared = [{"name": own, "type": "categorical", "role": "sensitive"} for own in ("email", "sex")]
+    await made(hostile, "datasets", {"name": "linted", "upload": "hostile", "attributes": declared})
+    answer = await hostile.post("/v1/measurements", json=identifiers_of("linted"))
+    found = {own["attribute"]: own["kinds"] for own in answer.json()["result"]["attributes"]}
+    assert [(own["kind"], own["is_direct_identifier"]) for own in found["email"]] == [("email", True)]
+    assert found["sex"] == []
+
+
 async def test_a_schema_is_exclusive(hostile: httpx.AsyncClient):
     roles = {"sex": "quasi_identifier", "job": "sensitive"}
     await judged(hostile, "internal-analytics", 0, roles)
@@ -169,10 +179,18 @@ async def test_earlier_releases_are_listed_and_a_later_verdict_is_another_one(ho
     second = await judged(hostile, "internal-analytics", 1, {"sex": "quasi_identifier", "job": "sensitive"})
     (listed,) = second["earlier_releases"]["releases"]
     assert (listed["name"], listed["dataset"], listed["judged_by"]) == ("first", dataset, [])
+    assert (listed["order"], [own for own in second["warnings"] if "order" in own]) == ("shuffled", [])
     assert "1 earlier release of the same data is known here" in second["earlier_releases"]["explanation"]
     body = {"dataset": dataset, "rule": {"kind": "identity"}, "sensitivity": dataset}
     again = (await hostile.post(f"/v1/gates/{dataset}/evaluations", json=body)).json()["result"]
     assert again["earlier_releases"]["total"] == 1
+    ordered = {"name": "ordered", "dataset": dataset, "rule": "as-is", "order": "records"}
+    await made(hostile, "releases", ordered)
+    last = (await hostile.post(f"/v1/gates/{dataset}/evaluations", json=body)).json()["result"]
+    assert [own["order"] for own in last["earlier_releases"]["releases"]] == ["records", "shuffled"]
+    (warning,) = [own for own in last["warnings"] if "left in the records' order before" in own]
+    assert "'ordered'" in warning
+    assert "'first'" not in warning
 
 
 async def test_the_key_of_a_file_and_texts_taken_for_alike_are_not_covered(hostile: httpx.AsyncClient):
@@ -201,3 +219,62 @@ async def test_the_key_of_a_file_and_texts_taken_for_alike_are_not_covered(hosti
         ("sex",): "singles_out",
         ("member no",): "key",
     }
+    # A column that the policy drops is no key either.
+    schema = {"attributes": {"member no": "dropped", "sex": "quasi_identifier"}}
+    await made(hostile, "policies", policy | {"name": "dropping", "schema": schema})
+    problem = problem_of(
+        await hostile.post("/v1/gates/dropping/evaluations", json=body), 422, "invalid-input"
+    )
+    assert [(own["pointer"], own["code"]) for own in problem["errors"]] == [("/release/key", "other-schema")]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "cells", "code"),
+    [
+        ({"missing": ["", *SURNAMES]}, "{surname}", 422),
+        ({"trim": "true"}, "f{blanks}", 422),
+        ({"missing": ["", "NA"]}, "NA", 201),
+    ],
+)
+async def test_a_file_is_judged_as_it_is_written(
+    hostile: httpx.AsyncClient, dialect: dict[str, Any], cells: str, code: int
+):
+    """Surnames that are declared to mean nothing, or numbers of blanks, would leave unseen."""
+    await judged(hostile, "internal-analytics", 0, {"sex": "quasi_identifier"})
+    rows = [cells.format(surname=SURNAMES[n % 10], blanks=" " * n) for n in range(N)]
+    content = "sex\n" + "\n".join(["f", *rows[1:]]) + "\n"
+    query = {"name": "sent", **dialect}
+    assert (await hostile.post("/v1/uploads", params=query, content=content, headers=CSV)).status_code == 201
+    body = {"dataset": "internal-analytics-0", "release": {"upload": "sent"}}
+    answer = await hostile.post("/v1/gates/internal-analytics-0/evaluations", json=body)
+    assert answer.status_code == code, answer.text
+    if code == 422:
+        problem = problem_of(answer, 422, "invalid-input")
+        assert [(own["pointer"], own["code"]) for own in problem["errors"]] == [
+            ("/release/upload", "not-read-as-written")
+        ]
+        assert "Smith" not in answer.text
+
+
+async def test_cells_of_which_nothing_is_shown_single_nobody_out(hostile: httpx.AsyncClient):
+    rows = [f"f,{'' if n == 0 else 'J'}" for n in range(20)]
+    sent = [f"f,{('', '*')[n] if n < 2 else 'J'}" for n in range(20)]
+    for name, lines in (("lacking", rows), ("sent", sent)):
+        content = "sex,job\n" + "\n".join(lines) + "\n"
+        query = {"name": name, "missing": "" if name == "lacking" else "NA"}
+        answer = await hostile.post("/v1/uploads", params=query, content=content, headers=CSV)
+        assert answer.status_code == 201, answer.text
+    roles = {"sex": "quasi_identifier", "job": "sensitive"}
+    declared = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    await made(hostile, "datasets", {"name": "lacking", "upload": "lacking", "attributes": declared})
+    policy = document_of_policy(template("internal-analytics").policy)
+    await made(hostile, "policies", policy | {"name": "lacking", "schema": {"attributes": roles}})
+    for form in ({"rule": {"kind": "identity"}}, {"release": {"upload": "sent"}}):
+        answer = await hostile.post("/v1/gates/lacking/evaluations", json={"dataset": "lacking", **form})
+        assert answer.status_code == 201, answer.text
+        coverage = answer.json()["result"]["coverage"]
+        assert [(own["name"], own["values"], own["singled_out"]) for own in coverage["columns"]] == [
+            ("sex", 1, 0),
+            ("job", 1, 0),
+        ]
+        assert coverage["outcome"] == "covered"

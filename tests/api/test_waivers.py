@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 POLICY: dict[str, Any] = {
     "format": "privacy-risk/policy/1", "name": "bound", "version": 1, "title": "All alike",
     "assumes": {"attacker": "Anybody."}, "dictionaries": [],
+    "not_covered": [{"columns": ["town"], "reason": "Which waivers count is what is tested."}],
     "criteria": [
         {
             "id": "k", "title": "Nobody alone", "reason": "Chosen for the test.",
@@ -216,3 +217,37 @@ def _by_name_only(stored, datasets, dataset_is_newer):
     return dataclasses.replace(
         stored, summary=kept | {"datasets": datasets}, created_at=stored.created_at - dataset_is_newer
     )
+
+
+async def test_a_waived_criterion_covers_no_column(gated: httpx.AsyncClient):
+    bare = {own: value for own, value in POLICY.items() if own != "not_covered"} | {"name": "bare"}
+    assert (await gated.post("/v1/policies", json=bare)).status_code == 201
+    body = {"dataset": "towns", "rule": {"kind": "identity"}}
+
+    async def column(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        answer = await gated.post("/v1/gates/bare/evaluations", json=body | {"name": name})
+        result: dict[str, Any] = answer.json()["result"]
+        return result, result["coverage"]["columns"][0]
+
+    plain, town = await column("without")
+    assert (plain["verdict"], plain["coverage"]["outcome"], town["judged_by"]) == ("fail", "covered", ["k"])
+    assert (await gated.post("/v1/waivers", json=WAIVER | {"policy": "bare"})).status_code == 201
+    waived, town = await column("with")
+    assert (waived["verdict"], waived["criteria"][0]["outcome"]) == ("fail", "waived")
+    assert (waived["coverage"]["outcome"], town["judged_by"], town["waived"]) == ("not_covered", [], ["k"])
+    (uncovered,) = waived["coverage"]["uncovered"]
+    assert (uncovered["why"], "'k' being waived" in uncovered["message"]) == ("singles_out", True)
+    assert any("'k' fails and is waived: it covers no column" in own for own in waived["warnings"])
+    assert "not judged by k, for it is waived" in (await gated.get("/v1/evaluations/with/report")).text
+
+
+async def test_a_criterion_that_holds_covers_its_columns_though_there_is_a_waiver(gated: httpx.AsyncClient):
+    held = POLICY | {"name": "held", "not_covered": []}
+    assert (await gated.post("/v1/policies", json=held)).status_code == 201
+    assert (await gated.post("/v1/waivers", json=WAIVER | {"policy": "held"})).status_code == 201
+    rule = {"kind": "table_level", "levels": {"town": 1}}
+    body = {"dataset": "towns", "rule": rule}
+    answer = await gated.post("/v1/gates/held/evaluations", json=body)
+    result = answer.json()["result"]
+    assert (result["verdict"], result["criteria"][0]["outcome"]) == ("pass", "passed")
+    assert result["coverage"]["columns"][0]["judged_by"] == ["k"]

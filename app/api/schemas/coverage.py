@@ -64,6 +64,14 @@ class FoundColumn(Answer):
     warned_by: Annotated[
         list[str], Field(description="Criteria that read it and only warn.", examples=[["small-classes"]])
     ]
+    waived: Annotated[
+        list[str],
+        Field(
+            default_factory=list,
+            description="Criteria that read it and would block, but fail and are waived: they cover nothing.",
+            examples=[[]],
+        ),
+    ]
     reason: Annotated[
         str | None,
         Field(description="Why the policy lets it leave unjudged; null: it does not.", examples=[None]),
@@ -123,6 +131,14 @@ class EarlierRelease(Answer):
     dataset: Annotated[str, Field(description="The dataset that it was made of.", examples=["members"])]
     dataset_sha256: Annotated[Hash, Field(description="Hash of that dataset.")]
     rule: Annotated[str, Field(description="The rule that made it.", examples=["members-optimum"])]
+    order: Annotated[
+        Literal["shuffled", "records"] | None,
+        Field(
+            description="Whether its rows left in the `records`' order, which says whose they are; null in "
+            "verdicts of earlier versions, which do not say.",
+            examples=["shuffled"],
+        ),
+    ] = None
     judged_by: Annotated[
         list[str], Field(description="Criteria that took it into account; empty: none.", examples=[[]])
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from annotated_types import Gt, Lt, doc
@@ -13,6 +13,9 @@ from app.domain.classes.grouping import Bools
 from app.domain.criteria.criterion import Criterion, Judged, Merging
 from app.domain.criteria.diversity import Attribute
 from app.domain.errors import InvalidInput
+
+_LEAST_PRIOR: Final = 1e-6
+"""Of fewer than a million people nobody has a value with a smaller probability."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,10 @@ class RhoPrivacy(Criterion):
             up, down = breaches(block, self.rho_1, self.rho_2)
             failing[class_[(up | down).any(axis=1) | ~block.is_judged]] = True
         return failing
+
+    def failing_alone(self, alone: Judged) -> Bools:
+        """All, for whoever is alone is known; unless no value is improbable enough to be looked at."""
+        return np.full(len(alone.records), self.rho_1 > _LEAST_PRIOR)
 
     def attained(self, judged: Judged) -> float | None:
         """The least rho_2 without a breach for this rho_1; ∞ if the population does not know of a record."""

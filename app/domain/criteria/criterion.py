@@ -141,6 +141,12 @@ class Criterion(ABC):
         """Whether the classes meet the criterion together; table-wide criteria say how."""
         return not self.failing(judged).any()
 
+    def failing_alone(self, alone: Judged) -> Bools:
+        """(G,) which records fail if each is alone in its class; if none does, it protects nobody."""
+        if self.table_wide:
+            return np.full(len(alone.records), not self.satisfied(alone))
+        return self.failing(alone)
+
     def unavoidable(self, judged: Judged) -> Longs:
         """(G,) of the records of each class, how many fail at least in whatever classes it is split into.
 

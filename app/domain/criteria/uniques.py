@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.classes.grouping import Bools
@@ -77,6 +78,10 @@ class PopulationUniqueness(AtMost):
         """No single class; InvalidInput for a population that the table cannot be a sample of."""
         self._people(judged)
         return super().failing(judged)
+
+    def failing_alone(self, alone: Judged) -> Bools:
+        """All, whatever an estimator may say, unless everybody may be unique."""
+        return np.full(len(alone.records), self.threshold < 1)
 
     def attained(self, judged: Judged) -> float | None:
         """The share; infinite if the estimator has no solution, so that it is never accepted."""

@@ -61,7 +61,7 @@ TAX: Final = (
 _NUMBER: Final = re.compile(r"(?=(?:\D*\d){5})[0-9A-Z][0-9A-Z ./+-]{5,28}[0-9A-Z]", re.IGNORECASE)
 _DATE: Final = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 _RANGE: Final = re.compile(r"(\d+) ?- ?(\d+)")
-_IBAN: Final = re.compile(r"(?<![0-9A-Z])[A-Z]{2}\d{2}(?: ?[0-9A-Z]{2,4}){3,8}(?![0-9A-Z])", re.IGNORECASE)
+_IBAN: Final = re.compile(r"(?<![0-9A-Z])[A-Z]{2}\d{2}(?:[ -]?[0-9A-Z]{2,4}){3,8}(?![0-9A-Z])", re.IGNORECASE)
 _DIGITS: Final = "0123456789"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PROBED: Final = 24
@@ -73,7 +73,7 @@ _LEAST_SHARE_OF_ALL: Final = 0.5
 _MUCH_STRICTER: Final = 0.5
 _SHAPED_SHARE: Final = 0.95
 _SHAPED_VALUES: Final = 9
-_CARD: Final = re.compile(r"\d(?:[ -]?\d){11,18}")
+_CARD: Final = re.compile(r"\d(?:[ .-]?\d){11,18}")
 _CARD_STARTS: Final = tuple(
     (re.compile(prefix.replace("#", r"\d").replace("%", r"[1-9]")), card.length)
     for card in _Cards.credit_card_types.values()
@@ -98,7 +98,7 @@ def payment_cards(sample: Sample) -> Found:
 def _is_card(text: str) -> bool:
     if not _CARD.fullmatch(text):
         return False
-    digits = text.replace(" ", "").replace("-", "")
+    digits = "".join(filter(str.isdecimal, text))
     return luhn.is_valid(digits) and any(
         length == len(digits) and start.match(digits) for start, length in _CARD_STARTS
     )

@@ -40,9 +40,10 @@ class NameLists:
 
 
 def plain(text: str) -> str:
-    """A text without case and accents, for comparison with the lists."""
+    """A text without case, accents and signs that nobody sees, for comparison with the lists."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(s for s in decomposed if not unicodedata.combining(s)))
+    kept = (s for s in decomposed if not unicodedata.combining(s) and unicodedata.category(s) != "Cf")
+    return unicodedata.normalize("NFC", "".join(kept))
 
 
 @cache

@@ -21,10 +21,13 @@ _MAC: Final = re.compile(
     r"[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}", re.I
 )
 _PAIR: Final = re.compile(
-    r"(?:POINT ?)?[(\[]?\s*([+-]?\d{1,3}\.\d{3,})\s*°?\s*[NS]?\s*[,; ]"
-    r"\s*([+-]?\d{1,3}\.\d{3,})\s*°?\s*[EWO]?\s*[)\]]?",
+    r"(POINT ?)?[(\[]?\s*([+-]?\d{1,3}\.\d{3,})\s*(°?\s*[NS]?)\s*[,; ]"
+    r"\s*([+-]?\d{1,3}\.\d{3,})\s*(°?\s*[EWO]?)\s*[)\]]?",
     re.IGNORECASE,
 )
+_PAIR_WITH_COMMAS: Final = re.compile(r"([+-]?\d{1,3}),(\d{4,})\s*(?:;|/|\|| )\s*([+-]?\d{1,3}),(\d{4,})")
+_PRECISE: Final = 4
+"""Decimal places from which two numbers are a place; prices have three at most."""
 _ISO_6709: Final = re.compile(r"[+-]\d{2,6}(?:\.\d+)?[+-]\d{3,7}(?:\.\d+)?(?:[+-]\d+(?:\.\d+)?)?(?:CRS\w*)?/")
 _DEGREES: Final = re.compile(
     r"[NS]?\s*\d{1,2}\s*[°º]\s*(?:\d{1,2}(?:\.\d+)?\s*['′’]\s*(?:\d{1,2}(?:\.\d+)?\s*(?:\"|″|”|''|′′)\s*)?)?[NS]?"
@@ -33,6 +36,9 @@ _DEGREES: Final = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 
+_BYTES: Final = re.compile(r"[0-9a-f]{12}", re.I)
+_MAKERS: Final = 30
+_LETTERED_SHARE: Final = 0.9
 _LARGE_OCTET: Final = 64
 _LARGE_SHARE: Final = 0.3
 _BROKEN_SHARE: Final = 0.05
@@ -99,20 +105,41 @@ def _is_ipv6(text: str) -> bool:
 
 
 def mac_addresses(sample: Sample) -> Found:
-    """Six bytes in hexadecimal with colons, hyphens or dots between them."""
-    return Found(sample.where(lambda text: _MAC.fullmatch(text) is not None), True)
+    """Six bytes in hexadecimal with colons, hyphens or dots between them, or a column of them without.
+
+    Any twelve hexadecimal digits may be anything. The first byte of a device's address is even, and so is
+    that of every other number: thirty different makers (the first three bytes) say that it is no accident.
+    """
+    separated = sample.where(lambda text: _MAC.fullmatch(text) is not None)
+    joined = sample.where(lambda text: _BYTES.fullmatch(text) is not None)
+    texts = [text for text, is_joined in zip(sample.texts, joined.tolist(), strict=True) if is_joined]
+    makers = {text[:6].lower() for text in texts}
+    is_evident = len(makers) >= _MAKERS and not any(int(own[:2], 16) % 2 for own in makers)
+    has_letters = sum(not text.isdecimal() for text in texts) >= _LETTERED_SHARE * len(texts)
+    return Found(separated | (joined & (is_evident and has_letters)), True)
 
 
 def coordinates(sample: Sample) -> Found:
-    """A latitude with a longitude in one text: decimal with three places, in degrees, or by ISO 6709."""
+    """A latitude with a longitude in one text: decimal with four places, in degrees, or by ISO 6709.
+
+    With a sign of degrees or a point of the compass three places do.
+    """
     return Found(sample.where(_are_coordinates), True)
 
 
 def _are_coordinates(text: str) -> bool:
     if _DEGREES.fullmatch(text) or _ISO_6709.fullmatch(text):
         return True
+    with_commas = _PAIR_WITH_COMMAS.fullmatch(text)
     found = _PAIR.fullmatch(text)
-    if found is None:
+    if with_commas is not None:
+        one, other = f"{with_commas[1]}.{with_commas[2]}", f"{with_commas[3]}.{with_commas[4]}"
+    elif found is not None:
+        one, other = found[2], found[4]
+        is_marked = any(own and own.strip() for own in (found[1], found[3], found[5]))
+        if not is_marked and min(len(own.partition(".")[2]) for own in (one, other)) < _PRECISE:
+            return False
+    else:
         return False
-    first, second = abs(float(found[1])), abs(float(found[2]))
+    first, second = abs(float(one)), abs(float(other))
     return max(first, second) <= 180 and min(first, second) <= 90

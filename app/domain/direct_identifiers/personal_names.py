@@ -13,7 +13,7 @@ from typing import Final
 from app.domain.direct_identifiers.name_lists import NameLists, name_lists, plain
 from app.domain.direct_identifiers.sample import Found, Sample, chance_of_at_least
 
-_INSIDE: Final = frozenset("'’ʼ`-.\u200c\u200d")
+_INSIDE: Final = frozenset("'’ʼ`-.")
 _MOST_WORDS: Final = 6
 _LONGEST_JOINED: Final = 6
 _CHANCE_OF_ONE: Final = 0.3
@@ -60,8 +60,13 @@ def _is_beyond(number: int, of: int, expected: float, least: float) -> bool:
     return number >= max(1, least * of) and chance_of_at_least(number, of, expected / of) <= _FALSE_ALARM
 
 
+def _unpunctuated(text: str) -> str:
+    """With blanks in the place of what stands between surname and first name."""
+    return text.replace(",", " ").replace(";", " ")
+
+
 def _is_written_as_name(text: str) -> bool:
-    words = text.replace(",", " ").split()
+    words = _unpunctuated(text).split()
     return 0 < len(words) <= _MOST_WORDS and all(_is_word(word) for word in words)
 
 
@@ -85,7 +90,7 @@ def _is_listed(text: Sequence[str], lists: NameLists) -> bool:
 
 def _words_of(text: str) -> list[str]:
     """The words that are no initials, as the lists write them."""
-    words = plain(text).replace(",", " ").replace("-", " ").replace(".", " ").split()
+    words = _unpunctuated(plain(text)).replace("-", " ").replace(".", " ").split()
     return [word for word in words if len(word) > 1 or not word.isascii()]
 
 

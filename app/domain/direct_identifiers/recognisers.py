@@ -13,6 +13,7 @@ from app.domain.direct_identifiers.checked_numbers import ibans, national_number
 from app.domain.direct_identifiers.free_text import free_texts
 from app.domain.direct_identifiers.patterns import coordinates, emails, ip_addresses, mac_addresses, urls
 from app.domain.direct_identifiers.personal_names import personal_names
+from app.domain.direct_identifiers.postal_addresses import postal_addresses
 from app.domain.direct_identifiers.sample import Found, Sample
 from app.domain.direct_identifiers.telephone import telephones
 
@@ -56,6 +57,9 @@ RECOGNISERS: Final = (
     Recogniser("national_number", "national numbers of persons", "python-stdnum", _FEW, national_numbers),
     Recogniser("tax_number", "tax numbers", "python-stdnum", _FEW, tax_numbers),
     Recogniser("telephone", "telephone numbers", "phonenumbers (libphonenumber)", _FEW, telephones),
+    Recogniser(
+        "postal_address", "postal addresses", "words for streets in many languages", _FEW, postal_addresses
+    ),
     Recogniser("personal_name", "names of people", "lists of names in Faker", _SOME, personal_names),
     Recogniser("free_text", "free text", "number of words, and how rarely a text repeats", _SOME, free_texts),
 )

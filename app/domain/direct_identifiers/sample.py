@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -27,9 +28,9 @@ FALSE_ALARM: Final = 1e-9
 """Chance at most that a check digit is seen in a column that has none, for each numbering scheme tried."""
 
 
-_UNSEEN: Final = (0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF)
-_AS_READ: Final = {0x3000: " ", **dict.fromkeys(_UNSEEN)} | {0xFEE0 + own: chr(own) for own in range(33, 127)}
-"""Signs that nobody sees are left out, and full-width ones are read as plain ones."""
+_UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_FULL_WIDTH: Final = {0xFEE0 + own: chr(own) for own in range(33, 127)}
+_MINUS: Final = "\u2212"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +92,33 @@ def sample_of(values: Sequence[str], counts: Counts) -> Sample:
         kept = common.union(chosen)
         order = [at for at in order if at in kept]
     return Sample(
-        tuple(values[at][:LONGEST].translate(_AS_READ).strip() for at in order),
+        tuple(as_read(values[at][:LONGEST]).strip() for at in order),
         weights[order],
         np.asarray(counts, dtype=np.int64)[order],
     )
+
+
+def as_read(text: str) -> str:
+    """The text as it looks: without signs that nobody sees, and with plain blanks, dashes and digits.
+
+    Left out are format characters, such as zero-width joiners, variation selectors and fillers.
+    """
+    if text.isascii():
+        return text
+    return "".join(map(_sign_as_read, text.translate(_FULL_WIDTH)))
+
+
+def _sign_as_read(sign: str) -> str:
+    if sign.isascii():
+        return sign
+    category = unicodedata.category(sign)
+    if category == "Cf" or sign in _UNSEEN or "\ufe00" <= sign <= "\ufe0f":
+        return ""
+    if category == "Zs":
+        return " "
+    if category == "Pd" or sign == _MINUS:
+        return "-"
+    return str(unicodedata.decimal(sign)) if category == "Nd" else sign
 
 
 def _hash(text: str) -> int:

@@ -33,7 +33,14 @@ from app.domain.direct_identifiers.sample import (
 )
 
 _INTERNATIONAL: Final = re.compile(r"(?<![\w+])\+\d(?:[ ()./-]{0,2}\d){6,14}(?!\d)")
-_NATIONAL: Final = re.compile(r"\(?\d(?:[ ()./-]{0,2}\d){6,12}(?: ?(?:x|ext\.?) ?\d{1,6})?")
+_DIALLED: Final = re.compile(r"(?<![\w+])00(?=[1-9])(?:\d{1,3}[ ()./-]{1,2})(?:\d[ ()./-]{0,2}){6,13}(?!\d)")
+"""With the sign for abroad of most countries, and a separator behind the country's code."""
+_LABELLED: Final = re.compile(
+    r"(?:tele(?:ph|f)on[eo]?|tel|phone|fon|mobile?|handy|cell(?:ular)?|gsm|(?:tele)?fax)\b\.?"
+    r"(?:[ .-]?(?:no|nr)\b\.?)? ?[:=]? ?(?=[+(\d])(?:[+(]{0,2}\d(?:[ ()./-]{0,3}\d){5,14})(?!\d)",
+    re.IGNORECASE,
+)
+_NATIONAL: Final = re.compile(r"\(?\d(?:[ ()./-]{0,2}\d){6,15}(?: ?(?:x|ext\.?) ?\d{1,6})?")
 _NO_NUMBER: Final = re.compile(
     r"\d{4}[-/. ]\d{1,2}[-/. ]\d{1,2}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}|\d{1,3}(?:\.\d{1,3}){3}|\d+\.\d+"
     r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{4}|\d{6})?"
@@ -55,8 +62,8 @@ _BEGINNING_OF_GROUPS: Final = 6
 
 
 def telephones(sample: Sample) -> Found:
-    """Numbers with a country's code anywhere in a text, and numbers of the column's country."""
-    found = sample.where(_holds_international)
+    """Numbers with a country's code anywhere in a text, behind a word for it, or of the column's country."""
+    found = sample.where(lambda text: _holds_international(text) or _LABELLED.match(text) is not None)
     abroad = [text for text, is_found in zip(sample.texts, found.tolist(), strict=True) if is_found]
     national = [
         at for at, text in enumerate(sample.texts)
@@ -72,7 +79,9 @@ def telephones(sample: Sample) -> Found:
 
 
 def _holds_international(text: str) -> bool:
-    return "+" in text and any(_is_valid(found[0]) for found in _INTERNATIONAL.finditer(text))
+    if "+" in text and any(_is_valid(found[0]) for found in _INTERNATIONAL.finditer(text)):
+        return True
+    return "00" in text and any(_is_valid("+" + found[0][2:]) for found in _DIALLED.finditer(text))
 
 
 def _is_valid(text: str) -> bool:
@@ -85,7 +94,7 @@ def _is_valid(text: str) -> bool:
 def _fits(text: str, region: str) -> bool:
     """Whether a text is a number of the region; of no region, whether it is one that lacks only its plus."""
     if region == _ANY:
-        return _is_valid("+" + text)
+        return _is_valid("+" + text.removeprefix("00"))
     try:
         number = parse(text, region)
     except NumberParseException:
@@ -97,7 +106,11 @@ def _region_of_codes(abroad: Sequence[str], texts: Sequence[str]) -> str | None:
     """The region that most of the numbers with a country's code are of, if most of the others fit it."""
     if not texts or len(abroad) < _LEAST_WITH_CODE * (len(abroad) + len(texts)):
         return None
-    numbers = [parse(found[0], None) for text in abroad[:_TESTED] if (found := _INTERNATIONAL.search(text))]
+    numbers = [
+        parse(found[0], None)
+        for text in abroad[:_TESTED]
+        if (found := _INTERNATIONAL.search(text)) and _is_valid(found[0])
+    ]
     regions = Counter(region for own in numbers if (region := region_code_for_number(own)) is not None)
     if not regions:
         return None

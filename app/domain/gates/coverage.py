@@ -10,7 +10,7 @@ Counts are of the release: a cell of which nothing is shown singles nobody out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -81,9 +81,9 @@ class ReleasedColumn:
 class JudgedColumn:
     """What is said of one disclosed column.
 
-    ``judged_by`` and ``warned_by`` are the requirements that read it, those that block and those that only
-    warn; ``identifiers`` the kinds of direct identifiers that it looks like; ``reason`` why the policy lets
-    it leave unjudged.
+    ``judged_by``, ``warned_by`` and ``waived`` are the requirements that read it: those that block, those
+    that only warn, and those that would block if they were not waived; ``identifiers`` the kinds of direct
+    identifiers that it looks like; ``reason`` why the policy lets it leave unjudged.
     """
 
     name: str
@@ -95,6 +95,7 @@ class JudgedColumn:
     identifiers: tuple[IdentifierFinding, ...]
     judged_by: tuple[str, ...]
     warned_by: tuple[str, ...]
+    waived: tuple[str, ...]
     reason: str | None
 
 
@@ -134,15 +135,19 @@ def coverage_of(
     columns: Sequence[ReleasedColumn],
     readings: Mapping[str, Reading],
     recognise: Recognise,
+    waived: Set[str] = frozenset(),
 ) -> Coverage:
     """Hold the released columns, at least one, against what the requirements of the policy read.
 
-    ``readings`` are by the ids of the requirements. All columns have the same number of records.
+    ``readings`` are by the ids of the requirements. Those that are ``waived``, since they fail and need not
+    hold, cover nothing. All columns have the same number of records.
     """
-    found = [_judged(policy, own, readings, recognise) for own in columns]
+    blocking = frozenset(own.id for own in policy.criteria if own.severity == "block") - waived
+    found = [_judged(policy, own, readings, recognise, blocking) for own in columns]
     records = len(columns[0].codes)
     allowed = highest_accepted(policy.singled_out_share * records)
-    apart = _told_apart(policy, readings)
+    bounds = [readings[id_].tells_apart for id_ in sorted(blocking)]
+    apart = frozenset().union(*bounds)
     uncovered: list[Uncovered] = []
     unread: list[ReleasedColumn] = []
     for released, judged in zip(columns, found, strict=True):
@@ -152,7 +157,7 @@ def coverage_of(
         uncovered += own
         if not own and not judged.judged_by:
             unread.append(released)
-    for group in (unread, _apart_only_singly(policy, columns, readings)):
+    for group in (unread, _apart_only_singly(policy, columns, bounds)):
         together = _singled_out_together(group)
         if together > allowed:
             uncovered.append(Uncovered(tuple(own.name for own in group), "single_out_together", together))
@@ -168,7 +173,11 @@ def coverage_of(
 
 
 def _judged(
-    policy: Policy, column: ReleasedColumn, readings: Mapping[str, Reading], recognise: Recognise
+    policy: Policy,
+    column: ReleasedColumn,
+    readings: Mapping[str, Reading],
+    recognise: Recognise,
+    blocking: Set[str],
 ) -> JudgedColumn:
     counts = column.counts
     shown = np.flatnonzero(counts)
@@ -184,8 +193,9 @@ def _judged(
         values=len(shown),
         singled_out=column.singled_out,
         identifiers=tuple(own for own in kinds if own.is_direct_identifier),
-        judged_by=tuple(own.id for own in readers if own.severity == "block"),
+        judged_by=tuple(own.id for own in readers if own.id in blocking),
         warned_by=tuple(own.id for own in readers if own.severity != "block"),
+        waived=tuple(own.id for own in readers if own.severity == "block" and own.id not in blocking),
         reason=policy.reason_for(column.name),
     )
 
@@ -203,17 +213,11 @@ def _alone(column: JudgedColumn, allowed: float, *, is_told_apart: bool) -> list
     return found
 
 
-def _told_apart(policy: Policy, readings: Mapping[str, Reading]) -> frozenset[str]:
-    """The columns by which a blocking requirement bounds telling records apart."""
-    blocking = [readings[own.id].tells_apart for own in policy.criteria if own.severity == "block"]
-    return frozenset().union(*blocking)
-
-
 def _apart_only_singly(
-    policy: Policy, columns: Sequence[ReleasedColumn], readings: Mapping[str, Reading]
+    policy: Policy, columns: Sequence[ReleasedColumn], bounds: Sequence[Set[str]]
 ) -> list[ReleasedColumn]:
     """The quasi-identifiers by which requirements bound telling apart, if none does by all at once."""
-    apart_by_some = _told_apart(policy, readings)
+    apart_by_some = frozenset().union(*bounds)
     names = {
         own.name
         for own in columns
@@ -221,8 +225,7 @@ def _apart_only_singly(
         and own.name in apart_by_some
         and policy.reason_for(own.name) is None
     }
-    blocking = (readings[own.id].tells_apart for own in policy.criteria if own.severity == "block")
-    if any(names <= apart for apart in blocking):
+    if any(names <= apart for apart in bounds):
         return []
     return [own for own in columns if own.name in names]
 

@@ -14,8 +14,14 @@ from typing import Any, Final
 
 from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
-from app.domain.policies.demands import MEASURE_OF, met_by_all, slots_of, value_of
-from app.domain.policies.meanings import range_of, safer
+from app.domain.gates.protection import (
+    WorstCase,
+    model_protects,
+    risk_cap_protects,
+    threshold_protects,
+    values_protected,
+)
+from app.domain.policies.demands import MEASURE_OF, slots_of
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundDemand,
@@ -29,15 +35,6 @@ from app.domain.policies.policy import (
 from app.domain.search.anonymity.problem import AnonymityProblem
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-_SIDES: Final = {"at_most": "low", "below": "low", "at_least": "high", "above": "high"}
-_OF_NOBODY: Final = frozenset(
-    {
-        "utility_average", "utility_min", "information_loss_average", "information_loss_max", "absent",
-        "infinite",
-    }
-)  # fmt: skip
-"""Scores of usefulness, of the dictionary, and of prohibited values, which need not tell anybody apart."""
-
 _OF_ALL: Final = frozenset({"k_matching", "k_equivalence"})
 """Scores that compare records by everything that is disclosed of them."""
 
@@ -56,12 +53,15 @@ class Columns:
         Slot of the policy → the columns that its dictionary, or any of its dictionaries, carries.
     weighed
         The columns whose disclosure the sensitivity profile weighs.
+    worst
+        What the dataset is like if nobody is protected; None: nothing is known of it.
     """
 
     quasi_identifiers: frozenset[str]
     sensitive: frozenset[str]
     carried: Mapping[str, frozenset[str]] = field(default_factory=dict)
     weighed: frozenset[str] = _NOTHING
+    worst: WorstCase | None = None
 
     @property
     def disclosed(self) -> frozenset[str]:
@@ -96,9 +96,9 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
     try:
         match demand:
             case PrivacyModelDemand():
-                if met_by_all(demand):
-                    return Reading()
                 model = criterion_of(demand.model, demand.parameters)
+                if not model_protects(demand, model, columns.worst):
+                    return Reading()
                 return _of_model(model, grouped, carried, columns)
             case MeasureDemand():
                 return _of_measure(demand, grouped, carried, columns)
@@ -118,7 +118,9 @@ def _of_model(
 ) -> Reading:
     # Of a population the attacker knows only what the dictionary says.
     apart = grouped & carried if model.needs_population else grouped
-    values = columns.named(getattr(model, "attribute", None)) if model.is_of_values else _NOTHING
+    values = _NOTHING
+    if values_protected(model, columns.worst):
+        values = columns.named(getattr(model, "attribute", None))
     return Reading(apart | values, apart if model.tells_apart else _NOTHING)
 
 
@@ -126,7 +128,7 @@ def _of_measure(
     demand: MeasureDemand, grouped: frozenset[str], carried: frozenset[str], columns: Columns
 ) -> Reading:
     measure = MEASURE_OF.get(demand.measure)
-    if measure is None or not measure.protects or not _protects(measure.name, demand):
+    if measure is None or not measure.protects or not threshold_protects(measure.name, demand, columns.worst):
         return Reading()
     names = {own.name for own in dataclasses.fields(measure.parameters)}
     if "quasi_identifiers" not in names:
@@ -156,7 +158,7 @@ def _values_of(names: set[str], parameters: Mapping[str, Any], columns: Columns)
 
 
 def _of_score(demand: ScoreDemand, carried: frozenset[str], columns: Columns) -> Reading:
-    if demand.value in _OF_NOBODY or not _protects(None, demand):
+    if not threshold_protects(None, demand, columns.worst):
         return Reading()
     if demand.value in _OF_ALL:
         return Reading(columns.disclosed, columns.disclosed)
@@ -165,28 +167,18 @@ def _of_score(demand: ScoreDemand, carried: frozenset[str], columns: Columns) ->
 
 
 def _of_optimum(demand: OptimumDemand, carried: frozenset[str], columns: Columns) -> Reading:
+    """An optimum has to keep its objective's own bound; the best of a bad lot protects nobody by itself."""
     problem = problem_of(demand.objective, demand.scope)
     if not isinstance(problem, AnonymityProblem):
+        if problem.objective != "max_utility" or not risk_cap_protects(problem.threshold, columns.worst):
+            return Reading()
         return Reading(carried | columns.weighed, carried)
     found = Reading()
     for model in problem.privacy:
-        found |= _of_model(model, columns.quasi_identifiers, carried, columns)
+        own = PrivacyModelDemand(model.kind, dataclasses.asdict(model))
+        if model_protects(own, model, columns.worst):
+            found |= _of_model(model, columns.quasi_identifiers, carried, columns)
     return found
-
-
-def _protects(measure: str | None, demand: MeasureDemand | ScoreDemand) -> bool:
-    """Whether the threshold is on the side on which people are safer, and not the worst that there is."""
-    side = safer(measure, demand.value)
-    if side is None:
-        return False
-    if isinstance(demand.threshold, bool):
-        return demand.threshold == (side == "high")
-    value = value_of(demand)
-    if value is not None and demand.comparison in ("at_least", "at_most", "equals"):
-        possible = range_of(measure, value, {})
-        if demand.threshold == (possible.least if side == "high" else possible.greatest):
-            return False
-    return demand.comparison == "equals" or _SIDES[demand.comparison] == side
 
 
 def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from app.domain.measures.entry import Measure
 from app.domain.policies.building import built, closest, joined
 from app.domain.policies.findings import Findings
 from app.domain.policies.meanings import REPEATED
+from app.domain.policies.nothing_asked import met_by_all
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundDemand,
@@ -40,16 +41,6 @@ _BY_GROUP: Final = frozenset(
     {"risk_average", "risk_max", "risk_min", "utility_average", "utility_min", "min_consistent", "infinite"}
 )
 """Scores that groups of records have of their own, beside the quantiles."""
-
-_ONE_IS_NOTHING: Final = {
-    "k_anonymity": "k",
-    "k_map": "k",
-    "estimated_k_map": "k",
-    "distinct_l_diversity": "l",
-    "entropy_l_diversity": "l",
-    "corrected_entropy_l_diversity": "l",
-}
-"""Privacy models that every release meets with 1 for this parameter; of others it is the threshold."""
 
 _NAMES_RESOURCE: Final = {DatasetRef: "dataset", RuleRef: "rule"}
 _VALUES_LISTED: Final = 40
@@ -138,11 +129,6 @@ def is_scored(demand: Demand) -> bool:
             return objective.get("kind") != "min_loss"
         case _:
             return True
-
-
-def met_by_all(demand: PrivacyModelDemand) -> bool:
-    """Whether every release keeps the demand, so that it protects nobody."""
-    return demand.failing_share >= 1 or _met_by_numbers(demand)
 
 
 def _check_measure(checked: _Checked, demand: MeasureDemand) -> None:
@@ -297,26 +283,11 @@ def _check_privacy_model(checked: _Checked, demand: PrivacyModelDemand) -> None:
         found.warn(
             f"{at}/failing_share", "always-passes", "All records may fail it.", "Give a share below 1."
         )
-    elif _met_by_numbers(demand):
+    elif met_by_all(demand):
         found.warn(
             f"{at}/model", "always-passes", f"Every release meets {demand.model} with these numbers.",
             "Ask for more, or leave the criterion out.",
         )  # fmt: skip
-
-
-def _met_by_numbers(demand: PrivacyModelDemand) -> bool:
-    """Whether the model's own numbers ask for nothing."""
-    given = demand.parameters
-    if demand.missing == "excluded":
-        # Whoever lacks a quasi-identifier and is shown fails it.
-        return False
-    if demand.model == "delta_presence":
-        return bool(given.get("lower", 0) == 0 and given.get("upper", 0.5) == 1)
-    if demand.model == "t_closeness":
-        # All distances but the divergence of Kullback and Leibler are at most 1.
-        return bool(given.get("distance", "equal") != "kl" and given.get("t", 0) >= 1)
-    name = _ONE_IS_NOTHING.get(demand.model, "threshold")
-    return bool(given.get(name) == 1)
 
 
 def _check_table_wide(checked: _Checked, demand: PrivacyModelDemand) -> None:

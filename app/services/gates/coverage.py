@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final, Literal
 
 from app.domain.direct_identifiers.recognition import recognised_kinds
@@ -37,11 +37,11 @@ _OF_KEY: Final = (
 )
 
 
-def find_coverage(subject: Subject, bench: Bench) -> Coverage:
-    """Hold the released columns against what the policy's requirements read."""
+def find_coverage(subject: Subject, bench: Bench, waived: Set[str]) -> Coverage:
+    """Hold the released columns against what the policy's requirements read, but for those ``waived``."""
     policy, columns = subject.policy, columns_to_read(subject, bench)
     readings = {own.id: reading_of(policy, own, columns) for own in policy.criteria}
-    return coverage_of(policy, released_columns(subject, bench), readings, recognised_kinds)
+    return coverage_of(policy, released_columns(subject, bench), readings, recognised_kinds, waived)
 
 
 def seconds_of_coverage(bench: Bench) -> float:
@@ -110,6 +110,7 @@ def _column(column: JudgedColumn, coverage: Coverage) -> JsonObject:
         "identifiers": [{"kind": own.kind, "share": own.share} for own in column.identifiers],
         "judged_by": column.judged_by,
         "warned_by": column.warned_by,
+        "waived": column.waived,
         "reason": column.reason,
     }
 
@@ -133,13 +134,16 @@ def _message(own: Uncovered, coverage: Coverage) -> str:
     if own.why == "direct_identifier" and own.identifier is not None:
         kind = own.identifier.kind.replace("_", " ")
         return f"The column {named} looks like a direct identifier: {own.identifier.share:.1%} {kind}."
+    waived = {id_ for column in coverage.columns if column.name in own.columns for id_ in column.waived}
+    but = f", {_listed(sorted(waived))} being waived," if waived else ""
     share = f"{own.singled_out / coverage.records:.2%}"
     counted = f"{own.singled_out:,} of {coverage.records:,} records ({share})"
     allowed = f"at most {coverage.allowed_share:.4g} of the records may be"
     if len(own.columns) == 1:
-        return f"No blocking requirement reads the column {named}, and it singles out {counted}; {allowed}."
-    unread = f"No blocking requirement reads the columns {named} together"
-    return f"{unread}, and together they single out {counted}; {allowed}."
+        unread = f"No blocking requirement reads the column {named}{but or ','}"
+        return f"{unread} and it singles out {counted}; {allowed}."
+    unread = f"No blocking requirement reads the columns {named} together{but or ','}"
+    return f"{unread} and together they single out {counted}; {allowed}."
 
 
 def _explanation(coverage: Coverage) -> str:

@@ -15,7 +15,7 @@ from app.services.evidence_values import TOLERANCE
 from app.services.fingerprints import plain
 from app.services.gates.bench import Bench
 from app.services.gates.coverage import verdict_with
-from app.services.gates.ledger import ledger_document
+from app.services.gates.ledger import ledger_document, ledger_warnings
 from app.services.gates.row_order import order_assumptions, order_document, order_warnings
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
@@ -159,7 +159,11 @@ def verdict_document(
         "risk": dict(risks) or None,
         "not_covered": _not_covered(subject, bench, criteria),
         "assumptions": order_assumptions(subject, bench),
-        "warnings": [*order_warnings(subject, bench), *_warnings(criteria, risks)],
+        "warnings": [
+            *order_warnings(subject, bench),
+            *ledger_warnings(subject.earlier, order_document(subject, bench)["order"]),
+            *_warnings(criteria, risks),
+        ],
         "tolerance": TOLERANCE,
     }
     return plain(document)  # type: ignore[no-any-return]
@@ -243,6 +247,11 @@ def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject])
 
 def _warnings(criteria: Sequence[JsonObject], risks: Mapping[str, JsonObject | None]) -> list[str]:
     said = [
+        f"The requirement {own['id']!r} fails and is waived: it covers no column."
+        for own in criteria
+        if own["outcome"] == "waived" and own["severity"] == "block"
+    ]
+    said += [
         f"The waiver {own['waiver']['name']!r} of the criterion {own['id']!r} {_lapsed(own['waiver'])}"
         for own in criteria
         if own["waiver"] is not None and not own["waiver"]["in_force"]

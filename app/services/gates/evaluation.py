@@ -106,14 +106,24 @@ class Evaluation:
         blocking = [own for own in criteria if own["severity"] == "block"]
         failed = [own["id"] for own in blocking if own["outcome"] == "failed"]
         unknown = any(own["outcome"] == "not_computable" for own in blocking)
-        unknown |= self.coverage()["outcome"] != "covered"
+        unknown |= self.coverage(halted)["outcome"] != "covered"
         search = Changes(self.subject, self._bench, self._probes, rules)
         return search.find(failed, halted, unknown=unknown), search.complete
 
-    def coverage(self) -> JsonObject:
-        """The document of the columns; computed once."""
+    def coverage(self, halted: Halted = never) -> JsonObject:
+        """The document of the columns; computed once, and before it the criteria for which there are waivers.
+
+        A criterion that fails and is waived covers no column. One that was halted is not waived but unknown:
+        the verdict is an error then, whatever is said of the columns.
+        """
         if self._coverage is None:
-            self._coverage = coverage_document(find_coverage(self.subject, self._bench))
+            found = [
+                self.criterion(number, halted)
+                for number, probe in enumerate(self._probes)
+                if self.subject.waivers.get(probe.criterion.id, {"in_force": False})["in_force"]
+            ]
+            waived = {own["id"] for own in found if own["outcome"] == "waived"}
+            self._coverage = coverage_document(find_coverage(self.subject, self._bench, waived))
         return self._coverage
 
     @property

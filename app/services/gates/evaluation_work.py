@@ -63,7 +63,8 @@ class EvaluationWork:
         elif index < self.n_blocks - 1:
             found, complete = evaluation.changes(self._rules, halted)
         else:
-            found = evaluation.coverage()
+            found = evaluation.coverage(halted)
+            complete = evaluation.complete
         tick(1)
         return canonical_json({"found": found, "complete": complete})
 

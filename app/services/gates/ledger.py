@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
+from app.services.releases import ORDER_BEFORE
 from app.services.resources import JsonObject, Kind, Stored
 
 MOST_SHOWN: Final = 100
+MOST_NAMED: Final = 10
 _PER_READ: Final = 200
 
 
@@ -27,6 +29,7 @@ async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[Json
             "dataset": own.summary["dataset"],
             "dataset_sha256": own.summary["dataset_sha256"],
             "rule": own.summary["rule"]["name"],
+            "order": own.summary.get("order", ORDER_BEFORE),
         }
         for own in found
     )
@@ -44,6 +47,7 @@ def ledger_document(
     listed = [
         {
             **own,
+            "order": own.get("order"),
             "judged_by": [
                 id_
                 for id_, named in rules.items()
@@ -59,6 +63,28 @@ def ledger_document(
         "taken_into_account": counted,
         "explanation": _said(len(listed), counted),
     }
+
+
+def ledger_warnings(earlier: Sequence[JsonObject], order: str) -> list[str]:
+    """A warning where earlier releases left in the records' order: it says whose their rows are.
+
+    ``order`` is that of the release which is judged.
+    """
+    names = [own["name"] for own in earlier if own.get("order") == "records"]
+    if not names:
+        return []
+    listed = ", ".join(map(repr, names[-MOST_NAMED:]))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    left = f"Of the same data there left in the records' order before: {listed}{more}."
+    if order == "records":
+        return [
+            f"{left} So does this release: line by line they are of the same people, and who has both knows "
+            "more of each than either says."
+        ]
+    return [
+        f"{left} Who knows that order knows whose their rows are, and may find these people's rows here by "
+        "the values that both show."
+    ]
 
 
 def _said(total: int, counted: int) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from app.domain.criteria.alone import AloneRecords
 from app.domain.distinct import Ints
 from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
+from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns
 from app.domain.harm.sensitivity import Sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
@@ -49,7 +51,22 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
         sensitive=frozenset(readable & table.sensitive),
         carried=carried,
         weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
+        worst=_worst_case(bench),
     )
+
+
+def _worst_case(bench: Bench) -> WorstCase:
+    """What the released values are like if every record is alone in its class, and found."""
+    if bench.rule is not None:
+        alone = AloneRecords(bench.table, bench.release(bench.rule).codes)
+    else:
+        alone = AloneRecords(bench.table if bench.alone is None else bench.alone)
+    sensitivity, failure = bench.base.sensitivity, bench.base.failure
+    if sensitivity is None:
+        return WorstCase(alone)
+    entities = [own.n_entities for scoring in bench.scorings.values() for own in scoring.linked]
+    model = bench.base.options.risk_model
+    return WorstCase(alone, greatest_loss(bench.table, sensitivity, failure, model, max(entities, default=1)))
 
 
 def unreadable(subject: Subject, aligned: AlignedRelease | None) -> frozenset[str]:

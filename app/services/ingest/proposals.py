@@ -23,7 +23,7 @@ from app.services.ingest.dialect import Dialect, UploadLimits
 from app.services.ingest.pieces import read_piece
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
-_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
+USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
@@ -82,7 +82,7 @@ def propose_dialect(sample: bytes) -> DialectProposal:
     cells = [cell for column in columns for cell in column[1:] if cell is not None]
     trim = any(cell != cell.strip(" \t") for cell in cells)
     present = {cell.strip(" \t") for cell in cells}
-    markers = tuple(marker for marker in _MARKERS if marker in present)
+    markers = tuple(marker for marker in USUAL_MARKERS if marker in present)
     header = _has_header(columns)
     notes = _notes(header=header, markers=markers, trim=trim, n_columns=len(columns))
     proposal = replace(dialect, header=header, trim=trim, missing=("", *markers))

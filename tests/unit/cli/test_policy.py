@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from app.cli import policy_table
 from app.cli.operations import Operations
 from app.cli.program import run
 from app.services.policy_documents import policy_of
@@ -138,3 +141,78 @@ def test_a_schema_needs_a_table_or_a_dataset(policy, file):
     status, _, said = policy("schema", file(template("internal-analytics").text))
     assert status == 2
     assert "--server with --dataset" in said
+
+
+def people_schema(**roles: str) -> str:
+    filled = "schema:\n  attributes: " + json.dumps(roles) + "\n"
+    return template("internal-analytics").text.replace("schema:\n  attributes: {}\n", filled)
+
+
+def test_roles_are_held_against_a_table_without_telling_its_values(policy, file):
+    text = people_schema(mail="sensitive", sex="quasi_identifier", town="quasi_identifier", ward="dropped")
+    lines = PEOPLE.splitlines()
+    mails = [f"{own},a{n}@mail.example" for n, own in enumerate(lines[1:])]
+    path, table = file(text), file("\n".join([lines[0] + ",mail", *mails]) + "\n", "people.csv")
+    assert "people" not in policy("lint", path)[1]
+    status, printed, _ = policy("lint", path, "--table", table, "--json")
+    assert status == 0
+    said = {(own["code"], own["pointer"]): own["message"] for own in json.loads(printed)["warnings"]}
+    assert set(said) == {
+        ("absent-column", "/schema/attributes/town"),
+        ("unnamed-column", "/schema/attributes"),
+        ("looks-like-identifier", "/schema/attributes/mail"),
+        ("singles-out", "/schema/attributes/mail"),
+    }
+    assert (
+        "100.0% email) and has the role sensitive" in said["looks-like-identifier", "/schema/attributes/mail"]
+    )
+    assert not any(name in printed for name in ("Smith", "Jones", "@", "a7"))
+    plain = policy("lint", path, "--table", table)[1]
+    assert f"{path}:{line_of(text, 'mail')}: warning [looks-like-identifier]" in plain
+    assert plain.count("[unnamed-column]") == 3
+
+
+def test_roles_are_held_against_a_dataset_of_a_server(policy, file, monkeypatch):
+    found = [
+        {"attribute": "note", "kinds": [{"kind": "email", "share": 0.75, "is_direct_identifier": True}]},
+        {"attribute": "sex", "kinds": [{"kind": "email", "share": 0.01, "is_direct_identifier": False}]},
+    ]
+    answers = {"attributes": found}
+    declared = {"attributes": [{"name": name} for name in ("note", "sex", "id")]}
+    client = SimpleNamespace(
+        datasets=SimpleNamespace(get=lambda name: SimpleNamespace(document=declared)),
+        measurements=SimpleNamespace(create=lambda body: SimpleNamespace(document={"result": answers})),
+    )
+    monkeypatch.setattr(policy_table, "service_client", lambda server, operations: nullcontext(client))
+    path = file(people_schema(note="sensitive", sex="quasi_identifier", age="quasi_identifier"))
+    printed = json.loads(policy("lint", path, "--server", "http://s", "--dataset", "people", "--json")[1])
+    assert [(own["code"], own["pointer"]) for own in printed["warnings"]] == [
+        ("unnamed-column", "/schema/attributes"),
+        ("absent-column", "/schema/attributes/age"),
+        ("looks-like-identifier", "/schema/attributes/note"),
+    ]
+
+
+def line_of(text: str, word: str) -> int:
+    return next(n for n, own in enumerate(text.splitlines(), start=1) if word in own)
+
+
+def test_columns_that_nothing_judges_are_told_by_how_many_they_single_out(policy, file):
+    roles = {
+        "member_no": "sensitive",
+        "surname": "identifier",
+        "sex": "quasi_identifier",
+        "it's": "sensitive",
+    }
+    path, table = file(people_schema(**roles)), file(PEOPLE + ",,,\n", "people.csv")
+    printed = json.loads(policy("lint", path, "--table", table, "--json")[1])["warnings"]
+    (own,) = [own for own in printed if own["code"] == "singles-out"]
+    # Thirty numbers, and an empty cell that singles nobody out.
+    assert (own["pointer"], "96.77%" in own["message"]) == ("/schema/attributes/member_no", True)
+
+
+def test_a_table_that_cannot_be_read_has_status_2(policy, file, tmp_path):
+    path = file(template("internal-analytics").text)
+    assert policy("lint", path, "--table", tmp_path / "none.csv")[0] == 2
+    assert policy("lint", path, "--table", file("", "empty.csv"))[0] == 2
+    assert policy("lint", path, "--table", file(PEOPLE, "p.csv"), "--dataset", "people")[0] == 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from time import process_time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stdnum import luhn
 
 from app.domain.direct_identifiers.recognisers import RECOGNISERS
 from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
@@ -84,3 +86,72 @@ def test_signs_that_nobody_sees_and_full_width_ones_hide_nothing(cell):
 
 def test_bands_of_numbers_are_no_national_numbers():
     assert not found_in([f"{low}-{low + 9999}" for low in range(10_000, 100_000, 10_000)])
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("0049 30 1234567", "telephone"),
+        ("Tel. 030 1234567", "telephone"),
+        ("Tel: 1234567", "telephone"),
+        ("phone 212-555-0123", "telephone"),
+        ("Telefon-Nr. 030/1234567", "telephone"),
+        ("DE89-3704-0044-0532-0130-00", "iban"),
+        ("DE89\u00a03704\u20090044\u202f0532\u00a00130\u00a000", "iban"),
+        ("52,52000; 13,40500", "coordinates"),
+        ("52.520N, 13.405E", "coordinates"),
+        ("ada\u2063@exam\u200dple.org", "email"),
+        ("+49\u201130\u20111234567", "telephone"),
+        ("+\u0664\u0669 \u0663\u0660 1234567", "telephone"),
+        ("12 Station Road", "postal_address"),
+        ("Hauptstra\u00dfe 12a, 10115 Berlin", "postal_address"),
+        ("12 bis rue de la Paix", "postal_address"),
+        ("ul. Nowy \u015awiat 15", "postal_address"),
+    ],
+)
+def test_numbers_and_addresses_are_found_however_they_are_written(cell, kind):
+    found = found_in([cell, cell + " ", f" {cell}"])
+    assert [own.kind for own in found] == [kind]
+    assert found[0].share == 1
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "12.500, 13.750",
+        "0012345678",
+        "00 123 456 789",
+        "Room 12",
+        "Hotel 1234567",
+        "Station Road",
+        "12 mg",
+        "A 7",
+    ],
+)
+def test_look_alikes_of_theirs_are_not_taken_for_them(cell):
+    assert found_in([cell]) == ()
+
+
+def test_cards_with_dots_and_names_with_semicolons_are_found_in_their_columns():
+    cards = [f"4000.0000.0000.{1000 + n}" for n in range(600)]
+    valid = [card for card in cards if luhn.is_valid(card.replace(".", ""))]
+    assert [(own.kind, own.share) for own in found_in(valid)] == [("payment_card", 1)]
+    names = [
+        f"{last};{first}"
+        for last in ("Smith", "Jones", "Taylor")
+        for first in ("Mary", "John", "Anna", "Paul")
+    ]
+    assert [(own.kind, own.share) for own in found_in(names)] == [("personal_name", 1)]
+
+
+def test_twelve_hexadecimal_digits_are_addresses_only_if_every_first_byte_is_even():
+    makers = [f"{2 * n:02x}{17 * n % 256:02x}{31 * n % 256:02x}ab{n:02x}0f" for n in range(1, 60)]
+    assert [own.kind for own in found_in(makers)] == ["mac_address"]
+    assert found_in(["0" + "1" + makers[0][2:], *makers]) == ()
+
+
+def test_long_words_are_no_work():
+    """Forms with optional blanks between words would try every way of cutting them."""
+    started = process_time()
+    assert found_in([f"{'a' * 110}{n}!" for n in range(10, 60)] + ["a " * 55 + "1!"]) == ()
+    assert process_time() - started < 2

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from app.domain.gates.coverage import ReleasedColumn, coverage_of
-from app.domain.gates.reading import Columns, reading_of
+from app.domain.direct_identifiers.recognition import IdentifierFinding
+from app.domain.distinct import Longs
+from app.domain.gates.coverage import Coverage, ReleasedColumn, coverage_of
+from app.domain.gates.reading import Columns, Reading, reading_of
 from app.services.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, model
 
@@ -34,3 +39,83 @@ def test_columns_each_judged_by_itself_are_not_covered_if_together_they_single_p
     singly = [(name,) for name in NAMES]
     assert uncovered(*singly) == [(NAMES, "single_out_together", 125)]
     assert uncovered(*singly, NAMES) == []
+
+
+def uncovered_of(
+    columns: list[ReleasedColumn],
+    *criteria: dict[str, Any],
+    looks: frozenset[str] = frozenset(),
+    **policy_fields: Any,
+) -> Coverage:
+    """What is found of quasi-identifiers under these criteria; texts that begin with a name in ``looks``."""
+    policy = policy_of(document(*criteria, **policy_fields))
+    quasi = frozenset(own.name for own in columns if own.role == "quasi_identifier")
+    known = Columns(quasi, frozenset(own.name for own in columns) - quasi)
+    readings = {own.id: reading_of(policy, own, known) for own in policy.criteria}
+
+    def recognise(texts: Sequence[str], counts: Longs) -> tuple[IdentifierFinding, ...]:
+        return tuple(IdentifierFinding("email", 1.0, True) for own in looks if texts[0].startswith(own))
+
+    return coverage_of(policy, columns, readings, recognise)
+
+
+def column(name: str, role: str, codes: list[int], distinct: int | None = None) -> ReleasedColumn:
+    number = max(codes) + 1 if distinct is None else distinct
+    texts = tuple(f"{name}{n}" for n in range(number))
+    return ReleasedColumn(name, role, "policy", texts, np.array(codes, dtype=np.int32))
+
+
+def whys(found: Coverage) -> list[tuple[str, ...]]:
+    return [(own.why, *own.columns) for own in found.uncovered]
+
+
+CLOSE = criterion(model("t_closeness", t=0.2, attribute="mail"))
+K = criterion(model("k_anonymity", k=2))
+PAIRS = [n // 2 for n in range(8)]
+
+
+def test_a_column_of_identifiers_is_covered_only_by_what_bounds_telling_records_apart():
+    looks = frozenset({"mail"})
+    judged = uncovered_of([column("mail", "sensitive", PAIRS)], CLOSE, looks=looks)
+    assert (judged.columns[0].judged_by, whys(judged)) == (("it",), [("direct_identifier", "mail")])
+    apart = uncovered_of([column("mail", "quasi_identifier", PAIRS)], K, looks=looks)
+    assert (whys(apart), apart.passes) == ([], True)
+
+
+def test_records_of_which_nothing_is_shown_single_nobody_out_together():
+    nothing = [-1, 0, 0, 0, 0, 0, 0, 0]
+    columns = [column("a", "sensitive", nothing, 1), column("b", "sensitive", nothing, 1)]
+    assert whys(uncovered_of(columns, K)) == []
+    shown = [column("a", "sensitive", nothing, 1), column("b", "sensitive", [0, 0, *[1] * 6])]
+    assert whys(uncovered_of(shown, K)) == [("single_out_together", "a", "b")]
+
+
+def test_a_quasi_identifier_with_a_reason_need_not_be_bounded_with_the_others():
+    columns = [
+        column(name, "quasi_identifier", [n // 4**at % 4 for n in range(16)]) for at, name in enumerate("ab")
+    ]
+    each = [
+        criterion(model("k_anonymity", k=4), id=name, scope={"attributes": [name]}) for name in ("a", "b")
+    ]
+    assert whys(uncovered_of(columns, *each)) == [("single_out_together", "a", "b")]
+    given = [{"columns": ["a"], "reason": "Drawn at random."}]
+    assert whys(uncovered_of(columns, *each, not_covered=given)) == []
+
+
+def test_nothing_passes_that_is_not_covered_or_that_nobody_has_confirmed():
+    alone = [column("a", "sensitive", list(range(8)))]
+    assert not uncovered_of(alone, K).passes
+    confirmed = {"attributes": {"a": "sensitive"}}
+    covered = [column("a", "sensitive", PAIRS)]
+    assert uncovered_of(covered, K, schema=confirmed).passes
+    assert not uncovered_of(covered, K, schema=confirmed | {"to_confirm": ["a"]}).passes
+
+
+def test_a_waived_requirement_neither_reads_nor_tells_apart():
+    columns = [column("a", "quasi_identifier", list(range(8)))]
+    policy = policy_of(document(K))
+    readings = {"it": Reading(frozenset("a"), frozenset("a"))}
+    held = coverage_of(policy, columns, readings, lambda texts, counts: ())
+    waived = coverage_of(policy, columns, readings, lambda texts, counts: (), frozenset({"it"}))
+    assert (whys(held), whys(waived)) == ([], [("singles_out", "a")])
+    assert (waived.columns[0].judged_by, waived.columns[0].waived) == ((), ("it",))

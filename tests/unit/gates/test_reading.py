@@ -40,6 +40,7 @@ def reading(columns: str, apart: str = "") -> Reading:
         (measured("equivalence_classes", "k", "at_least", 5, quasi_identifiers=["sex"]),
          reading("sex", "sex")),
         (measured("t_closeness", "is_t_close", "equals", True, t=0.2), reading("zip sex ill")),
+        (measured("k_map", "k", "at_least", 5, "register", by="dictionary"), reading("sex", "sex")),
         (measured("anonymity", "k_equivalence", "at_least", 5), reading("zip sex ill", "zip sex ill")),
         (scored("risk_average", "at_most", 1), reading("sex ill", "sex")),
         (scored("min_consistent", "at_least", 2), reading("sex", "sex")),
