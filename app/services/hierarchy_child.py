@@ -37,7 +37,7 @@ LARGE_CHARACTERS: Final = 128 * 1024
 
 _LIMITS: Final = UploadLimits()
 _MEMORY_BYTES: Final = 1024**3
-_NICENESS: Final = 10
+_NICENESS: Final = 5
 """Where processors are scarce, those who ask the service come first."""
 
 

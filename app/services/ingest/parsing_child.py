@@ -42,7 +42,7 @@ FAULT: Final = b"F"
 HEAD: Final = struct.Struct(">cII")
 """How a frame begins: kind, milliseconds of processor time, length."""
 
-_NICENESS: Final = 10
+_NICENESS: Final = 5
 """Where processors are scarce, those who ask the service come first."""
 
 _ARROW_MESSAGE: Final = b"\xff\xff\xff\xff"
