@@ -108,10 +108,13 @@ class _Costs:
 
     def _sample(self) -> None:
         page = os.sysconf("SC_PAGE_SIZE") / 2**20
+        own = (self._process / "cmdline").read_bytes()
         while not self._ended.wait(0.01):
             for child in self._children() - self._before:
                 try:
                     pages = int(Path(f"/proc/{child}/statm").read_text().split()[1])
+                    if Path(f"/proc/{child}/cmdline").read_bytes() == own:
+                        continue  # it has not begun yet, and still shows its parent's memory
                 except OSError:
                     continue
                 self.child_mib = max(self.child_mib, pages * page)
