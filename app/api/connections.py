@@ -2,7 +2,8 @@
 
 The server below this has a limit for idle connections only. Here whoever sends the head of a request too
 slowly, or its body, is cut off, nothing is read of a body before the application asks for it, and of what
-nobody wants to read only so much is taken in as lets the sender see the answer.
+nobody wants to read only so much is taken in as lets the sender see the answer. Whoever does not read an
+answer is cut off, too.
 
 Where a request ends must never be in doubt, or a proxy and this server could see different requests in the
 same bytes. h11 refuses most of what is in doubt; a body with both a length and chunks is refused here.
@@ -50,6 +51,9 @@ class ConnectionLimits:
     unread_bytes: int = 16 * 1024**2
     """How much of it."""
 
+    answer_seconds: float = 10
+    """How often it is looked at how much of a large answer was read, and how long the end of one may take."""
+
     connections: int = 500
     """Most open connections; at more, those that wait for a head give way, the oldest first."""
 
@@ -88,7 +92,8 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         self._phase: Phase | None = None
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._received = 0
+        self._reading: asyncio.TimerHandle | None = None
+        self._received = self._unread = 0
         self._was_paused = self._is_ended = False
 
     # --- what the transport calls ----------------------------------------------------------------------
@@ -116,7 +121,7 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
             super().data_received(data)
             self._watch()
         if self._phase in ("unread", "closing") and self._received > self.limits.unread_bytes:
-            self.transport.close()
+            self._close()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Answer whole requests though no more will come; refuse a body that was cut off; or just close.
@@ -137,9 +142,20 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
             self.cycle.transport = cast("asyncio.Transport", _Answering(self.transport, self._close_gently))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
+        """Forget the deadlines."""
         self._enter(None)
+        self._stop_watching_reader()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to watch how fast the answer is read: much of it waits here."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Nearly all of what waited was read."""
+        super().resume_writing()
+        self._stop_watching_reader()
 
     # --- what the server calls -------------------------------------------------------------------------
 
@@ -150,6 +166,11 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         if self._is_ended:
             self._end()
 
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection on which nothing more has come."""
+        super().timeout_keep_alive_handler()
+        self._close()
+
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, in the form of every other error."""
         self._refuse("malformed-request", msg)
@@ -159,7 +180,7 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         if self._phase == "body":
             self._refuse("malformed-request", "The body ended before the length that was announced.")
         elif self.conn.their_state is not h11.DONE:
-            self.transport.close()
+            self._close()
 
     # --- deadlines -------------------------------------------------------------------------------------
 
@@ -203,7 +224,7 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
                 self.flow.pause_reading()
                 self._look_again()
             case "unread" | "closing":
-                self._timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
+                self._timer = self.loop.call_later(self.limits.unread_seconds, self._close)
 
     def _look_again(self) -> None:
         self._received, self._was_paused = 0, self.flow.read_paused
@@ -218,6 +239,30 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         self._refuse(
             "request-timeout", f"The body came at less than {self.limits.least_rate} bytes per second."
         )
+
+    def _watch_reader(self) -> None:
+        self._unread = self.transport.get_write_buffer_size()
+        self._stop_watching_reader()
+        self._reading = self.loop.call_later(self.limits.answer_seconds, self._judge_reader)
+
+    def _stop_watching_reader(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _judge_reader(self) -> None:
+        """Cut off who hardly reads: the answer takes memory, and the connection a place."""
+        read = self._unread - self.transport.get_write_buffer_size()
+        if read < self.limits.least_rate * self.limits.answer_seconds:
+            self.transport.abort()
+        else:
+            self._watch_reader()
+
+    def _close(self) -> None:
+        """Close; if the end of an answer is not read in time either, drop it."""
+        self.transport.close()
+        if self.transport.get_write_buffer_size() and self._reading is None:
+            self._reading = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
 
     def _head_is_late(self) -> None:
         self._refuse(
@@ -262,7 +307,7 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         if code == "malformed-request" and not self._is_ended:
             self._close_gently()
         else:  # who is too slow, or one too many, has had the time and the place that there are
-            self.transport.close()
+            self._close()
 
     def _close_gently(self) -> None:
         """Close, but not before the sender of a body has seen the answer.
@@ -273,7 +318,7 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         if self._phase == "closing" or self.transport.is_closing():
             return
         if self._is_ended or self.conn.their_state not in (h11.SEND_BODY, h11.ERROR):
-            self.transport.close()
+            self._close()
             return
         self.transport.write_eof()
         self._enter("closing")

@@ -61,6 +61,7 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
+        self.unread = 0
         self.is_closed = self.is_paused = self.is_half_closed = False
 
     def write(self, data: bytes) -> None:  # type: ignore[override]
@@ -72,7 +73,12 @@ class Transport(asyncio.Transport):
     def close(self) -> None:
         self.is_closed = True
 
-    abort = close
+    def abort(self) -> None:
+        self.is_closed = True
+        self.unread = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
 
     def write_eof(self) -> None:
         self.is_half_closed = True
@@ -353,3 +359,39 @@ async def test_who_hangs_up_during_the_answer_or_before_a_request_is_let_go():
         visit = Visit(Loop(), reads=True)
         await visit.send(sent)
         assert not visit.connection.eof_received()
+
+
+async def test_who_hardly_reads_an_answer_is_cut_off_and_who_reads_is_not():
+    for rate, goes_on in ((0, False), (LIMITS.least_rate // 2, False), (2 * LIMITS.least_rate, True)):
+        visit = Visit(Loop(), reads=False)
+        visit.go_on.clear()
+        await visit.send(GET)
+        visit.transport.unread = 4_000_000
+        visit.connection.pause_writing()
+        for _ in range(30):
+            visit.transport.unread = max(0, visit.transport.unread - rate)
+            visit.loop.advance(1)
+        assert visit.transport.is_closed != goes_on
+        visit.connection.resume_writing()
+        visit.loop.advance(LIMITS.answer_seconds)
+        assert visit.transport.is_closed != goes_on
+        visit.go_on.set()
+        await settled()
+
+
+async def test_the_end_of_an_answer_that_nobody_reads_is_dropped():
+    visit = Visit(Loop(), reads=False)
+    await visit.send(GET)
+    visit.transport.unread = 10_000
+    visit.loop.advance(visit.connection.timeout_keep_alive)
+    assert (visit.transport.is_closed, visit.transport.unread) == (True, 10_000), "it may still be read"
+    visit.loop.advance(LIMITS.answer_seconds)
+    assert visit.transport.unread == 0
+
+
+async def test_a_connection_that_is_lost_leaves_no_deadline():
+    visit = Visit(Loop(), reads=False)
+    visit.transport.unread = 100_000
+    visit.connection.pause_writing()
+    visit.connection.connection_lost(ConnectionResetError())
+    assert all(timer.is_cancelled for timer in visit.loop.timers)
