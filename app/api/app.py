@@ -83,6 +83,7 @@ def routed_app() -> FastAPI:
         openapi_tags=TAGS,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,  # the pages serve it, in parts and made once
         # Its records hold the messages of exceptions, which may hold personal data.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=operation_id,

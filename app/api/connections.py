@@ -2,7 +2,11 @@
 
 The server below this has a limit for idle connections only. Here whoever sends the head of a request too
 slowly, or its body, is cut off, nothing is read of a body before the application asks for it, and of what
-nobody wants to read only so much is taken in as lets the sender see the answer.
+nobody wants to read only so much is taken in as lets the sender see the answer. Whoever does not read an
+answer is cut off, too.
+
+Where a request ends must never be in doubt, or a proxy and this server could see different requests in the
+same bytes. h11 refuses most of what is in doubt; a body with both a length and chunks is refused here.
 """
 
 from __future__ import annotations
@@ -10,15 +14,16 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.api.problems import BY_CODE, MEDIA_TYPE, RETRY_SECONDS, problem_body
 
-Phase = Literal["head", "body", "unread"]
+Phase = Literal["head", "body", "unread", "closing"]
 
 _HEAD_BYTES: Final = 16 * 1024
 _BODY_BYTES: Final = 64 * 1024
@@ -46,8 +51,34 @@ class ConnectionLimits:
     unread_bytes: int = 16 * 1024**2
     """How much of it."""
 
+    answer_seconds: float = 10
+    """How often it is looked at how much of a large answer was read, and how long the end of one may take."""
+
     connections: int = 500
     """Most open connections; at more, those that wait for a head give way, the oldest first."""
+
+
+class _UnambiguousRequests(h11.Connection):
+    """Refuses what h11 takes though RFC 9112 (6.1) warns of it: a length and chunks for the same body."""
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """What has come, as h11 says it; RemoteProtocolError if it is in doubt."""
+        event = super().next_event()
+        if isinstance(event, h11.Request) and {name.lower() for name, _ in event.headers} >= _FRAMINGS:
+            raise h11.RemoteProtocolError("A request has both Content-Length and Transfer-Encoding.")
+        return event
+
+
+_FRAMINGS: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class _Answering:
+    """The part of a transport that an answer uses; to close it waits for what is still being sent."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = close
 
 
 class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
@@ -57,11 +88,13 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as the server calls it
         super().__init__(*args, **kwargs)
+        self.conn = _UnambiguousRequests(h11.SERVER, _HEAD_BYTES)
         self._phase: Phase | None = None
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._received = 0
-        self._was_paused = False
+        self._reading: asyncio.TimerHandle | None = None
+        self._received = self._unread = 0
+        self._was_paused = self._is_ended = False
 
     # --- what the transport calls ----------------------------------------------------------------------
 
@@ -75,24 +108,54 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the transport puts what arrives: little, until a body is wanted."""
-        return _ARRIVING if self._phase in ("body", "unread") else _ARRIVING[:_HEAD_BYTES]
+        return _ARRIVING[:_HEAD_BYTES] if self._phase in ("head", None) else _ARRIVING
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take what has arrived."""
         self.data_received(bytes(_ARRIVING[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
-        """Count what arrives, and pass it on."""
+        """Count what arrives, and pass it on if somebody may want it."""
         self._received += len(data)
-        super().data_received(data)
-        self._watch()
-        if self._phase == "unread" and self._received > self.limits.unread_bytes:
-            self.transport.close()
+        if self._phase != "closing":
+            super().data_received(data)
+            self._watch()
+        if self._phase in ("unread", "closing") and self._received > self.limits.unread_bytes:
+            self._close()
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Answer whole requests though no more will come; refuse a body that was cut off; or just close.
+
+        Who hangs up in the middle of an answer does not want the rest: most clients close both ways at once.
+        """
+        is_answering = self._phase == "body" or self.conn.their_state is h11.DONE
+        if not is_answering or self.cycle is None or self.cycle.response_started:
+            return None
+        self._is_ended = True
+        self._end()
+        return not self.transport.is_closing()
+
+    def handle_events(self) -> None:
+        """Have what was begun to be answered close the connection in a way that lets its sender see that."""
+        super().handle_events()
+        if self.cycle is not None and self.cycle.transport is self.transport:
+            self.cycle.transport = cast("asyncio.Transport", _Answering(self.transport, self._close_gently))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
+        """Forget the deadlines."""
         self._enter(None)
+        self._stop_watching_reader()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to watch how fast the answer is read: much of it waits here."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Nearly all of what waited was read."""
+        super().resume_writing()
+        self._stop_watching_reader()
 
     # --- what the server calls -------------------------------------------------------------------------
 
@@ -100,19 +163,38 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         """Wait for the next request, or for the rest of this one."""
         super().on_response_complete()
         self._watch()
+        if self._is_ended:
+            self._end()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection on which nothing more has come."""
+        super().timeout_keep_alive_handler()
+        self._close()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, in the form of every other error."""
         self._refuse("malformed-request", msg)
 
+    def _end(self) -> None:
+        """Close unless a whole request is there; no more will come."""
+        if self._phase == "body":
+            self._refuse("malformed-request", "The body ended before the length that was announced.")
+        elif self.conn.their_state is not h11.DONE:
+            self._close()
+
     # --- deadlines -------------------------------------------------------------------------------------
 
     @property
     def waits_since(self) -> float | None:
-        """When it began to wait for the head of a request; None if it does not."""
-        return self._since if self._phase == "head" else None
+        """When it began to wait for a head, or for the other side to hang up; None if it does not."""
+        return self._since if self._phase in ("head", "closing") else None
 
     def _watch(self) -> None:
+        if self._phase == "unread" and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
+            # Nobody has begun another request: the server's own limit holds, which closes without a word.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
         phase = self._current_phase()
         if phase != self._phase:
             self._enter(phase)
@@ -120,6 +202,8 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
     def _current_phase(self) -> Phase | None:
         if self.transport.is_closing():
             return None
+        if self._phase == "closing":
+            return "closing"
         if self.conn.their_state is h11.IDLE:
             # Between two requests the server's own limit holds until the first byte.
             return "head" if self.timeout_keep_alive_task is None else None
@@ -139,8 +223,8 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
                 # Until the application asks for the body, it stays with the sender.
                 self.flow.pause_reading()
                 self._look_again()
-            case "unread":
-                self._timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
+            case "unread" | "closing":
+                self._timer = self.loop.call_later(self.limits.unread_seconds, self._close)
 
     def _look_again(self) -> None:
         self._received, self._was_paused = 0, self.flow.read_paused
@@ -155,6 +239,30 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         self._refuse(
             "request-timeout", f"The body came at less than {self.limits.least_rate} bytes per second."
         )
+
+    def _watch_reader(self) -> None:
+        self._unread = self.transport.get_write_buffer_size()
+        self._stop_watching_reader()
+        self._reading = self.loop.call_later(self.limits.answer_seconds, self._judge_reader)
+
+    def _stop_watching_reader(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _judge_reader(self) -> None:
+        """Cut off who hardly reads: the answer takes memory, and the connection a place."""
+        read = self._unread - self.transport.get_write_buffer_size()
+        if read < self.limits.least_rate * self.limits.answer_seconds:
+            self.transport.abort()
+        else:
+            self._watch_reader()
+
+    def _close(self) -> None:
+        """Close; if the end of an answer is not read in time either, drop it."""
+        self.transport.close()
+        if self.transport.get_write_buffer_size() and self._reading is None:
+            self._reading = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
 
     def _head_is_late(self) -> None:
         self._refuse(
@@ -196,4 +304,22 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.transport.close()
+        if code == "malformed-request" and not self._is_ended:
+            self._close_gently()
+        else:  # who is too slow, or one too many, has had the time and the place that there are
+            self._close()
+
+    def _close_gently(self) -> None:
+        """Close, but not before the sender of a body has seen the answer.
+
+        A connection that is closed while bytes lie unread is reset, and a reset takes the answer away from
+        whoever has not read it yet.
+        """
+        if self._phase == "closing" or self.transport.is_closing():
+            return
+        if self._is_ended or self.conn.their_state not in (h11.SEND_BODY, h11.ERROR):
+            self._close()
+            return
+        self.transport.write_eof()
+        self._enter("closing")
+        self.flow.resume_reading()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
+from collections.abc import AsyncIterator
 from html import escape
 from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
 from app.api.problems import BY_CODE, PROBLEM_TYPES
@@ -22,13 +26,39 @@ _SWAGGER_POLICY: Final = (
     "frame-ancestors 'none'; object-src 'none'"
 )
 
+_PART_BYTES: Final = 64 * 1024
+
 router = APIRouter(include_in_schema=False)
 
 
 def install_pages(app: FastAPI) -> None:
     """Serve the pages and the files that they are made of."""
     app.include_router(router)
+    app.add_route("/openapi.json", document, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC))
+
+
+async def document(request: Request) -> StreamingResponse:
+    """The OpenAPI document.
+
+    It takes seconds to make and a megabyte to send, without a key. So one thread makes it, once, while others
+    are served; and it is sent in parts, none before the one before it has left.
+    """
+    state = request.app.state
+    if not hasattr(state, "document"):
+        state.document = asyncio.create_task(asyncio.to_thread(_document, request.app))
+    content: bytes = await asyncio.shield(state.document)
+    headers = {"Content-Length": str(len(content))}
+    return StreamingResponse(_parts(content), media_type="application/json", headers=headers)
+
+
+def _document(app: FastAPI) -> bytes:
+    return json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def _parts(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _PART_BYTES):
+        yield content[start : start + _PART_BYTES]
 
 
 @router.get("/docs")

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from app.cli.benchmark_bombs import measure_bombs
 from app.cli.benchmark_door import measure_door
 from app.cli.embedded import SERVICE, temporary_folder
 from app.cli.journey import load_journey
@@ -40,7 +41,7 @@ def measure_http(operations: Operations) -> list[Measurement]:
             once = Retries(attempts=1)
             with Client(service.base_url, service.api_key, retries=once) as client:
                 measured = [_measure_assessments(client, folder), *_measure_upload(client, service, folder)]
-            return [*measured, *measure_door(service)]
+            return [*measured, *measure_door(service), *measure_bombs(service)]
         finally:
             service.stop()
 

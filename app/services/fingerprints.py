@@ -19,6 +19,10 @@ MEANING_VERSION: Final = 1
 """Grows when the same document would come to mean something else, so that old results are not re-used."""
 
 
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
+"""Types that stay what they are, and that nearly everything in a large document has."""
+
+
 def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
     """The canonical JSON of the value in plain types, infinities as the string "inf"; NaN is refused."""
     return canonical.canonical_json(plain(value))
@@ -26,6 +30,8 @@ def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """The value as JSON types: tuples as lists, numpy scalars as Python numbers, infinity as "inf"."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str) or value is None or isinstance(value, bool):

@@ -21,7 +21,7 @@ from app.services.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.hierarchy_resources import csv_resource, hierarchy_resource
-from app.services.hierarchy_transport import labels_of
+from app.services.hierarchy_transport import check_labels, labels_of
 from app.services.named import NamedResources
 from app.services.naming import check_name
 from app.services.resources import Actor, Created, Kind, Scope, Stored
@@ -69,7 +69,9 @@ class HierarchyService(NamedResources):
         ):
             require(actor, Scope.DATA_READ)  # every key of the tenant will see the values as labels
             column = await self._column(actor, definition.leaves)
-        if await asyncio.to_thread(labels_of, definition, column) > LARGE_LABELS:
+        labels = await asyncio.to_thread(labels_of, definition, column)
+        check_labels(definition, labels)
+        if labels > LARGE_LABELS:
             return await self._add(actor, await defined_by_child(request.name, definition, column))
         hierarchy = await asyncio.to_thread(build, definition, column)
         return await self._keep(actor, request.name, definition.kind, hierarchy)

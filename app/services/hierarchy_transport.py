@@ -13,6 +13,8 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any, Final
 
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.builders import MAX_DIGITS
 from app.services.hierarchy_definitions import (
     DatesDefinition,
     FlatDefinition,
@@ -30,7 +32,16 @@ from app.services.hierarchy_definitions import (
 
 _SLICE: Final = 500
 _MOST: Final = 10**9
-_RANGE_CHARACTERS: Final = 10
+
+MOST_OF_RANGE: Final = 250_000
+"""Leaves of a range: every day of seven centuries. A few bytes ask for them, and each costs time."""
+
+MOST_MADE: Final = 1_000_000
+"""Labels of a hierarchy over a range: about 3 s of processor time."""
+
+MOST_LABELS: Final = 3_000_000
+"""Labels of one over leaves that are listed, or stored in an upload."""
+
 _LONG: Final = frozenset({"leaves", "parents", "rows"})
 _KINDS: Final = {
     kind.kind: kind
@@ -48,8 +59,7 @@ def labels_of(definition: HierarchyDefinition, column: Sequence[str] | None) -> 
         case RowsDefinition():
             return sum(len(row) for row in definition.rows)
         case MaskingDefinition():
-            longest = max(map(len, _leaves(definition.leaves, column)), default=_RANGE_CHARACTERS)
-            return _size(definition.leaves, column) * (1 + longest)
+            return _size(definition.leaves, column) * (1 + _longest(definition.leaves, column))
         case IntervalsDefinition():
             levels = len(definition.widths)
         case OrderedGroupsDefinition():
@@ -59,6 +69,30 @@ def labels_of(definition: HierarchyDefinition, column: Sequence[str] | None) -> 
         case FlatDefinition():
             levels = 0
     return _size(definition.leaves, column) * (1 + levels)
+
+
+def check_labels(definition: HierarchyDefinition, labels: int) -> None:
+    """Refuse what makes too many labels out of little, before any is made.
+
+    InvalidInput names the field. ``labels`` is what ``labels_of`` says; rows and parents name each label.
+    """
+    if isinstance(definition, ParentsDefinition | RowsDefinition):
+        return
+    if isinstance(definition.leaves, LeafRange) and (size := _size(definition.leaves, None)) > MOST_OF_RANGE:
+        raise InvalidInput.of(
+            "/definition/range/step",
+            "too-many-leaves",
+            f"The range has {size if size < _MOST else 'far too many'} leaves; {MOST_OF_RANGE} are allowed.",
+            "Use a greater step, or a shorter range.",
+        )
+    most = MOST_MADE if isinstance(definition.leaves, LeafRange) else MOST_LABELS
+    if labels > most:
+        raise InvalidInput.of(
+            "/definition",
+            "too-many-labels",
+            f"The hierarchy would have about {labels} labels, leaves times levels; at most {most} are made.",
+            "Use fewer levels or fewer leaves, or send the rows themselves.",
+        )
 
 
 def written(definition: HierarchyDefinition, column: Sequence[str] | None) -> Iterator[bytes]:
@@ -112,6 +146,15 @@ def _leaves(source: LeafSource, column: Sequence[str] | None) -> Sequence[str]:
             return column or ()
         case LeafRange():
             return ()
+
+
+def _longest(source: LeafSource, column: Sequence[str] | None) -> int:
+    """At least the characters of the longest leaf."""
+    if not isinstance(source, LeafRange):
+        return max(map(len, _leaves(source, column)), default=0)
+    if "e" in f"{source.first}{source.last}{source.step}".lower():
+        return 2 * MAX_DIGITS
+    return max(len(source.first), len(source.last)) + len(source.step) - 1
 
 
 def _size(source: LeafSource, column: Sequence[str] | None) -> int:

@@ -2,6 +2,12 @@
 
 Python's own parser is fast, but reads a whole text in one go, during which no other thread may run. It is
 given windows of the text here; only what does not fit into a window is taken apart by hand.
+
+It exists because no parser does this. The standard library's and pydantic's hold the interpreter's lock for
+a whole text, in whatever thread: 700,000 members, 8 MiB, take 0.7 s of processor time in one go, so that a
+thread beside them helps nobody. Faster ones do the same, only shorter, and take repeated keys without a word.
+A process of its own would have to send the value back, which is read in one go again. Here the whole takes
+three times as long, in slices.
 """
 
 from __future__ import annotations

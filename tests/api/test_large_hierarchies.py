@@ -21,3 +21,11 @@ async def test_a_large_hierarchy_is_stored_and_read_like_any_other(client: httpx
     assert (again.status_code, again.json()) == (200, created.json())
     refused = await client.post("/v1/hierarchies/csv", params={"name": "other"}, content=text + "\nx")
     assert "Row 15001" in problem_of(refused, 422, "invalid-input")["errors"][0]["message"]
+
+
+async def test_a_few_bytes_do_not_ask_for_a_million_labels(client: httpx.AsyncClient) -> None:
+    definition = {"kind": "intervals", "range": {"first": "0", "last": "1000000"}, "widths": ["10", "100"]}
+    refused = await client.post("/v1/hierarchies", json={"name": "bomb", "definition": definition})
+    (fault,) = problem_of(refused, 422, "invalid-input")["errors"]
+    assert (fault["pointer"], fault["code"]) == ("/definition/range/step", "too-many-leaves")
+    assert "greater step" in fault["remedy"]

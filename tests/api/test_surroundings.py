@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
 import httpx
 import pytest
 from prometheus_client import generate_latest
@@ -20,6 +24,36 @@ async def test_every_answer_carries_its_request_id_and_the_security_headers(anon
         assert "unsafe" not in response.headers["content-security-policy"]
         assert response.headers["x-content-type-options"] == "nosniff"
         assert response.headers["referrer-policy"] == "no-referrer"
+
+
+async def test_the_document_is_made_once_beside_the_event_loop_and_sent_in_parts(api, anonymous, monkeypatch):
+    makers, make = [], api.app.openapi
+
+    def noted() -> dict[str, Any]:
+        makers.append(threading.current_thread())
+        return make()
+
+    monkeypatch.setattr(api.app, "openapi", noted)
+    answers = await asyncio.gather(*(anonymous.get("/openapi.json") for _ in range(3)))
+    assert [answer.json()["openapi"] for answer in answers] == ["3.1.0"] * 3
+    assert len(makers) == 1
+    assert makers[0] is not threading.main_thread()
+    sent: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(len(message.get("body", b"")))
+
+    scope = {
+        "type": "http", "method": "GET", "path": "/openapi.json", "headers": [], "query_string": b"",
+        "http_version": "1.1", "root_path": "",
+    }  # fmt: skip
+    await api.app(scope, receive, send)
+    assert sum(sent) == len(answers[0].content) == int(answers[0].headers["content-length"])
+    assert max(sent) <= 64 * 1024
 
 
 async def test_a_request_id_is_taken_over_only_if_it_is_harmless(anonymous: httpx.AsyncClient):

@@ -61,7 +61,8 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
-        self.is_closed = self.is_paused = False
+        self.unread = 0
+        self.is_closed = self.is_paused = self.is_half_closed = False
 
     def write(self, data: bytes) -> None:  # type: ignore[override]
         self.written += data
@@ -72,7 +73,15 @@ class Transport(asyncio.Transport):
     def close(self) -> None:
         self.is_closed = True
 
-    abort = close
+    def abort(self) -> None:
+        self.is_closed = True
+        self.unread = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def write_eof(self) -> None:
+        self.is_half_closed = True
 
     def pause_reading(self) -> None:
         self.is_paused = True
@@ -88,8 +97,11 @@ class Visit:
 
     def __init__(self, loop: Loop, reads: bool, state: ServerState | None = None) -> None:
         self.asked = 0
+        self.go_on = asyncio.Event()
+        self.go_on.set()
 
         async def application(scope: Any, receive: Any, send: Any) -> None:
+            await self.go_on.wait()
             more = reads
             while more:
                 self.asked += 1
@@ -247,4 +259,139 @@ async def test_what_is_no_http_is_refused_with_a_problem():
     visit = Visit(Loop(), reads=True)
     await visit.send(b"\x16\x03\x01 nothing\r\n\r\n")
     assert visit.problem[0] == 400
+    assert not visit.transport.is_closed, "its sender may not have read that yet"
+    visit.loop.advance(LIMITS.unread_seconds)
     assert visit.transport.is_closed
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"transfer-encoding: chunked\r\nCONTENT-LENGTH: 5\r\n",
+        b"Content-Length: 5\r\nContent-Length: 6\r\n",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: xchunked\r\n",
+        b"Content-Length : 5\r\n",
+    ],
+)
+async def test_a_body_whose_end_is_in_doubt_is_refused_and_what_follows_is_no_request(framing):
+    visit = Visit(Loop(), reads=True)
+    await visit.send(b"POST / HTTP/1.1\r\nHost: a\r\n" + framing + b"\r\n0\r\n\r\n" + GET)
+    assert visit.problem[0] == 400
+    assert visit.transport.written.count(b"HTTP/1.1 ") == 1
+    await visit.send(GET)
+    assert visit.transport.written.count(b"HTTP/1.1 ") == 1
+
+
+CLOSE = POST.replace(b"Host: a", b"Host: a\r\nConnection: close")
+
+
+@pytest.mark.parametrize("head", [CLOSE, POST.replace(b"1.1", b"1.0")], ids=["close", "1.0"])
+async def test_a_refused_body_does_not_take_its_answer_away_with_the_connection(head):
+    """A socket that is closed with bytes unread is reset, and the answer with it."""
+    visit = Visit(Loop(), reads=False)
+    await visit.send(head)
+    assert visit.transport.written.startswith(b"HTTP/1.1 401")
+    assert (visit.transport.is_half_closed, visit.transport.is_closed) == (True, False)
+    await visit.send(b"x" * 1_000_000 + GET)
+    assert visit.transport.written.count(b"HTTP/1.1 ") == 1
+    visit.loop.advance(LIMITS.unread_seconds)
+    assert visit.transport.is_closed
+
+
+async def test_the_rest_of_a_refused_body_is_bounded_before_its_connection_is_closed():
+    visit = Visit(Loop(), reads=False)
+    await visit.send(CLOSE.replace(b"4000000", b"99000000"))
+    for _ in range(17):
+        assert not visit.transport.is_closed
+        await visit.send(b"x" * 1_000_000)
+    assert visit.transport.is_closed
+
+
+async def test_who_takes_its_time_to_hang_up_gives_way_to_others(monkeypatch):
+    monkeypatch.setattr(BoundedConnection, "limits", ConnectionLimits(connections=1))
+    state = ServerState()
+    refused = Visit(Loop(), reads=False, state=state)
+    await refused.send(CLOSE)
+    Visit(Loop(), reads=True, state=state)
+    assert refused.transport.is_closed
+
+
+async def test_after_a_refused_body_has_come_nobody_is_told_to_hurry():
+    visit = Visit(Loop(), reads=False)
+    await visit.send(POST + b"x" * 4_000_000)
+    answered = visit.transport.written
+    visit.loop.advance(visit.connection.timeout_keep_alive - 0.1)
+    assert not visit.transport.is_closed
+    visit.loop.advance(LIMITS.head_seconds)
+    assert visit.transport.is_closed
+    assert visit.transport.written == answered
+
+
+WHOLE = POST.replace(b"4000000", b"3") + b"abc"
+
+
+async def test_who_has_sent_all_and_says_so_is_answered():
+    visit = Visit(Loop(), reads=True)
+    visit.go_on.clear()
+    await visit.send(WHOLE + GET)
+    assert visit.connection.eof_received()
+    visit.go_on.set()
+    await settled()
+    await settled()
+    assert visit.transport.written.count(b"HTTP/1.1 200") == 2
+    assert visit.transport.is_closed
+
+
+async def test_who_stops_in_the_middle_of_a_body_is_told_so_and_the_request_ends():
+    visit = Visit(Loop(), reads=True)
+    await visit.send(WHOLE[:-1])
+    assert not visit.connection.eof_received()
+    assert visit.problem[0] == 400
+    assert visit.transport.is_closed
+    await settled()
+    assert not visit.connection.tasks
+
+
+async def test_who_hangs_up_during_the_answer_or_before_a_request_is_let_go():
+    for sent in (b"", b"GET / HT", GET):
+        visit = Visit(Loop(), reads=True)
+        await visit.send(sent)
+        assert not visit.connection.eof_received()
+
+
+async def test_who_hardly_reads_an_answer_is_cut_off_and_who_reads_is_not():
+    for rate, goes_on in ((0, False), (LIMITS.least_rate // 2, False), (2 * LIMITS.least_rate, True)):
+        visit = Visit(Loop(), reads=False)
+        visit.go_on.clear()
+        await visit.send(GET)
+        visit.transport.unread = 4_000_000
+        visit.connection.pause_writing()
+        for _ in range(30):
+            visit.transport.unread = max(0, visit.transport.unread - rate)
+            visit.loop.advance(1)
+        assert visit.transport.is_closed != goes_on
+        visit.connection.resume_writing()
+        visit.loop.advance(LIMITS.answer_seconds)
+        assert visit.transport.is_closed != goes_on
+        visit.go_on.set()
+        await settled()
+
+
+async def test_the_end_of_an_answer_that_nobody_reads_is_dropped():
+    visit = Visit(Loop(), reads=False)
+    await visit.send(GET)
+    visit.transport.unread = 10_000
+    visit.loop.advance(visit.connection.timeout_keep_alive)
+    assert (visit.transport.is_closed, visit.transport.unread) == (True, 10_000), "it may still be read"
+    visit.loop.advance(LIMITS.answer_seconds)
+    assert visit.transport.unread == 0
+
+
+async def test_a_connection_that_is_lost_leaves_no_deadline():
+    visit = Visit(Loop(), reads=False)
+    visit.transport.unread = 100_000
+    visit.connection.pause_writing()
+    visit.connection.connection_lost(ConnectionResetError())
+    assert all(timer.is_cancelled for timer in visit.loop.timers)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -27,7 +30,7 @@ from app.services.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.hierarchy_resources import hierarchy_resource
-from app.services.hierarchy_transport import read, written
+from app.services.hierarchy_transport import MOST_LABELS, MOST_MADE, MOST_OF_RANGE, labels_of, read, written
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
 
@@ -149,3 +152,85 @@ async def test_a_hierarchy_is_shown_without_its_document_being_read(
     assert (shown.id, shown.summary) == (created.resource.id, created.resource.summary)
     assert shown.document is None
     assert (await service.tree(actor, "h")).leaves == 50
+
+
+FEW_LEVELS = ("10", "100", "1000")
+DIGITS = "1" + 27 * "0"
+
+
+@pytest.mark.parametrize(
+    ("definition", "pointer", "said"),
+    [
+        (IntervalsDefinition(LeafRange("0", "1000000"), ("10",)), "/definition/range/step", "1000001"),
+        (FlatDefinition(LeafRange("0", f"{MOST_OF_RANGE}")), "/definition/range/step", f"{MOST_OF_RANGE}"),
+        (FlatDefinition(LeafRange("0", DIGITS)), "/definition/range/step", "far too many"),
+        (
+            DatesDefinition(LeafRange("1000-01-01", "9999-12-31"), ("day",)),
+            "/definition/range/step",
+            "3287182",
+        ),
+        (OrderedGroupsDefinition(LeafRange("1", "200000"), (2,) * 5), "/definition", "1200000"),
+        (MaskingDefinition(LeafRange("1e27", "1000000000000000000000050000")), "/definition", "labels"),
+        (MaskingDefinition(LeafRange(DIGITS, DIGITS[:-5] + "50000")), "/definition", f"{MOST_MADE}"),
+        (
+            OrderedGroupsDefinition(LeafValues(("a", "b") * 50_001), (2,) * 29),
+            "/definition",
+            f"{MOST_LABELS}",
+        ),
+    ],
+    ids=["range", "one too many", "astronomic", "dates", "levels", "exponents", "digits", "listed"],
+)
+async def test_little_is_not_made_into_much(
+    service: HierarchyService,
+    actor: Actor,
+    monkeypatch: pytest.MonkeyPatch,
+    definition: HierarchyDefinition,
+    pointer: str,
+    said: str,
+) -> None:
+    """It is refused before a label is made: neither here nor by a child."""
+    monkeypatch.setattr(hierarchies_module, "build", None)
+    monkeypatch.setattr(hierarchies_module, "defined_by_child", None)
+    with pytest.raises(InvalidInput) as caught:
+        await service.create(actor, CreateHierarchy("h", definition))
+    (fault,) = caught.value.faults
+    assert fault.pointer == pointer
+    assert said in fault.message
+    assert fault.remedy
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        LeafRange("7", "1203", "13"),
+        LeafRange("0", "30", "0.25"),
+        LeafRange("-5", "5"),
+        LeafRange("1e3", "1.1e3"),
+    ],
+    ids=lambda leaves: leaves.first,
+)
+def test_the_labels_of_a_range_are_not_underestimated(leaves: LeafRange) -> None:
+    for definition in (
+        FlatDefinition(leaves),
+        IntervalsDefinition(leaves, FEW_LEVELS),
+        MaskingDefinition(leaves),
+    ):
+        assert build(definition, None).n_nodes - 1 <= labels_of(definition, None)
+
+
+def test_whoever_builds_or_parses_lets_the_service_go_first() -> None:
+    for module in ("app.services.hierarchy_child", "app.services.ingest.parsing_child"):
+        child = subprocess.Popen(
+            [sys.executable, "-m", module], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        try:
+            deadline = time.monotonic() + 30
+            while os.getpriority(os.PRIO_PROCESS, child.pid) == os.getpriority(os.PRIO_PROCESS, 0):
+                assert child.poll() is None
+                assert time.monotonic() < deadline, module
+                time.sleep(0.02)
+        finally:
+            child.kill()
+            child.wait()
+            assert child.stdin is not None
+            child.stdin.close()

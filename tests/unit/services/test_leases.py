@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from app.domain.errors import Unavailable
-from app.services.leases import KEY_LEASE, Lease, held
+from app.services.leases import KEY_LEASE, Lease, _beat, held
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +52,24 @@ async def test_a_lease_counts_from_before_it_was_asked_for():
     with pytest.raises(Unavailable, match="interrupted"):
         async with held(LONG, now() - LONG.seconds, Renewals(True)):
             await asyncio.Event().wait()
+
+
+async def test_a_renewal_counts_from_before_it_was_asked_for_too():
+    asked = []
+
+    async def slow() -> bool:
+        asked.append(now())
+        await asyncio.sleep(0.02)
+        return True
+
+    async with asyncio.timeout(None) as deadline:
+        beating = asyncio.create_task(_beat(LONG, deadline, slow))
+        while deadline.when() is None:  # noqa: ASYNC110 - looks at what another task does
+            await asyncio.sleep(0)
+        beating.cancel()
+    until = deadline.when()
+    assert until is not None
+    assert until <= asked[0] + LONG.seconds
 
 
 async def test_work_whose_lease_is_lost_is_stopped_where_it_stands():

@@ -122,6 +122,7 @@ async def test_the_status_is_told_and_no_redirect_is_followed(status):
         "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[fd00::1]", "[fe80::1]", "224.0.0.1", "2130706433",
         "[64:ff9b::7f00:1]",
         "[2002:7f00:1::]",
+        "0x7f000001", "017700000001", "127.1", "0x7f.0x0.0x0.0x1", "0", "[::ffff:7f00:1]", "LOCALHOST",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("scheme", ["https", "http"])
@@ -129,6 +130,20 @@ async def test_addresses_that_are_not_public_are_refused(scheme, host):
     async with receiver() as (port, received):
         attempt = await WebhookSender().send(message(f"{scheme}://{host}:{port}/"), 7)
     assert attempt == Attempt(None, "address-not-allowed")
+    assert received == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "0177.0.0.1", "127.0.0.1.", "127%2e0.0.1", "127.0.0.1%00.example.org", "[fe80::1%25lo]", "[::1%lo]",
+        "8.8.8.8@127.0.0.1", "127.0.0.1\\@8.8.8.8", "127.0.0.1\u3002", "\uff11\uff12\uff17.0.0.1",
+    ],
+)  # fmt: skip
+async def test_odd_spellings_of_inner_addresses_lead_nowhere(host):
+    async with receiver() as (port, received):
+        attempt = await WebhookSender().send(message(f"http://{host}:{port}/"), 7)
+    assert attempt.status is None
     assert received == []
 
 
