@@ -246,6 +246,8 @@ class AnonymityPlan:
     def _conclude(self, progress: Progress, least_open: float) -> _Found:
         """The best rule with its classes, proven if nothing is open any more."""
         best = progress.found()
+        # What the rules that are settled may lose with other sets of suppressed classes is open, too.
+        least_open = min(least_open, progress.lower if progress.lower < progress.best else math.inf)
         proven = math.isinf(least_open)
         work = {
             "proven": proven,
