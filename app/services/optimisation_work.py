@@ -9,6 +9,7 @@ from typing import Any
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.class_suppression import ClassSuppression, withholding
+from app.domain.criteria.suppression_order import Order
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import to_json_number
@@ -120,7 +121,8 @@ def _rule_of_least_loss(
     # Small classes alone would say nothing of those who are withheld with them.
     below = None if shows_nothing else suppression_below(table, problem)
     if below is None:
-        failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
+        order: Order = "class_by_class" if any(own.table_wide for own in problem.privacy) else "size_by_size"
+        failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed, order)
         return suppressing_document(table, rule, failing)
     return (
         rule_document(rule, outcome.attributes)

@@ -34,7 +34,8 @@ RECORD_LEVEL: Final = "record_level"
 CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
 SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
-SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
+ORDER: Final = "suppression_order"
+SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed", ORDER)
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -79,6 +80,7 @@ def suppression_document(suppression: int | ClassSuppression) -> JsonObject:
     options = {
         "missing": suppression.missing if suppression.missing != "own_category" else None,
         "suppressed": suppression.suppressed if suppression.suppressed != "excluded" else None,
+        ORDER: suppression.order if suppression.order != "size_by_size" else None,
     }
     return {
         SUPPRESSION_OF_FAILING: [criterion_document(own) for own in suppression.failing],
@@ -96,6 +98,7 @@ def suppression_of(document: JsonObject, pointer: str = "") -> int | ClassSuppre
         tuple(criterion_of(own, f"{pointer}/{SUPPRESSION_OF_FAILING}/{i}") for i, own in enumerate(failing)),
         document.get("missing") or "own_category",
         document.get("suppressed") or "excluded",
+        document.get(ORDER) or "size_by_size",
     )
 
 
@@ -146,8 +149,12 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
 
 
 def suppression_in_short(document: JsonObject) -> JsonObject:
-    """What a rule withholds beside its levels, as summaries show it: null where it does not."""
-    return {key: document.get(key) for key in SUPPRESSION_KEYS}
+    """What a rule withholds beside its levels, as summaries show it: null where it does not.
+
+    The order is not named where it is the usual one, as in summaries from before there was another.
+    """
+    unusual = {ORDER} - {key for key, value in document.items() if value is not None}
+    return {key: document.get(key) for key in SUPPRESSION_KEYS if key not in unusual}
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:

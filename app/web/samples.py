@@ -26,7 +26,8 @@ def rule_to_preview(rule: Json) -> str | Json | None:
     if rule.get("levels") is None:
         return None
     asked = {"kind": "table_level", "levels": rule["levels"]}
-    for key in ("suppress_classes_below", "suppress_classes_failing", "missing", "suppressed"):
+    suppression = ("suppress_classes_below", "suppress_classes_failing", "missing", "suppressed")
+    for key in (*suppression, "suppression_order"):
         if rule.get(key) is not None:
             asked[key] = rule[key]
     return asked

@@ -133,6 +133,14 @@ ShownSuppressed = Annotated[
         description="`own_block`: sensitive values of withheld records are shown; null: they are not.",
     ),
 ]
+ShownSuppressionOrder = Annotated[
+    str | None,
+    Field(
+        max_length=40,
+        description="`class_by_class`: for criteria of the whole table no more classes are withheld than "
+        "have to be; null: all classes of one size after another.",
+    ),
+]
 
 Hash = Annotated[
     str,

@@ -18,6 +18,7 @@ from app.api.schemas.common import (
     ShownMissing,
     ShownSuppressed,
     ShownSuppression,
+    ShownSuppressionOrder,
 )
 from app.services.releases import ORDER_BEFORE, CreateRelease, LineOrder
 
@@ -58,6 +59,7 @@ class ReleasedRule(Answer):
     suppress_classes_failing: ShownFailing = None
     missing: ShownMissing = None
     suppressed: ShownSuppressed = None
+    suppression_order: ShownSuppressionOrder = None
 
 
 class Release(Resource):

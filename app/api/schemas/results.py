@@ -14,6 +14,7 @@ from app.api.schemas.common import (
     ShownMissing,
     ShownSuppressed,
     ShownSuppression,
+    ShownSuppressionOrder,
 )
 from app.api.schemas.criteria import AttainedCriterion, Refusal
 from app.domain.attackers import View
@@ -201,6 +202,7 @@ class FoundRule(Answer):
     suppress_classes_failing: ShownFailing = None
     missing: ShownMissing = None
     suppressed: ShownSuppressed = None
+    suppression_order: ShownSuppressionOrder = None
     records: Annotated[
         Count | None,
         Field(description="Records with levels of their own, or that a table-level rule withholds."),

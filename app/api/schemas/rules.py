@@ -18,12 +18,14 @@ from app.api.schemas.common import (
     ShownMissing,
     ShownSuppressed,
     ShownSuppression,
+    ShownSuppressionOrder,
     Text,
 )
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import Privacy, criteria_asked
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.criteria.suppression_order import Order
 from app.domain.errors import pointing_into
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
@@ -103,6 +105,15 @@ class TableLevel(Request):
             "quasi-identifiers are then one more class."
         ),
     ] = "excluded"
+    suppression_order: Annotated[
+        Order,
+        Field(
+            description="With criteria of the whole table: `size_by_size` withholds all classes of the least "
+            "size, then all of the next, until they are met; `class_by_class` no more classes than have to "
+            "be: among the fewest people first, where a criterion compares with a population, then those of "
+            "fewest records, of equals those that disclose least. Searches find rules of this order."
+        ),
+    ] = "size_by_size"
 
     @model_validator(mode="after")
     def _suppresses_in_one_way(self) -> Self:
@@ -110,10 +121,12 @@ class TableLevel(Request):
             raise PydanticCustomError(
                 "at_most_one", "Give at most one of suppress_classes_below and suppress_classes_failing."
             )
-        unusual = (self.missing, self.suppressed) != ("own_category", "excluded")
+        options = (self.missing, self.suppressed, self.suppression_order)
+        unusual = options != ("own_category", "excluded", "size_by_size")
         if unusual and self.suppress_classes_failing is None:
             raise PydanticCustomError(
-                "needs_criteria", "missing and suppressed have a meaning with suppress_classes_failing only."
+                "needs_criteria",
+                "missing, suppressed and suppression_order need suppress_classes_failing.",
             )
         return self
 
@@ -122,7 +135,7 @@ class TableLevel(Request):
         suppression: int | ClassSuppression | None = self.suppress_classes_below
         if self.suppress_classes_failing is not None:
             failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
-            suppression = ClassSuppression(failing, self.missing, self.suppressed)
+            suppression = ClassSuppression(failing, self.missing, self.suppressed, self.suppression_order)
         return rules.TableLevelDefinition(self.levels, suppression)
 
 
@@ -293,6 +306,7 @@ class Rule(Resource):
     suppress_classes_failing: ShownFailing = None
     missing: ShownMissing = None
     suppressed: ShownSuppressed = None
+    suppression_order: ShownSuppressionOrder = None
     definition: Annotated[
         dict[str, Any] | None,
         Field(

@@ -73,6 +73,8 @@ class Judge:
         Nothing but the sizes of classes counts.
     overlaps
         A missing value matches everything, and there is one.
+    chooses
+        Whether criteria of the whole table leave open which classes a rule suppresses.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Judge:
         self._monotone, self._others = self._sorted(problem.privacy)
         self.k = max((own.k for own in self._monotone if isinstance(own, KAnonymity)), default=1)
         self._table_wide = [own for own in self._others if own.table_wide]
+        self.chooses = bool(self._table_wide) and order == "class_by_class"
         alone = not self._others and all(isinstance(own, KAnonymity) for own in self._monotone)
         self.is_plain = alone and problem.suppressed == "excluded" and not self.overlaps
 
@@ -373,7 +376,7 @@ class Judge:
 
     def _choice(self, judged: JudgedClasses, found: Withheld, verdict: Verdict) -> Choice | None:
         """What bounds the other sets of classes; None if no other may be better, or be allowed."""
-        if not self._table_wide or found.necessary is None:
+        if not self.chooses or found.necessary is None:
             return None
         necessary = self._rows(judged, found.necessary)
         if judged.overlaps and verdict.lost is not None:
