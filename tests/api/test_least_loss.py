@@ -250,3 +250,28 @@ async def test_a_missing_value_may_match_everything_in_searches_and_rules(api, j
         assert said["is_k_anonymous"] is True
         assert (said["k"], said["judged"]["classes"]) == (recoded["smallest_class"], recoded["classes"])
         assert said["judged"]["records_suppressed"] == recoded["suppressed_records"]
+
+
+async def test_no_more_classes_are_withheld_for_the_whole_table_than_have_to_be(
+    api, journey: httpx.AsyncClient
+):
+    privacy = [{"kind": "sample_uniqueness", "threshold": 0.2}]
+    body = asking("few-unique", privacy, suppression_limit=0.6)
+    body["objective"]["loss"] = "discernibility"
+    result = await found(api, journey, body)
+    print(result)
+    assert result["status"] == "optimal"
+    rule = {key: value for key, value in result["rule"].items() if value is not None and key != "records"}
+    assert rule["suppression_order"] == "class_by_class"
+    withheld = {}
+    for name, order in (("in-order", "class_by_class"), ("by-size", "size_by_size")):
+        made = {"name": name, "dataset": "members", "rule": {**rule, "suppression_order": order}}
+        stored = (await journey.post("/v1/rules", json=made)).json()
+        assert stored["suppression_order"] == (order if order == "class_by_class" else None)
+        released = {"name": name, "dataset": "members", "rule": name}
+        withheld[order] = (await journey.post("/v1/releases", json=released)).json()["suppressed_records"]
+    assert withheld["class_by_class"] == result["suppressed_records"] < withheld["size_by_size"]
+    found_rule = {"name": "found", "dataset": "members", "rule": "few-unique"}
+    again = (await journey.post("/v1/releases", json=found_rule)).json()
+    assert again["suppressed_records"] == result["suppressed_records"]
+    assert again["rule"]["suppression_order"] == "class_by_class"

@@ -96,6 +96,7 @@ class ChoiceBound:
             np.searchsorted(nodes, column) for nodes, column in zip(loss.nodes, codes.T, strict=True)
         ]
         self._cheapest = [np.argsort(per_level, axis=1, kind="stable") for per_level in loss.uncovered]
+        self._sorted = [np.sort(per_level, axis=1) for per_level in loss.uncovered]
 
     def least(self, levels: Levels, added: Sequence[Sums], choice: Choice, known: float) -> float:
         """What the rule loses at least, or more than ``known``; ``added`` is of the necessary records."""
@@ -124,12 +125,12 @@ class ChoiceBound:
     def least_added(self, lost: Sequence[Longs], more: int) -> list[Sums]:
         """What ``more`` records add per attribute on each level at least, beside those ``lost`` per node."""
         found: list[Sums] = []
-        for per_level, records, gone, order in zip(
-            self._loss.uncovered, self._loss.records, lost, self._cheapest, strict=True
+        for costs, records, gone, order in zip(
+            self._sorted, self._loss.records, lost, self._cheapest, strict=True
         ):
-            left = np.take(records - gone, order)
-            taken = np.diff(np.minimum(np.cumsum(left, axis=1), more), axis=1, prepend=0)
-            found.append((np.take_along_axis(per_level, order, axis=1) * taken).sum(axis=1))
+            before = np.minimum(np.cumsum((records - gone)[order], axis=1), more)
+            before[:, 1:] -= before[:, :-1].copy()
+            found.append((costs * before).sum(axis=1))
         return found
 
     def _costs(self, levels: Levels, choice: Choice) -> list[Floats]:
