@@ -87,7 +87,7 @@ class TableLevel(Request):
         Privacy | None,
         Field(
             description="Instead of it: withhold all of the classes of quasi-identifiers that fail one of "
-            "these criteria, then, as far as those of the whole table ask for it, the smallest classes, in the "
+            "these criteria, then, as far as those of the whole table ask for it, the smallest ones, in the "
             "order of `suppression_order`."
         ),
     ] = None
