@@ -139,7 +139,7 @@ class AverageJournalistRisk(_AgainstPopulation):
     def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
         """Those of the mean over records, and 1 − t · F of a class among F people for that over classes."""
         people = people_of(judged)
-        return *super().surpluses(judged), 1.0 - highest_accepted(self.threshold) * people
+        return *super().surpluses(judged), np.asarray(1.0 - highest_accepted(self.threshold) * people)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def least_records(choice: Choice, counts: Longs) -> int:
     """Records that go at least, the necessary ones included; ``counts`` (d,) of the distinct ones."""
     inside = choice.of_row >= 0
     size = len(choice.surpluses[0]) if choice.surpluses else 0
-    records = np.bincount(choice.of_row[inside], counts[inside], size)
+    records = np.asarray(np.bincount(choice.of_row[inside], counts[inside], size), dtype=np.float64)
     return int(counts[choice.necessary].sum()) + math.ceil(least_cost(choice, records) * (1 - SAME_SUM))
 
 
@@ -139,7 +139,8 @@ class ChoiceBound:
         of, counts, size = choice.of_row[inside], self._counts[inside], len(choice.surpluses[0])
         found = []
         for per_level, level, nodes in zip(self._loss.uncovered, levels, self._nodes, strict=True):
-            found.append(np.bincount(of, per_level[level][nodes[inside]] * counts, size))
+            paid = np.asarray(per_level[level][nodes[inside]] * counts, dtype=np.float64)
+            found.append(np.asarray(np.bincount(of, paid, size), dtype=np.float64))
         return found
 
     def _term(self, j: int, level: int, added: float) -> float:

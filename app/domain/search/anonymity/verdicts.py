@@ -13,7 +13,7 @@ it is lost. Nothing follows from the other criteria, whose classes would have to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -38,7 +38,6 @@ from app.domain.criteria.suppression_order import Order, ranks_by_disclosure, wi
 from app.domain.criteria.uniques import require_partitions
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
-from app.domain.errors import pointing_into
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.anonymity.choices import choice_of, least_records
 from app.domain.search.anonymity.class_entities import ClassEntities, shown_by_classes
@@ -46,6 +45,7 @@ from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.problem import AnonymityProblem, Attained, Refusal
 from app.domain.search.anonymity.shows_nothing import ShowsNothing
+from app.domain.search.anonymity.sorted_criteria import sorted_criteria
 from app.domain.search.anonymity.verdict import Choice, Verdict
 from app.domain.tables import Table
 
@@ -110,7 +110,9 @@ class Judge:
         self.overlaps = problem.missing == "matches_everything" and bool((reduced.codes == TOP).any())
         if problem.missing == "matches_everything":
             require_partitions(table, problem.privacy)
-        self._monotone, self._others = self._sorted(problem.privacy)
+        self._monotone, self._others = sorted_criteria(
+            problem.privacy, None if self._nobody_left else self._whole
+        )
         self.k = max((own.k for own in self._monotone if isinstance(own, KAnonymity)), default=1)
         self._table_wide = [own for own in self._others if own.table_wide]
         self.chooses = bool(self._table_wide) and order == "class_by_class"
@@ -139,23 +141,6 @@ class Judge:
             of_values = any(own.is_of_values for own in self._problem.privacy)
             seconds += seconds_of_overlapping(self.table, of_values=of_values)
         return seconds
-
-    def _sorted(self, privacy: Sequence[Criterion]) -> tuple[list[Criterion], list[Criterion]]:
-        """Criteria that generalising never breaks for a record, implied ones included, and the others."""
-        whole = self._whole
-        given = [own for own in privacy if own.merging == "fewer_fail" and not own.table_wide]
-        others = [own for own in privacy if own not in given]
-        implied: list[Criterion] = []
-        for i, own in enumerate(privacy):
-            with pointing_into(f"/objective/privacy/{i}"):
-                if self._nobody_left:
-                    break
-                implied += own.implied(whole)
-                # What is wrong with a criterion for this table shows when it is asked.
-                own.failing(whole)
-        k = max((own.k for own in (*given, *implied) if isinstance(own, KAnonymity)), default=1)
-        rest = [own for own in dict.fromkeys((*given, *implied)) if not isinstance(own, KAnonymity)]
-        return [KAnonymity(k), *rest], others
 
     @property
     def most_general(self) -> Iterator[Levels]:
@@ -382,7 +367,7 @@ class Judge:
         if judged.overlaps and verdict.lost is not None:
             # What fails among all others might pass among fewer.
             necessary = verdict.lost
-        is_least = found.satisfied and bool((verdict.withheld == necessary).all())
+        is_least = found.satisfied and np.array_equal(self._rows(judged, found.classes), necessary)
         if is_least and (verdict.allowed or verdict.suppressed > self.allowed):
             return None
         choice = choice_of(judged, found.necessary, necessary, () if judged.overlaps else self._table_wide)
