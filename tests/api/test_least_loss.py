@@ -255,23 +255,32 @@ async def test_a_missing_value_may_match_everything_in_searches_and_rules(api, j
 async def test_no_more_classes_are_withheld_for_the_whole_table_than_have_to_be(
     api, journey: httpx.AsyncClient
 ):
-    privacy = [{"kind": "sample_uniqueness", "threshold": 0.2}]
-    body = asking("few-unique", privacy, suppression_limit=0.6)
-    body["objective"]["loss"] = "discernibility"
+    """98 pairs and 4 unique records, of which one may stay among 197."""
+    values = [f"v{i:03}" for i in range(102)]
+    lines = [value for value in values[:98] for _ in range(2)] + values[98:]
+    content = "\n".join(["code", *lines]).encode()
+    await journey.post("/v1/uploads", params={"name": "codes", "format": "csv"}, content=content)
+    definition = {"kind": "flat", "upload": {"upload": "codes", "column": "code"}}
+    await journey.post("/v1/hierarchies", json={"name": "codes", "definition": definition})
+    schema = [{"name": "code", "type": "categorical", "role": "quasi_identifier", "hierarchy": "codes"}]
+    await journey.post("/v1/datasets", json={"name": "codes", "upload": "codes", "attributes": schema})
+    privacy = [{"kind": "sample_uniqueness", "threshold": 0.01}]
+    body = asking("few-unique", privacy, suppression_limit=0.015) | {"dataset": "codes"}
     result = await found(api, journey, body)
-    print(result)
-    assert result["status"] == "optimal"
+    assert (result["status"], result["suppressed_records"]) == ("optimal", 3)
+    assert result["loss"] == pytest.approx(0.015) == result["lower_bound"]
     rule = {key: value for key, value in result["rule"].items() if value is not None and key != "records"}
     assert rule["suppression_order"] == "class_by_class"
-    withheld = {}
-    for name, order in (("in-order", "class_by_class"), ("by-size", "size_by_size")):
-        made = {"name": name, "dataset": "members", "rule": {**rule, "suppression_order": order}}
+    usual = {key: value for key, value in rule.items() if key != "suppression_order"}
+    withheld = []
+    for name, own in (("found-again", rule), ("by-size", usual)):
+        made = {"name": name, "dataset": "codes", "rule": own}
         stored = (await journey.post("/v1/rules", json=made)).json()
-        assert stored["suppression_order"] == (order if order == "class_by_class" else None)
-        released = {"name": name, "dataset": "members", "rule": name}
-        withheld[order] = (await journey.post("/v1/releases", json=released)).json()["suppressed_records"]
-    assert withheld["class_by_class"] == result["suppressed_records"] < withheld["size_by_size"]
-    found_rule = {"name": "found", "dataset": "members", "rule": "few-unique"}
-    again = (await journey.post("/v1/releases", json=found_rule)).json()
-    assert again["suppressed_records"] == result["suppressed_records"]
-    assert again["rule"]["suppression_order"] == "class_by_class"
+        assert stored["suppression_order"] == own.get("suppression_order")
+        released = (await journey.post("/v1/releases", json={**made, "rule": name})).json()
+        withheld.append(released["suppressed_records"])
+    # A rule that does not name the order means what such rules always meant.
+    assert withheld == [3, 4]
+    alone = {"kind": "table_level", "levels": {}, "suppression_order": "class_by_class"}
+    refused = await journey.post("/v1/rules", json={"name": "alone", "dataset": "codes", "rule": alone})
+    problem_of(refused, 422, "invalid-input")
