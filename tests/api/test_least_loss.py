@@ -156,7 +156,9 @@ async def test_an_estimate_of_uniqueness_is_flagged_in_the_outcome(api, journey:
     unique = {"kind": "population_uniqueness", "threshold": 0.05, "sampling_fraction": 0.1}
     result = await found(api, journey, asking("few-uniques", [unique], suppression_limit=0.2))
     (attained,) = result["privacy"]
-    assert (result["status"], attained["guarantee"]) == ("optimal", "heuristic")
+    # Of an estimate that is no quotient of sums, nothing is known of other sets of suppressed classes.
+    assert (result["status"], attained["guarantee"]) == ("heuristic", "heuristic")
+    assert result["lower_bound"] < result["loss"]
     assert attained["attained"] <= 0.05 + 1e-9
     question = {"name": "uniques-measured", "dataset": "members", "rule": "few-uniques"}
     asked = {"kind": "population_uniqueness", "sampling_fraction": 0.1}
