@@ -62,10 +62,10 @@ def hierarchy_resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResourc
 
 
 def _level_nodes(hierarchy: Hierarchy) -> tuple[int, ...]:
-    """Number of different values on each level, for trees."""
+    """Number of different values that leaves become on each level, from the top (1) down, for trees."""
     if not hierarchy.is_tree:
         return ()
     return tuple(
         len(np.unique(hierarchy.ancestors_at(level)[hierarchy.leaves]))
-        for level in range(hierarchy.height + 1)
+        for level in reversed(range(hierarchy.height + 1))
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses
+from app.domain.criteria.suppression_order import Order
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.numbers import to_json_number
@@ -122,7 +123,8 @@ def _rule_of_least_loss(
     if shows_nothing and not outcome.suppressed_records:
         # Readers of a rule that withholds classes take whoever shows nothing for withheld.
         return rule_document(rule, outcome.attributes)
-    failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
+    order: Order = "class_by_class" if any(own.table_wide for own in problem.privacy) else "size_by_size"
+    failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed, order)
     if failing.needs_population and dictionary_sha256 is not None:
         records = search.withheld(rule.levels)
         return population_suppressing_document(table, rule, failing, records, dictionary_sha256)

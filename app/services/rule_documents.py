@@ -44,6 +44,7 @@ CELLS: Final = "cells"
 SUPPRESSION: Final = "suppress_classes_below"
 SUPPRESSION_OF_FAILING: Final = "suppress_classes_failing"
 SUPPRESSION_KEYS: Final = (SUPPRESSION, SUPPRESSION_OF_FAILING, "missing", "suppressed")
+ORDER: Final = "suppression_order"
 DICTIONARY: Final = "dictionary"
 MEANING: Final = "meaning"
 """Version of what ``suppress_classes_below`` means; documents of the first one say none."""
@@ -114,6 +115,7 @@ def suppression_document(suppression: Suppression) -> JsonObject:
     options = {
         "missing": suppression.missing if suppression.missing != "own_category" else None,
         "suppressed": suppression.suppressed if suppression.suppressed != "excluded" else None,
+        ORDER: suppression.order if suppression.order != "size_by_size" else None,
     }
     return {
         SUPPRESSION_OF_FAILING: [criterion_document(own) for own in suppression.failing],
@@ -131,6 +133,7 @@ def suppression_of(document: JsonObject, pointer: str = "") -> Suppression | Non
         tuple(criterion_of(own, f"{pointer}/{SUPPRESSION_OF_FAILING}/{i}") for i, own in enumerate(failing)),
         document.get("missing") or "own_category",
         document.get("suppressed") or "excluded",
+        document.get(ORDER) or "size_by_size",
     )
 
 
@@ -194,11 +197,14 @@ def rule_in_short(document: JsonObject, kind: str | None = None) -> JsonObject:
 def suppression_in_short(document: JsonObject) -> JsonObject:
     """What a rule withholds beside its levels, as summaries show it: null where it does not.
 
-    Of small classes the version of their meaning is shown, too.
+    Of small classes the version of their meaning is shown, too, and the order in which classes go where it is
+    not the usual one, as in summaries from before there was another.
     """
     shown = {key: document.get(key) for key in SUPPRESSION_KEYS}
     if shown[SUPPRESSION] is not None:
         shown[MEANING] = document.get(MEANING) or ALL_ATTRIBUTES
+    if document.get(ORDER) is not None:
+        shown[ORDER] = document[ORDER]
     dictionary = document.get(DICTIONARY)
     if dictionary is not None:
         # A document refers to it, a summary names it.

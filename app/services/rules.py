@@ -57,7 +57,8 @@ class CreateRule:
 class RuleSummary:
     """The keys of a rule's ``summary``; ``levels`` of table rules, None for record-level ones.
 
-    The last three are there only for rules that withhold classes which fail criteria.
+    The last three are there only for rules that withhold classes which fail criteria, and beside them
+    ``suppression_order`` where it is not the usual one.
     """
 
     dataset: str

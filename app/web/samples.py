@@ -16,6 +16,7 @@ _BESIDE_LEVELS = (
     "dictionary",
     "missing",
     "suppressed",
+    "suppression_order",
 )
 
 

@@ -168,15 +168,19 @@ def is_as_measured(table, problem, people):
     plan = AnonymityPlan(table, problem, dictionary=dictionary)
     found = plan.combine({0: plan.run_block(0, lambda _: None)})
     expected = best_of(every_rule(table, problem, people, dictionary))
+    unproven = found.status == "heuristic" and any(own.table_wide for own in problem.privacy)
     if expected is None:
-        assert (found.status, found.rule) == ("infeasible", None)
+        assert found.rule is None
+        assert found.status == "infeasible" or unproven
         return
     assert found.status != "infeasible"
     levels, loss, gone = expected
     if found.status == "heuristic":
-        # Losses of classes have no bound that a search by boxes could prove them by.
+        # Losses of classes have no bound that a search by boxes could prove them by, and other sets of
+        # classes than those in order may lose less.
         assert found.bounds.lower <= loss + 1e-9 * max(1.0, abs(loss))
-        return
+        if not unproven:
+            return
     assert found.rule == table_rule(table, levels)
     assert found.loss == pytest.approx(loss, rel=1e-9, abs=1e-9)
     assert set(np.flatnonzero(plan.withheld(found.rule.levels)).tolist()) == gone
@@ -190,21 +194,24 @@ def is_as_measured(table, problem, people):
         if own.value is not None and attained is not None:
             assert own.value == pytest.approx(attained, abs=1e-9), own.criterion
     if gone and not any(own.needs_population for own in problem.privacy):
-        failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed)
+        failing = ClassSuppression(
+            problem.privacy, problem.missing, problem.suppressed, order="class_by_class"
+        )
         by_rule, records = suppress_failing(table, found.rule, failing)
         assert set(np.flatnonzero(records).tolist()) == gone
         assert (by_rule.codes == rule.codes).all()
-    passes_its_gate(table, problem, rule, dictionary, found.bounds.lower)
+    passes_its_gate(table, problem, rule, dictionary, found.bounds.lower, unproven)
 
 
-def passes_its_gate(table, problem, rule, dictionary, lower):
+def passes_its_gate(table, problem, rule, dictionary, lower, is_unproven):
     release, counter = Release(table, rule), Counter(table, dictionary)
     grouping = Grouping(missing=problem.missing, suppressed=problem.suppressed)
     for asked in (grouping, *([Grouping()] if problem.missing != "matches_everything" else [])):
         for criterion in problem.privacy:
             assert not failing_records(release, criterion, asked, counter).any(), criterion
     utility = build_utility(table, "depth_sum", {}, {})
-    assert gap_of_loss(release, problem, utility, lower, counter) <= 1e-9
+    gap = gap_of_loss(release, problem, utility, lower, counter)
+    assert gap <= 1e-9 or is_unproven
     if lower > 1e-6:
         assert gap_of_loss(release, problem, utility, lower / 2, counter) > 0 or problem.loss.kind == "height"
 

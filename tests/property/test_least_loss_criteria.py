@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -177,12 +178,22 @@ def people_by_hand(table, rows, dictionary, levels, known):
     )
 
 
+def place_in_order(table, sizes, row):
+    """Where a class is in the order in which classes go: fewest records, most leaves, least nodes."""
+    trees = [table.hierarchies[j] for j in table.quasi_identifiers]
+    told = 0.0
+    for tree, node in zip(trees, row, strict=True):
+        if tree.n_leaves > 1:
+            told += (tree.n_leaves - int(tree.leaf_count[node])) / (tree.n_leaves - 1)
+    return sizes[row], told, row
+
+
 def suppressed_by_hand(table, problem, rows, allowed, dictionary, levels):
     """Which records a rule suppresses; None for too many, or if what remains is not as asked.
 
     As soon as there is anybody, whoever shows nothing is among them.
     """
-    n, nothing = len(rows), tuple(0 for _ in table.quasi_identifiers)
+    nothing = tuple(0 for _ in table.quasi_identifiers)
     lacking = [
         problem.missing == "excluded" and any(row[j] == TOP for j in table.quasi_identifiers)
         for row in table.codes.tolist()
@@ -192,19 +203,18 @@ def suppressed_by_hand(table, problem, rows, allowed, dictionary, levels):
     one_by_one = [c for c in problem.privacy if not c.table_wide]
     together = [c for c in problem.privacy if c.table_wide]
     bad = {row for row, i in numbers.items() for c in one_by_one if c.failing(found)[i]}
-    sizes = Counter(row for row in kept if row is not None)
-    for least in range(n + 2):
-        out = {row for row in sizes if row in bad or sizes[row] < least}
-        if least or out or any(lacking):
-            out.add(nothing)
+    out = bad | ({nothing} if bad or any(lacking) else set())
+    while True:
         left = [None if row is None or row in out else row for row in kept]
         if sum(row is None for row in left) > allowed:
             return None
         remaining = judged(table, left, dictionary, levels)[1]
         if not len(remaining.sizes) or all(c.satisfied(remaining) for c in together):
             break
-    else:
-        return None
+        # Whoever shows nothing goes first, then the smallest, of equals whoever shows least.
+        others = Counter(row for row in left if row is not None)
+        is_next = partial(place_in_order, table, others)
+        out = out | {nothing if nothing in others else min(others, key=is_next)}
     gone = [row is None for row in left]
     if any(gone) and outsiders_by_hand(table, problem, gone, dictionary, levels):
         return None
@@ -281,17 +291,19 @@ def solved(table, problem, budget=UNLIMITED, halted=lambda: False, dictionary=No
 
 def same_as_by_hand(table, problem, dictionary=None, people=None):
     found, expected = solved(table, problem, dictionary=dictionary), best_by_hand(table, problem, people)
+    # Other sets of classes than those in order may lose less.
+    unproven = found.status == "heuristic" and any(own.table_wide for own in problem.privacy)
     if expected is None:
-        assert (found.status, found.rule) == ("infeasible", None)
-        assert found.refusals
+        assert found.rule is None
+        assert unproven or (found.status == "infeasible" and found.refusals)
         return
     levels, loss, suppressed = expected
-    assert found.status == "optimal"
+    assert found.status == "optimal" or unproven
     assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == levels
     assert all(found.rule.levels[table.position(name)] == 0 for name in table.sensitive)
     assert found.loss == pytest.approx(loss, abs=1e-12, rel=1e-12)
     assert found.suppressed_records == suppressed
-    assert found.bounds.lower == found.loss
+    assert found.bounds.lower == found.loss or (unproven and found.bounds.lower < found.loss)
 
 
 @given(questions())
@@ -353,12 +365,13 @@ def test_every_engine_finds_the_same(engine):
             found = solved(table, problem)
         expected = best_by_hand(table, problem)
         if expected is None:
-            assert found.status == "infeasible"
+            assert found.rule is None
+            assert found.status == "infeasible" or any(own.table_wide for own in problem.privacy)
         elif found.status == "optimal":
             assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == expected[0]
         else:
             # Losses of classes have no bound that a search by boxes could prove them by.
-            assert engine.startswith("boxes")
+            assert engine.startswith("boxes") or any(own.table_wide for own in problem.privacy)
             assert found.bounds.lower <= expected[1] + 1e-9
 
     compare()
@@ -449,5 +462,6 @@ def test_that_no_rule_is_allowed_is_found_whatever_the_loss(kind, engine):
     table = Table(("q", "r"), (tree, tree), np.array([[2, 3], [3, 5], [5, 2]], dtype=np.int32))
     problem = AnonymityProblem((AverageRisk(0.3),), 1.0, LossChoice(kind), suppressed="own_block")
     with searched_by(engine):
-        assert solved(table, problem).status == "infeasible"
-        assert solved(table, problem, Budget(max_nodes=1)).status == "heuristic"
+        found = solved(table, problem)
+        assert (found.status, found.counters.visited_nodes) == ("infeasible", 0)
+        assert found.refusals[0].reason.startswith("There are 3 records: together as one class")

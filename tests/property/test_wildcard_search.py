@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -240,6 +241,39 @@ def exact(number):
     return Fraction(number).limit_denominator(1000)
 
 
+def next_in_order(left, problem, table, after):
+    """The records of the next class to go, or of as many equally large ones as halving finds enough.
+
+    Fewest people first where a broken criterion has them, then fewest records alike, then most leaves shown,
+    then least nodes. ``after`` says what is left once some records are gone.
+    """
+    broken = next(own for own in problem.privacy if not left.meets_together(own))
+
+    def place(record):
+        told = 0.0
+        for j, node in zip(table.quasi_identifiers, left.rows[record], strict=True):
+            tree = table.hierarchies[j]
+            if tree.n_leaves > 1:
+                told += (tree.n_leaves - int(tree.leaf_count[node])) / (tree.n_leaves - 1)
+        people = left.n_people(record) if broken.needs_population else 0
+        return people, len(left.alike(record)), told, left.rows[record]
+
+    places = {record: place(record) for record in left.judged}
+    classes = sorted(set(places.values()))
+    equal = [own for own in classes if own[:2] == classes[0][:2]]
+
+    def first(m):
+        return frozenset(record for record, own in places.items() if own in equal[:m])
+
+    few, enough = 0, len(equal)
+    if not after(first(enough)).meets_together(broken):
+        return first(enough)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if after(first(middle)).meets_together(broken) else (middle, enough)
+    return first(enough)
+
+
 def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kind=Shown):
     """Records that a rule withholds; None if it may not, ``by_rule`` asks for what it has to withhold.
 
@@ -264,9 +298,8 @@ def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kin
         return frozenset()
     gone = peeled(out | {record for record in range(n) if not any(everybody.rows[record])})
     while not all(map(shown(gone).meets_together, privacy)):
-        left = shown(gone)
-        sizes = {record: len(left.alike(record)) for record in left.judged}
-        gone = peeled(gone | {record for record, size in sizes.items() if size == min(sizes.values())})
+        after = partial(lambda now, more: shown(peeled(now | more)), gone)
+        gone = peeled(gone | next_in_order(shown(gone), problem, table, after))
     if by_rule:
         return gone
     if len(gone) > allowed:
@@ -306,15 +339,18 @@ def solved(table, problem, people, budget=UNLIMITED):
 def same_as_by_hand(table, problem, people, kind=Shown):
     plan, found = solved(table, problem, people)
     expected = best_by_hand(table, problem, people, kind)
+    # Other sets of classes than those in order may lose less, or be allowed.
+    unproven = found.status == "heuristic" and any(own.table_wide for own in problem.privacy)
     if expected is None:
-        assert (found.status, found.rule) == ("infeasible", None)
+        assert found.rule is None
+        assert found.status == "infeasible" or unproven
         return
     levels, loss, suppressed = expected
-    assert found.status == "optimal"
+    assert found.status == "optimal" or unproven
     assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == levels
     assert found.loss == pytest.approx(loss, abs=1e-12, rel=1e-12)
     assert found.suppressed_records == suppressed == np.count_nonzero(plan.withheld(found.rule.levels))
-    assert found.bounds.lower == found.loss
+    assert found.bounds.lower == found.loss or (unproven and found.bounds.lower < found.loss)
 
 
 @given(questions())
@@ -368,7 +404,7 @@ def test_every_engine_finds_the_same(engine):
             table = question[0]
             assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == expected[0]
         else:
-            assert engine.startswith("boxes")
+            assert engine.startswith("boxes") or any(own.table_wide for own in question[1].privacy)
             assert found.bounds.lower <= expected[1] + 1e-9
 
     compare()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
@@ -206,6 +206,11 @@ class NewHierarchy(Request):
         return CreateHierarchy(self.name, self.definition.definition())
 
 
+def _from_the_top(levels: Any) -> Any:  # noqa: ANN401 - whatever is stored
+    """Hierarchies were stored with the lowest level first, of which no higher one has more values."""
+    return list(reversed(levels)) if levels and levels[0] > levels[-1] else levels
+
+
 class Hierarchy(Resource):
     """A hierarchy."""
 
@@ -220,7 +225,12 @@ class Hierarchy(Resource):
     top_label: Annotated[str, Field(max_length=1000, description="What the top is called.", examples=["*"])]
     level_nodes: Annotated[
         list[Count],
-        Field(max_length=1000, description="Nodes per depth, from the top.", examples=[[1, 2, 10]]),
+        Field(
+            max_length=1000,
+            description="Values that the leaves become per level, from the top down; empty unless a tree.",
+            examples=[[1, 2, 10]],
+        ),
+        BeforeValidator(_from_the_top),
     ]
     warnings: Annotated[
         list[str], Field(max_length=1000, description="What is unusual but allowed.", examples=[[]])

@@ -26,6 +26,7 @@ from app.domain.criteria.class_suppression import (
     Meaning,
     SmallClasses,
 )
+from app.domain.criteria.suppression_order import Order
 from app.domain.errors import pointing_into
 from app.services import rule_definitions, rules
 from app.services.rule_definitions import RuleDefinition
@@ -117,7 +118,8 @@ class TableLevel(Request):
         Privacy | None,
         Field(
             description="Instead of it: withhold all of the classes of quasi-identifiers that fail one of "
-            "these criteria, then, as far as those of the whole table ask for it, the smallest classes."
+            "these criteria, then, as far as those of the whole table ask for it, the smallest ones, in the "
+            "order of `suppression_order`."
         ),
     ] = None
     missing: Annotated[
@@ -135,6 +137,15 @@ class TableLevel(Request):
             "quasi-identifiers are then one more class."
         ),
     ] = "excluded"
+    suppression_order: Annotated[
+        Order,
+        Field(
+            description="With criteria of the whole table: `size_by_size` withholds all classes of the least "
+            "size, then all of the next, until they are met; `class_by_class` no more classes than have to "
+            "be: among the fewest people first, where a criterion compares with a population, then those of "
+            "fewest records, of equals those that disclose least. Searches find rules of this order."
+        ),
+    ] = "size_by_size"
 
     dictionary: Population = None
 
@@ -144,10 +155,12 @@ class TableLevel(Request):
             raise PydanticCustomError(
                 "at_most_one", "Give at most one of suppress_classes_below and suppress_classes_failing."
             )
-        unusual = (self.missing, self.suppressed) != ("own_category", "excluded")
+        options = (self.missing, self.suppressed, self.suppression_order)
+        unusual = options != ("own_category", "excluded", "size_by_size")
         if unusual and self.suppress_classes_failing is None:
             raise PydanticCustomError(
-                "needs_criteria", "missing and suppressed have a meaning with suppress_classes_failing only."
+                "needs_criteria",
+                "missing, suppressed and suppression_order need suppress_classes_failing.",
             )
         return self
 
@@ -158,7 +171,7 @@ class TableLevel(Request):
             suppression = SmallClasses(self.suppress_classes_below, self.meaning)
         if self.suppress_classes_failing is not None:
             failing = criteria_asked(self.suppress_classes_failing, "/rule/suppress_classes_failing")
-            suppression = ClassSuppression(failing, self.missing, self.suppressed)
+            suppression = ClassSuppression(failing, self.missing, self.suppressed, self.suppression_order)
         return rules.TableLevelDefinition(self.levels, suppression, self.dictionary)
 
 

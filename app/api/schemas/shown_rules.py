@@ -61,6 +61,15 @@ class ShownSuppression(Answer):
         ),
     ] = None
 
+    suppression_order: Annotated[
+        str | None,
+        Field(
+            max_length=40,
+            description="`class_by_class`: for criteria of the whole table no more classes are suppressed "
+            "than have to be; null: all classes of one size after another.",
+        ),
+    ] = None
+
     @model_validator(mode="before")
     @classmethod
     def _say_the_first_meaning(cls, shown: Any) -> Any:  # noqa: ANN401 - whatever is stored

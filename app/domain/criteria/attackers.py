@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.classes.grouping import Bools
-from app.domain.criteria.criterion import Criterion, Judged, Merging
+from app.domain.criteria.criterion import Criterion, Floats, Judged, Merging
 from app.domain.criteria.population import (
+    SAME_SUM,
     SMALLEST_RISK,
     AtMost,
     KMap,
     least_class,
     mean_risk,
     people_of,
+    surplus_of_risk,
 )
 from app.domain.criteria.ranges import require_positive_share, require_within
 from app.domain.numbers import highest_accepted
@@ -73,10 +77,36 @@ class _AgainstPopulation(AtMost):
     """A mean risk against the population."""
 
     source: ClassVar[str] = "El Emam 2013"
+    adds_up: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_positive_share("threshold", self.threshold)
+
+    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+        """F · (1/F − t) of a class of f records among F people."""
+        return (surplus_of_risk(judged, people_of(judged), self.threshold),)
+
+    def least_suppressed(self, judged: Judged) -> int:
+        """So many of the records of highest risk that the mean over the others is low enough.
+
+        A record has no more people like it at a more specific rule, nor if others of its class go, hence no
+        lower risk: what such a rule keeps has so low a mean by the risks of this rule, too.
+        """
+        people = people_of(judged)
+        order = np.argsort(people, kind="stable")
+        surplus = surplus_of_risk(judged, people, self.threshold)[order]
+        records = judged.records[order]
+        above = float(surplus.sum()) * (1 - SAME_SUM) - SAME_SUM * float(records.sum())
+        if above <= 0:
+            return 0
+        taken = np.cumsum(np.maximum(surplus, 0.0))
+        last = min(int(np.searchsorted(taken, above)), len(order) - 1)
+        whole = int(records[:last].sum())
+        missing = above - (float(taken[last - 1]) if last else 0.0)
+        each = float(surplus[last]) / int(records[last])
+        part = math.ceil(missing / each * (1 - SAME_SUM)) if each > 0 else 0
+        return whole + min(max(part, 0), int(records[last]))
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few people for so low a risk."""
@@ -105,6 +135,11 @@ class AverageJournalistRisk(_AgainstPopulation):
         people = people_of(judged)
         per_record = mean_risk(judged.records, people)
         return None if per_record is None else max(len(people) / int(people.sum()), per_record)
+
+    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+        """Those of the mean over records, and 1 − t · F of a class among F people for that over classes."""
+        people = people_of(judged)
+        return *super().surpluses(judged), np.asarray(1.0 - highest_accepted(self.threshold) * people)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from app.domain.classes.grouping import Bools, Missing, Suppressed
 from app.domain.classes.quasi_part import quasi_part
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
-from app.domain.criteria.judging import JudgedRecords, withheld
+from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Withheld, withheld
 from app.domain.criteria.overlapping import OverlappingClasses
+from app.domain.criteria.suppression_order import Order, ranks_by_disclosure, withheld_in_order
 from app.domain.criteria.uniques import require_partitions
-from app.domain.distinct import distinct_rows
+from app.domain.distinct import Ints, distinct_rows
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes
 from app.domain.tables import Table
@@ -54,6 +55,9 @@ class ClassSuppression:
     suppressed
         With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld, but for
         records that are left out for a missing one: no criterion has looked at these.
+    order
+        For criteria of the whole table all classes of one size after another go, or class after class, in
+        the order of ``suppression_order``, and no more than have to.
 
     A rule that withholds anybody withholds all records of which it would disclose no quasi-identifier, too:
     nobody could tell these from those.
@@ -62,6 +66,7 @@ class ClassSuppression:
     failing: tuple[Criterion, ...]
     missing: Missing = "own_category"
     suppressed: Suppressed = "excluded"
+    order: Order = "size_by_size"
 
     @property
     def needs_population(self) -> bool:
@@ -101,13 +106,25 @@ def suppress_failing(table: Table, rule: TableRule, suppression: ClassSuppressio
     if suppression.missing == "matches_everything":
         require_partitions(table, suppression.failing)
         judged = OverlappingClasses(released, of_group, classes.size, classes.codes)
+    shown_by_class = classes.codes[judged.records > 0]
     judged = judged.only(judged.records > 0)
-    failing = withheld(judged, suppression.failing, begun=bool((of_group < 0).any())).classes
+    failing = _withheld(judged, suppression, quasi, shown_by_class, begun=bool((of_group < 0).any())).classes
     gone = np.append(failing, True)[judged.class_of_group]
     records: Bools = gone[reduced.inverse]
     if not records.any():
         return rule, records
     return withholding(table, rule, records, suppression.missing, suppression.suppressed), records
+
+
+def _withheld(
+    judged: JudgedClasses, suppression: ClassSuppression, quasi: Table, shown: Ints, *, begun: bool
+) -> Withheld:
+    if suppression.order == "size_by_size":
+        return withheld(judged, suppression.failing, begun=begun)
+    trees = quasi.hierarchies
+    return withheld_in_order(
+        judged, suppression.failing, lambda: ranks_by_disclosure(trees, shown), begun=begun
+    )
 
 
 def withholding(

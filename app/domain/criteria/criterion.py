@@ -29,6 +29,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.attacks.bayes import BayesBlock
 from app.domain.classes.grouping import Bools
@@ -36,6 +37,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
 from app.domain.hierarchies.hierarchy import Hierarchy
 
+Floats = npt.NDArray[np.float64]
 Merging = Literal["fewer_fail", "passes_stay", "none"]
 Others = Literal["in_classes", "apart"]
 """Other sensitive attributes split the classes further (ℓ-diversity, Def. 3.11), or are left aside."""
@@ -99,6 +101,8 @@ class Criterion(ABC):
         What is known when classes are put together; see the module's docstring.
     table_wide
         The criterion is about all remaining classes together, and no single class fails it.
+    adds_up
+        It is table-wide and a quotient of sums over classes, which :meth:`surpluses` tells.
     needs_population
         It looks at :meth:`Judged.population`.
     needs_beliefs
@@ -112,6 +116,7 @@ class Criterion(ABC):
     source: ClassVar[str]
     merging: ClassVar[Merging]
     table_wide: ClassVar[bool] = False
+    adds_up: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
     needs_beliefs: ClassVar[bool] = False
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "exact"
@@ -157,6 +162,21 @@ class Criterion(ABC):
         failing = self.failing(judged)
         # Of classes that pass together at least one part must fail, and it has a record.
         return np.where(failing, judged.records if self.merging == "fewer_fail" else 1, 0)
+
+    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+        """(G,) each: numbers of the classes whose sums over those that are kept may not be above 0.
+
+        A criterion that ``adds_up`` is met exactly if none of these sums is above 0; others have none. All
+        of a class's numbers are above 0, or none is.
+        """
+        return ()
+
+    def least_suppressed(self, judged: Judged) -> int:
+        """Records that this rule and every more specific one suppress at least, if these are all classes.
+
+        Of a table-wide criterion; 0 where nothing is known.
+        """
+        return 0
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """Criteria with ``fewer_fail`` that every class meets which meets this one.

@@ -309,10 +309,14 @@ class JudgedClasses:
 
 @dataclass(frozen=True, eq=False)
 class Withheld:
-    """Which classes (G,) are withheld, and whether what remains meets all criteria then."""
+    """Which classes (G,) are withheld, and whether what remains meets all criteria then.
+
+    ``necessary`` (G,) are those of them that have to be, whichever others are chosen; None: not told.
+    """
 
     classes: Bools
     satisfied: bool
+    necessary: Bools | None = None
 
 
 def withheld(
@@ -321,8 +325,9 @@ def withheld(
     """The classes that have to be withheld so that the others meet all criteria.
 
     Classes that fail a criterion are withheld; where classes overlap, again and again until none fails. If
-    the others then do not meet the table-wide criteria together, so are the smallest ones, size after size.
-    As soon as anybody is withheld, so are all of whom nothing is shown: nobody tells these from those.
+    the others then do not meet the table-wide criteria together, so are the smallest ones, size after size;
+    ``suppression_order`` chooses fewer. As soon as anybody is withheld, so are all of whom nothing is shown:
+    nobody tells these from those.
 
     Parameters
     ----------
@@ -331,9 +336,7 @@ def withheld(
     begun
         Whether records that are in no class are withheld already.
     """
-    failing, nothing = failing_any(judged, criteria), judged.shows_nothing
-    if begun or failing.any():
-        failing = peeled(judged, criteria, nothing) if judged.overlaps else failing | nothing
+    failing, nothing = withheld_alone(judged, criteria, begun=begun), judged.shows_nothing
     table_wide = [criterion for criterion in criteria if criterion.table_wide]
     if not table_wide:
         return Withheld(failing, True)
@@ -349,6 +352,15 @@ def withheld(
             return Withheld(failing, False)
         remaining = judged.only(~gone)
     return Withheld(gone, bool(records[gone].sum() <= budget))
+
+
+def withheld_alone(judged: JudgedClasses, criteria: Sequence[Criterion], *, begun: bool = False) -> Bools:
+    """(G,) the classes that are withheld for criteria of single classes, with those that show nothing."""
+    failing = failing_any(judged, criteria)
+    if not (begun or failing.any()):
+        return failing
+    nothing = judged.shows_nothing
+    return peeled(judged, criteria, nothing) if judged.overlaps else failing | nothing
 
 
 def peeled(

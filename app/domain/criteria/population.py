@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
+import numpy.typing as npt
 from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.classes.grouping import Bools
 from app.domain.classes.population import outside_presence, population_sizes, presence_shares
 from app.domain.criteria.anonymity import GREATEST_K, KAnonymity
-from app.domain.criteria.criterion import Criterion, Judged, Merging
+from app.domain.criteria.criterion import Criterion, Floats, Judged, Merging
 from app.domain.criteria.ranges import require_positive_share, require_within
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
 from app.domain.numbers import exact_sum, highest_accepted, lowest_accepted
+
+Indices = npt.NDArray[np.intp]
 
 SMALLEST_RISK: Final = 1 / GREATEST_K
 
@@ -166,6 +170,33 @@ class HighestRisk(Criterion):
         return _riskier_as_one_class(whole, self.threshold)
 
 
+SAME_SUM: Final = 1e-12
+"""More than sums of surpluses in other orders differ by, as a share of the records."""
+
+
+def fewest_in_order(surpluses: Sequence[Floats], order: Indices) -> int:
+    """How many classes of an order have to go at least so that no sum over the others is above 0.
+
+    Up to rounding: never one more, perhaps one less.
+
+    *Lemma.* Let the classes whose surpluses are above 0 come first in the order, those of greater surpluses
+    earlier (in all of ``surpluses``), and let no class cost less than one before it. Then no set of classes
+    that may go costs less than the first ones of the order, as many as this function says.
+
+    *Proof.* A class whose surplus is not above 0 is left out of the set, and what is left of it still may
+    go. If it has m classes, the first m of the order have no smaller surpluses in sum, so that they may go,
+    and cost no more: the i-th of them costs no more than the i-th of the set in the order. The fewest first
+    ones cost least of these. ∎
+    """
+    fewest = 0
+    for surplus in surpluses:
+        taken = np.cumsum(np.maximum(surplus[order], 0.0))
+        above = float(surplus.sum()) - SAME_SUM * (len(order) + float(np.abs(surplus).sum()))
+        if above > 0:
+            fewest = max(fewest, int(np.searchsorted(taken, above)) + 1)
+    return min(fewest, len(order))
+
+
 @dataclass(frozen=True)
 class AtMost(Criterion):
     """A number of all remaining classes together that may be no greater than a threshold."""
@@ -185,6 +216,11 @@ class AtMost(Criterion):
         return attained is None or attained <= highest_accepted(self.threshold)
 
 
+def surplus_of_risk(judged: Judged, hidden_among: Longs, threshold: float) -> Floats:
+    """(G,) what each class adds to Σ records · (1/``hidden_among`` − threshold), above 0 if its risk is."""
+    return np.asarray(judged.records / hidden_among - highest_accepted(threshold) * judged.records)
+
+
 def mean_risk(records: Longs, hidden_among: Longs) -> float | None:
     """Mean over the records of G classes of 1/``hidden_among`` (G,); None without classes."""
     return exact_sum(records / hidden_among) / int(records.sum()) if len(records) else None
@@ -197,6 +233,7 @@ class AverageRisk(AtMost):
     kind: ClassVar[str] = "average_risk"
     title: ClassVar[str] = "Average prosecutor risk of the released records"
     source: ClassVar[str] = "El Emam 2013"
+    adds_up: ClassVar[bool] = True
 
     threshold: Annotated[
         float, Gt(0), Le(1), doc("Greatest mean risk of a record: classes divided by records.")
@@ -208,6 +245,22 @@ class AverageRisk(AtMost):
     def attained(self, judged: Judged) -> float | None:
         """The mean risk."""
         return mean_risk(judged.records, judged.sizes)
+
+    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+        """1 − t · f of a class of f records: positive below 1/t records, and the greater the fewer."""
+        return (surplus_of_risk(judged, judged.sizes, self.threshold),)
+
+    def least_suppressed(self, judged: Judged) -> int:
+        """The smallest classes, as many as bring the rest to the threshold.
+
+        Let K be what a more specific rule keeps. It makes no fewer classes of K than this rule does, so
+        that K has so low a risk here, too. Of all such sets of records here the greatest is one of whole
+        classes, since a record that leaves others of its class behind only takes from the divisor, and
+        by :func:`fewest_in_order` one of all but the smallest.
+        """
+        order = np.argsort(judged.records, kind="stable")
+        gone = fewest_in_order(self.surpluses(judged), order)
+        return int(judged.records[order[:gone]].sum())
 
     def impossible(self, whole: Judged) -> str | None:
         """There are too few records for so low a risk."""
@@ -221,6 +274,7 @@ class SampleUniqueness(AtMost):
     kind: ClassVar[str] = "sample_uniqueness"
     title: ClassVar[str] = "Share of the released records that are unique"
     source: ClassVar[str] = "Dankar et al. 2012"
+    adds_up: ClassVar[bool] = True
 
     threshold: Annotated[float, Ge(0), Le(1), doc("Greatest share of records that are unique.")]
 
@@ -232,6 +286,20 @@ class SampleUniqueness(AtMost):
         if not len(judged.records):
             return None
         return int(judged.records[judged.sizes == 1].sum()) / int(judged.records.sum())
+
+    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+        """1 − t of a unique record, −t · f of any other class of f records."""
+        uniques = np.where(judged.sizes == 1, judged.records, 0)
+        return (uniques - highest_accepted(self.threshold) * judged.records,)
+
+    def least_suppressed(self, judged: Judged) -> int:
+        """So many uniques that the rest has few enough.
+
+        Who is unique here is unique at every more specific rule that keeps it, so that what such a rule
+        keeps has few enough here, too. To suppress another record never lowers the share.
+        """
+        order = np.argsort(judged.records, kind="stable")
+        return fewest_in_order(self.surpluses(judged), order)
 
     def impossible(self, whole: Judged) -> str | None:
         """A single record is unique, whatever is disclosed of it."""

@@ -122,3 +122,17 @@ def test_a_risk_of_minus_infinity_prohibits_nothing():
     problem = Problem("min_risk", 1.0)
     assert carry_out(plan(context, problem, Enumeration())).risk == -math.inf
     assert plan(context, problem, Enumeration()).combine({}).status == "heuristic"
+
+
+def test_nodes_above_a_record_s_own_top_are_not_counted():
+    """A missing value has one node and any other two: three of the four that two lattices would have."""
+    codes = np.array([[0], [1]], dtype=np.int32)
+    table = Table(("x",), (FLAT,), codes)
+    context = SearchContext(
+        table,
+        Dictionary(2, (link_identity("x", FLAT, ["a", "b"]),)),
+        build_sensitivity(table, "linear", {"x": ConstantWeight(1.0)}),
+        build_utility(table),
+    )
+    found = carry_out(plan(context, Problem("min_risk", 0.0, "record_level"), Enumeration()))
+    assert set(vars(found.counters).values()) == {3}

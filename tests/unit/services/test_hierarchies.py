@@ -41,8 +41,8 @@ async def test_every_way_of_defining_a_hierarchy_works(
     stored = await world.hierarchy("h", definition)
     assert (stored.summary["leaves"], stored.summary["height"]) == (leaves, height)
     assert stored.summary["kind"] == definition.kind
-    assert stored.summary["level_nodes"][0] == leaves
-    assert stored.summary["level_nodes"][-1] == 1
+    assert stored.summary["level_nodes"][-1] == leaves
+    assert stored.summary["level_nodes"][0] == 1
     assert (await world.hierarchies.tree(world.actor, "h")).leaves == leaves
 
 

@@ -14,8 +14,10 @@ import numpy as np
 
 from app.domain.losses.loss import Floats, SummedLoss, Sums
 from app.domain.numbers import tie_margin
+from app.domain.search.anonymity.choices import ChoiceBound
 from app.domain.search.anonymity.class_sizes import Levels
-from app.domain.search.anonymity.verdicts import Judge, Verdict
+from app.domain.search.anonymity.verdict import Verdict
+from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import Budget, Halted, never
 
 ROUNDING: Final = 1e-11
@@ -29,6 +31,9 @@ class Progress:
     ----------
     best
         The least loss, ∞ before a rule is found.
+    least_unproven
+        The least loss of a rule that was checked with another set of suppressed classes than its own, ∞ if
+        none can be better than what is known.
     counted, evaluated, visited
         Rules whose classes were counted; those of them whose loss was computed; steps of the budget.
     """
@@ -39,7 +44,7 @@ class Progress:
         self.judge = judge
         self.table = judge.table
         self.allowed = judge.allowed
-        self.best = float("inf")
+        self.best = self.least_unproven = float("inf")
         self.counted = self.evaluated = self.visited = 0
         self.halted = False
         self._budget = budget
@@ -66,6 +71,16 @@ class Progress:
             self._good[levels] = (loss, suppressed)
         return better
 
+    def note_choice(self, least: float) -> None:
+        """Take in that a rule may lose so little with another set of suppressed classes."""
+        self.least_unproven = min(self.least_unproven, least)
+
+    @property
+    def lower(self) -> float:
+        """What the rules that were checked lose at least, with any set of suppressed classes."""
+        unsure = self.least_unproven
+        return unsure if unsure + ROUNDING * max(1.0, abs(unsure)) < self.best else self.best
+
     def found(self) -> tuple[Levels, float, int] | None:
         """The best rule so far, the lexicographically smallest of ties, its loss and suppression."""
         if not self._good:
@@ -78,7 +93,7 @@ class Progress:
         self.halted = self.halted or self._is_halted()
         if self.halted or (self._budget.max_nodes is not None and self.visited >= self._budget.max_nodes):
             return False
-        return not self._budget.suffices(self.best, min(self.best, least))
+        return not self._budget.suffices(self.best, min(self.lower, least))
 
 
 class Checks(Progress):
@@ -100,9 +115,23 @@ class Checks(Progress):
     ) -> None:
         super().__init__(judge, budget, tick, halted)
         self.loss = loss
+        reduced = judge.table.reduced
+        self._choices = ChoiceBound(loss, reduced.codes, reduced.counts)
         self.limit = float("inf")
         self._relief = loss.relief(self.allowed)
         self._added: tuple[Levels, list[Sums]] | None = None
+
+    def check(self, levels: Levels) -> Verdict:
+        """Judge a rule, and bound what it may lose with other sets of suppressed classes."""
+        verdict = super().check(levels)
+        if verdict.choice is not None:
+            added = self.loss.added(self.judge.classes.values_of(verdict.choice.necessary))
+            known = self.best
+            if verdict.allowed:
+                own = self.loss.added(self.judge.withheld_values(levels, verdict))
+                known = min(known, self.loss.of(levels, own))
+            self.note_choice(self._choices.least(levels, added, verdict.choice, known))
+        return verdict
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
@@ -144,7 +173,11 @@ class Checks(Progress):
         """What suppression adds at least to the loss of this and every more specific rule."""
         if verdict.lost is None and self._added is not None and self._added[0] == levels:
             return self._added[1]
-        return self.loss.added(self.judge.lost_values(levels, verdict))
+        values = self.judge.lost_values(levels, verdict)
+        added = self.loss.added(values)
+        if not verdict.more:
+            return added
+        return [a + b for a, b in zip(added, self._choices.least_added(values, verdict.more), strict=True)]
 
     def goes_on(self, least_sum: float) -> bool:
         """Whether another step is allowed; ``least_sum`` bounds the sums of what is open."""

@@ -20,14 +20,15 @@ from app.domain.classes.grouping import Bools
 from app.domain.classes.quasi_part import group_of_row
 from app.domain.distinct import Longs
 from app.domain.losses.cells import DomainLoss
-from app.domain.losses.loss import ClassLoss, Indices
+from app.domain.losses.loss import ClassLoss, Indices, LossKind
 from app.domain.numbers import TIE_TOLERANCE, tie_margin
 from app.domain.search.anonymity.boxes import BoxSearch
 from app.domain.search.anonymity.checks import Checks, Progress
 from app.domain.search.anonymity.class_sizes import Levels
 from app.domain.search.anonymity.forecast import Forecast, LossForecast
 from app.domain.search.anonymity.open_rules import OpenRules, count_above, count_below
-from app.domain.search.anonymity.verdicts import Judge, Verdict
+from app.domain.search.anonymity.verdict import Verdict
+from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.tables import Table
 
@@ -35,6 +36,8 @@ POWER: Final = 0.8
 """Forecasts of much are less sure: what would be closed counts with this power."""
 PER_SCORE: Final = 10_000
 MOST_PER_SCORE: Final = 24
+OF_SIZES: Final[frozenset[LossKind]] = frozenset({"discernibility", "average_class_size"})
+"""The losses that depend on nothing but the sizes of classes and the records that are suppressed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +80,34 @@ class ClassProgress(Progress):
         rows = self.judge.small_rows(levels) if verdict.lost is None else verdict.lost
         return self.loss.least_below(*self._classes(levels, rows), self.judge.k)
 
+    def check(self, levels: Levels) -> Verdict:
+        """Judge a rule, and bound what it may lose with other sets of suppressed classes.
+
+        These suppress the necessary classes, and no loss but the divergence falls if more go: the more are
+        spread over all values, the better is one of them reconstructed. It is bounded by that of nobody
+        suppressed. Where the smallest classes are the best to go for losses that grow with nothing but
+        records, the rule's own set is the best.
+        """
+        verdict = super().check(levels)
+        choice, kind = verdict.choice, self.loss.kind
+        if not self.judge.chooses or verdict.unavoidable > self.allowed:
+            return verdict
+        if kind == "kl_divergence":
+            if choice is not None or verdict.suppressed:
+                self.note_choice(self.least(levels))
+        elif choice is not None and not (verdict.allowed and choice.by_size and kind in OF_SIZES):
+            self.note_choice(self._loss(levels, choice.necessary))
+        return verdict
+
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
-        rows = self.judge.withheld_rows(levels, verdict)
-        if self._counts_pairs:
-            loss = self._pairs(levels, rows)
-        else:
-            loss = self.loss.of(levels, *self._classes(levels, rows))
+        loss = self._loss(levels, self.judge.withheld_rows(levels, verdict))
         self.note(levels, loss, verdict.suppressed)
+
+    def _loss(self, levels: Levels, rows: Bools) -> float:
+        if self._counts_pairs:
+            return self._pairs(levels, rows)
+        return self.loss.of(levels, *self._classes(levels, rows))
 
     def take(self, levels: Levels) -> None:
         """Check a rule and take it as a candidate if it is allowed."""

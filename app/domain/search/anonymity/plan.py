@@ -15,7 +15,7 @@ from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import NotSupported
 from app.domain.losses.catalogue import loss_of
-from app.domain.losses.loss import ClassLoss
+from app.domain.losses.loss import ClassLoss, SummedLoss
 from app.domain.rules.rule import TableRule
 from app.domain.search.anonymity.boxes import MOST_STEPS, BoxSearch
 from app.domain.search.anonymity.checks import Checks, Progress
@@ -139,10 +139,22 @@ class AnonymityPlan:
                 f"here are {self.units:,}.",
                 "Choose the aggregate mean or sum, or have fewer quasi-identifiers or levels.",
             )
+        if self._judge.chooses and self._judge.allowed and not self._bounds_choices:
+            raise NotSupported(
+                "With criteria of the whole table it is not known which records are best suppressed for the "
+                "aggregates maximum and rank, or for squared errors.",
+                "Choose another loss, the aggregate mean or sum, or a suppression limit of 0.",
+            )
 
     def withheld(self, levels: tuple[int, ...]) -> Bools:
         """(n,) records that a rule of levels of all attributes withholds."""
         return suppressed_at(self._table, self._judge, levels)
+
+    @property
+    def _bounds_choices(self) -> bool:
+        """Whether the loss of a rule is bounded over all sets of classes that it may suppress."""
+        grows = not isinstance(self._loss, SummedLoss) or self._loss.is_monotone
+        return grows and not self._problem.loss.is_ranked
 
     @property
     def _holds_lattice(self) -> bool:
@@ -271,6 +283,8 @@ class AnonymityPlan:
     def _conclude(self, progress: Progress, least_open: float) -> _Found:
         """The best rule with its classes, proven if nothing is open any more."""
         best = progress.found()
+        # What the rules that are settled may lose with other sets of suppressed classes is open, too.
+        least_open = min(least_open, progress.lower if progress.lower < progress.best else math.inf)
         proven = math.isinf(least_open)
         work = {
             "proven": proven,

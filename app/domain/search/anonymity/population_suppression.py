@@ -37,7 +37,7 @@ def suppressed_by_population(
         suppression.failing, 1.0, missing=suppression.missing, suppressed=suppression.suppressed
     )
     try:
-        judge = Judge(table, problem, dictionary)
+        judge = Judge(table, problem, dictionary, order=suppression.order)
     except InvalidInput as error:
         raise InvalidInput([replace(own, pointer=_pointer(own.pointer)) for own in error.faults]) from None
     return suppressed_at(table, judge, rule.levels)

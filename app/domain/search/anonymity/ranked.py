@@ -26,7 +26,7 @@ from app.domain.search.anonymity.checks import ROUNDING, Checks
 from app.domain.search.anonymity.class_sizes import Levels
 from app.domain.search.anonymity.forecast import Forecast
 from app.domain.search.anonymity.open_rules import Numbers, OpenRules, count_below
-from app.domain.search.anonymity.verdicts import Verdict
+from app.domain.search.anonymity.verdict import Verdict
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

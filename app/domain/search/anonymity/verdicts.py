@@ -13,8 +13,8 @@ it is lost. Nothing follows from the other criteria, whose classes would have to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -34,48 +34,28 @@ from app.domain.criteria.judging import (
 )
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence
+from app.domain.criteria.suppression_order import Order, ranks_by_disclosure, withheld_in_order
 from app.domain.criteria.uniques import require_partitions
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
-from app.domain.errors import pointing_into
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.search.anonymity.choices import choice_of, least_records
 from app.domain.search.anonymity.class_entities import ClassEntities, shown_by_classes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.anonymity.problem import AnonymityProblem, Attained, Refusal
 from app.domain.search.anonymity.shows_nothing import ShowsNothing
+from app.domain.search.anonymity.sorted_criteria import sorted_criteria
+from app.domain.search.anonymity.verdict import Choice, Verdict
 from app.domain.tables import Table
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """What is known of a rule.
-
-    Attributes
-    ----------
-    unavoidable
-        Records that this rule and every more specific one suppress at least.
-    suppressed
-        Records that it suppresses; not all of them counted if ``unavoidable`` is too many.
-    allowed
-        It suppresses few enough, and what remains meets the criteria.
-    withheld, lost
-        (d,) distinct records that it suppresses, and that every more specific rule does; None: those of small
-        classes, nothing else counting.
-    """
-
-    unavoidable: int
-    suppressed: int
-    allowed: bool
-    withheld: Bools | None = None
-    lost: Bools | None = None
 
 
 class Judge:
     """Judges the rules of one table.
 
     ``withholds`` says that suppressed records are withheld, so that readers cannot tell who shows nothing
-    from them; where records of failing classes are only counted, they are not.
+    from them; where records of failing classes are only counted, they are not. ``order`` is that in which
+    classes are suppressed for criteria of the whole table.
 
     Attributes
     ----------
@@ -93,6 +73,8 @@ class Judge:
         Nothing but the sizes of classes counts.
     overlaps
         A missing value matches everything, and there is one.
+    chooses
+        Whether criteria of the whole table leave open which classes a rule suppresses.
     """
 
     def __init__(
@@ -102,7 +84,9 @@ class Judge:
         dictionary: Dictionary | None = None,
         *,
         withholds: bool = True,
+        order: Order = "class_by_class",
     ) -> None:
+        self._order = order
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
@@ -126,9 +110,12 @@ class Judge:
         self.overlaps = problem.missing == "matches_everything" and bool((reduced.codes == TOP).any())
         if problem.missing == "matches_everything":
             require_partitions(table, problem.privacy)
-        self._monotone, self._others = self._sorted(problem.privacy)
+        self._monotone, self._others = sorted_criteria(
+            problem.privacy, None if self._nobody_left else self._whole
+        )
         self.k = max((own.k for own in self._monotone if isinstance(own, KAnonymity)), default=1)
         self._table_wide = [own for own in self._others if own.table_wide]
+        self.chooses = bool(self._table_wide) and order == "class_by_class"
         alone = not self._others and all(isinstance(own, KAnonymity) for own in self._monotone)
         self.is_plain = alone and problem.suppressed == "excluded" and not self.overlaps
 
@@ -136,7 +123,7 @@ class Judge:
     def tries_rules(self) -> bool:
         """Whether a criterion says nothing of other rules than the one that is judged."""
         return any(
-            own.merging == "none" or (self.overlaps and own.merging != "fewer_fail")
+            own.merging != "fewer_fail" if self.overlaps else own.merging == "none" and not own.adds_up
             for own in self._problem.privacy
         )
 
@@ -154,23 +141,6 @@ class Judge:
             of_values = any(own.is_of_values for own in self._problem.privacy)
             seconds += seconds_of_overlapping(self.table, of_values=of_values)
         return seconds
-
-    def _sorted(self, privacy: Sequence[Criterion]) -> tuple[list[Criterion], list[Criterion]]:
-        """Criteria that generalising never breaks for a record, implied ones included, and the others."""
-        whole = self._whole
-        given = [own for own in privacy if own.merging == "fewer_fail" and not own.table_wide]
-        others = [own for own in privacy if own not in given]
-        implied: list[Criterion] = []
-        for i, own in enumerate(privacy):
-            with pointing_into(f"/objective/privacy/{i}"):
-                if self._nobody_left:
-                    break
-                implied += own.implied(whole)
-                # What is wrong with a criterion for this table shows when it is asked.
-                own.failing(whole)
-        k = max((own.k for own in (*given, *implied) if isinstance(own, KAnonymity)), default=1)
-        rest = [own for own in dict.fromkeys((*given, *implied)) if not isinstance(own, KAnonymity)]
-        return [KAnonymity(k), *rest], others
 
     @property
     def most_general(self) -> Iterator[Levels]:
@@ -191,7 +161,10 @@ class Judge:
         for criterion in () if self._nobody_left else self._problem.privacy:
             own, reason = self._lost_as_one_class(criterion)
             least = self.left_out + own
-            if own and least > self.allowed:
+            if own and criterion.table_wide and self._problem.suppressed == "own_block":
+                # Who is suppressed has to meet it with the others, and all of them are no better than one.
+                found.append(Refusal(criterion, reason))
+            elif own and least > self.allowed:
                 said = f"{reason} {self._of_the_limit(least)} {criterion.alternative(self._whole)}"
                 found.append(Refusal(criterion, said.rstrip()))
         if not found and self.left_out > self.allowed:
@@ -249,15 +222,17 @@ class Judge:
                 np.maximum(least, criterion.unavoidable(judged), out=least)
                 others |= criterion.failing(judged)
         never_shown = self._shows_nothing.always if least.any() and not self.left_out else None
-        lost = self._rows(judged, least >= sizes)
+        lost_classes = least >= sizes
+        lost = self._rows(judged, lost_classes)
         if never_shown is not None:
             own = judged.class_of_group[never_shown][0]
             least[own] = max(least[own], int(self._counts[never_shown].sum()))
             lost |= never_shown
-        unavoidable = self.left_out + int(least.sum())
+        unavoidable = self.left_out + max(int(least.sum()), self._least_together(judged, lost_classes))
         if unavoidable > self.allowed:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
-        return self._verdict(levels, judged, failing | others, unavoidable, lost)
+        verdict = self._verdict(levels, judged, failing | others, unavoidable, lost)
+        return replace(verdict, more=unavoidable - int(self._counts[lost].sum()))
 
     def _judge_plain(self, levels: Levels, small: int) -> Verdict:
         """The verdict where ``small`` records, few enough, are left out or in small classes."""
@@ -276,7 +251,7 @@ class Judge:
         unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
         if unavoidable > self.allowed:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
-        return self._concluded(levels, judged, self._withheld(judged), unavoidable, lost)
+        return self._concluded(levels, judged, self._withheld(levels, judged), unavoidable, lost)
 
     def alike(self, levels: Levels, rows: Bools) -> Longs:
         """(d,) for each distinct record how many of those not in ``rows`` cannot be told from it."""
@@ -294,7 +269,7 @@ class Judge:
     def remaining(self, levels: Levels) -> JudgedClasses:
         """The classes that a rule keeps."""
         judged = self._judged(levels)
-        return judged.only(~self._withheld(judged).classes)
+        return judged.only(~self._withheld(levels, judged).classes)
 
     def withheld_rows(self, levels: Levels, verdict: Verdict) -> Bools:
         """(d,) distinct records that a rule suppresses."""
@@ -341,22 +316,35 @@ class Judge:
         """(d,) the distinct records of some classes and those that are left out."""
         return np.append(classes, True)[judged.class_of_group]
 
+    def _least_together(self, judged: JudgedClasses, lost: Bools) -> int:
+        """Records that this and every more specific rule suppress at least, with the ``lost`` classes."""
+        records = int(judged.records[lost].sum())
+        if not self._table_wide:
+            return records
+        remaining = judged.only(~lost)
+        return records + max(own.least_suppressed(remaining) for own in self._table_wide)
+
     def _verdict(
         self, levels: Levels, judged: JudgedClasses, failing: Bools, unavoidable: int, lost: Bools
     ) -> Verdict:
         if self._table_wide:
-            found = self._withheld(judged)
-            if not found.satisfied and self.allowed == self.left_out and self._stays_broken(judged):
-                unavoidable = self.allowed + 1
+            found = self._withheld(levels, judged)
         else:
             begun = self.left_out or failing.any()
             found = Withheld(failing | judged.shows_nothing if begun else failing, True)
         return self._concluded(levels, judged, found, unavoidable, lost)
 
-    def _withheld(self, judged: JudgedClasses) -> Withheld:
+    def _withheld(self, levels: Levels, judged: JudgedClasses) -> Withheld:
         """The classes that a rule suppresses, beside the records that are left out."""
         begun, allowed = self.left_out > 0, self.allowed - self.left_out
-        return withheld(judged, self._problem.privacy, allowed, begun=begun)
+        if self._order == "size_by_size":
+            return withheld(judged, self._problem.privacy, allowed, begun=begun)
+
+        def ranks() -> Longs:
+            shown = self._shown(levels, judged.class_of_group, judged.n_classes)
+            return ranks_by_disclosure(self.table.hierarchies, shown)
+
+        return withheld_in_order(judged, self._problem.privacy, ranks, allowed, begun=begun)
 
     def _concluded(
         self, levels: Levels, judged: JudgedClasses, found: Withheld, unavoidable: int, lost: Bools
@@ -369,11 +357,22 @@ class Judge:
             allowed = self._entities.outside(levels, rows, self.classes) == 0
         if allowed and found.classes.any() and self._problem.suppressed == "own_block":
             allowed = self._block_passes(levels, judged, found.classes)
-        return Verdict(unavoidable, suppressed, allowed, rows, lost)
+        verdict = Verdict(unavoidable, suppressed, allowed, rows, lost)
+        return replace(verdict, choice=self._choice(judged, found, verdict))
 
-    def _stays_broken(self, judged: JudgedClasses) -> bool:
-        """Whether a table-wide criterion fails that no more specific rule meets without suppression."""
-        return any(own.merging != "none" and not own.satisfied(judged) for own in self._table_wide)
+    def _choice(self, judged: JudgedClasses, found: Withheld, verdict: Verdict) -> Choice | None:
+        """What bounds the other sets of classes; None if no other may be better, or be allowed."""
+        if not self.chooses or found.necessary is None:
+            return None
+        necessary = self._rows(judged, found.necessary)
+        if judged.overlaps and verdict.lost is not None:
+            # What fails among all others might pass among fewer.
+            necessary = verdict.lost
+        is_least = found.satisfied and np.array_equal(self._rows(judged, found.classes), necessary)
+        if is_least and (verdict.allowed or verdict.suppressed > self.allowed):
+            return None
+        choice = choice_of(judged, found.necessary, necessary, () if judged.overlaps else self._table_wide)
+        return None if least_records(choice, self._counts) > self.allowed else choice
 
     def _block_passes(self, levels: Levels, judged: JudgedClasses, failing: Bools) -> bool:
         """Whether all criteria are met by the classes with that of the suppressed records as one more.

@@ -72,7 +72,7 @@ class ClassJudge:
             tuple(criteria), suppression_limit=limit, missing=missing, suppressed=suppressed
         )
         shown = _with_sensitive_shown(table, rule, self._sensitive)
-        self._judge = Judge(shown, problem, dictionary, withholds=withholds)
+        self._judge = Judge(shown, problem, dictionary, withholds=withholds, order="size_by_size")
 
     def knows(self, levels: Levels) -> bool:
         """Whether it judges a vector: sensitive values, if they matter, are as the rule shows them."""

@@ -13,10 +13,10 @@ from app.domain.classes.population import shared_level
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import JudgedClasses, JudgedRecords, Population, failing_any
-from app.domain.criteria.judging import withheld as withheld_by
 from app.domain.criteria.knowledge import Knowledge
 from app.domain.criteria.overlapping import OverlappingClasses
 from app.domain.criteria.population import DeltaPresence, KMap
+from app.domain.criteria.suppression_order import ranks_by_disclosure, withheld_in_order
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP
@@ -164,7 +164,15 @@ class Demands:
     def to_withhold(self, placed: Placed) -> Bools:
         """(d,) the records of classes that a rule for the table has to withhold, withheld ones included."""
         judged = self.judged(placed.without_withheld())
-        gone = withheld_by(judged, self._all, self.allowed).classes
+
+        def ranks() -> Longs:
+            first = np.empty(judged.n_classes, dtype=np.int64)
+            inside = np.flatnonzero(judged.class_of_group >= 0)
+            first[judged.class_of_group[inside]] = inside
+            trees = [self._table.hierarchies[j] for j in self._table.quasi_identifiers]
+            return ranks_by_disclosure(trees, placed.codes_of(placed.of[first]))
+
+        gone = withheld_in_order(judged, self._all, ranks, self.allowed).classes
         return np.append(gone, True)[judged.class_of_group]
 
     def met_together(self, placed: Placed, codes: Ints) -> bool:

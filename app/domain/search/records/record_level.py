@@ -127,8 +127,10 @@ class RecordPlan:
         # A bound is of what is minimised, the value of what was asked for.
         sign = -1.0 if self._problem.objective == "max_utility" else 1.0
         found["ties"], found["bound"] = choice.ties, sign * choice.value
+        # Beyond a record's own top nodes only repeat it: they are not looked at.
+        own = self._instance.n_own_nodes()[rows]
         for counter in ("visited", "risks", "utilities"):
-            found[counter] = self._instance.n_nodes
+            found[counter] = own
 
     def _lattice(self, tops: Sequence[int], risk: Floats, bounds: Floats, utility: Floats) -> ScoredLattice:
         """The record's own lattice, without the nodes that repeat its top."""
