@@ -215,7 +215,9 @@ def suppression_in_short(document: JsonObject) -> JsonObject:
 def with_rule_in_short(result: JsonObject) -> JsonObject:
     """A result as it is shown: its rule, if it has one, without the packed levels of single records."""
     rule = result.get("rule")
-    return result if rule is None else {**result, "rule": rule_in_short(rule)}
+    if rule is None:
+        return result
+    return {**result, "rule": {**dict.fromkeys((MEANING, ORDER, DICTIONARY)), **rule_in_short(rule)}}
 
 
 def new_rule(

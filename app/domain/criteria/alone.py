@@ -78,4 +78,6 @@ class AloneRecords(Judged):
 
     def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
         """NotSupported: what is believed of a record beforehand depends on the population."""
-        raise NotSupported("Of records that are alone no population is asked.")
+        raise NotSupported(
+            "Of records that are alone no population is asked.", "Judge the beliefs in a release instead."
+        )
