@@ -127,3 +127,17 @@ def test_the_bound_is_below_every_choice_and_the_answer_above_the_best(question)
     if found.status == "optimal":
         assert found.loss == pytest.approx(optimum, abs=1e-9, rel=1e-9)
         assert found.bounds.lower == found.loss
+
+
+def test_no_optimum_is_claimed_where_suppressing_one_who_is_like_all_loses_less():
+    """Alike of a, a, a, b and ⊥ are 3 · 4 + 2 + 5; without ⊥ 3 · 3 + 1, and 5 for it."""
+    tree = Hierarchy.from_parents({"a": [None], "b": [None]})
+    codes = np.array([[1], [1], [1], [2], [TOP]], dtype=np.int32)
+    table = Table(("q",), (tree,), codes)
+    problem = AnonymityProblem(
+        (AverageRisk(0.9),), 0.5, LossChoice("discernibility"), missing="matches_everything"
+    )
+    found = solved(table, problem)
+    assert (found.loss, found.suppressed_records) == (19, 0)
+    assert found.status == "heuristic"
+    assert found.bounds.lower <= 15

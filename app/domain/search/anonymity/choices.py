@@ -49,7 +49,8 @@ def choice_of(judged: JudgedClasses, necessary: Bools, rows: Bools, criteria: Se
         number[remaining.class_of_group],
         tuple(np.maximum(surplus[helps], 0.0) for surplus, _ in asking),
         tuple(above for _, above in asking),
-        all(found) and not any(own.needs_population for own in criteria),
+        # Of criteria that are not looked at, where classes overlap, nothing is known.
+        bool(found) and all(found) and not any(own.needs_population for own in criteria),
     )
 
 

@@ -83,16 +83,21 @@ class ClassProgress(Progress):
     def check(self, levels: Levels) -> Verdict:
         """Judge a rule, and bound what it may lose with other sets of suppressed classes.
 
-        These suppress the necessary classes, and no loss but the divergence falls if more go: the more are
-        spread over all values, the better is one of them reconstructed. It is bounded by that of nobody
-        suppressed. Where the smallest classes are the best to go for losses that grow with nothing but
-        records, the rule's own set is the best.
+        These suppress the necessary classes, and no loss but two falls if more go. One is the divergence: the
+        more are spread over all values, the better is one of them reconstructed. The other is discernibility
+        where classes overlap: who goes counts n times, but nobody else counts it any more, so that even a
+        rule that need suppress nobody may lose less if it does. Both are bounded by what the rule loses with
+        anybody suppressed. Where the smallest classes are the best to go for losses that grow with nothing
+        but records, the rule's own set is the best.
         """
         verdict = super().check(levels)
         choice, kind = verdict.choice, self.loss.kind
         if not self.judge.chooses or verdict.unavoidable > self.allowed:
             return verdict
-        if kind == "kl_divergence":
+        if self._counts_pairs:
+            if choice is not None or verdict.allowed:
+                self.note_choice(self.least(levels))
+        elif kind == "kl_divergence":
             if choice is not None or verdict.suppressed:
                 self.note_choice(self.least(levels))
         elif choice is not None and not (verdict.allowed and choice.by_size and kind in OF_SIZES):
