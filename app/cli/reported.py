@@ -117,11 +117,18 @@ def _stated_rule(then: Json, rule: Json) -> Json | None:
     """The definition of the rule, if levels and classes to withhold that the report states are all of it."""
     # Rules know the searches, which take seconds to load: other commands need none of it.
     from app.domain.criteria.class_suppression import ALL_ATTRIBUTES
-    from app.services.rule_documents import MEANING, SUPPRESSION, SUPPRESSION_KEYS, TABLE_LEVEL, rule_sha256
+    from app.services.rule_documents import (
+        MEANING,
+        ORDER,
+        SUPPRESSION,
+        SUPPRESSION_KEYS,
+        TABLE_LEVEL,
+        rule_sha256,
+    )
 
     if not isinstance(rule.get("levels"), Mapping):
         return None
-    withheld = {key: rule[key] for key in SUPPRESSION_KEYS if rule.get(key) is not None}
+    withheld = {key: rule[key] for key in (*SUPPRESSION_KEYS, ORDER) if rule.get(key) is not None}
     if SUPPRESSION in withheld:
         # Reports made before there was a second meaning say none.
         withheld[MEANING] = rule.get(MEANING) or ALL_ATTRIBUTES

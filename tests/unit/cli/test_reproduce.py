@@ -212,6 +212,10 @@ def reproduce(recomputing, operations, files):  # noqa: F811
         {"suppress_classes_below": 5, "meaning": 2},
         {"suppress_classes_below": 5, "meaning": 1},
         {"suppress_classes_failing": [{"kind": "k_anonymity", "k": 5}], "suppressed": "own_block"},
+        {
+            "suppress_classes_failing": [{"kind": "average_risk", "threshold": 0.2}],
+            "suppression_order": "class_by_class",
+        },
     ],
 )
 def test_the_policy_and_the_rule_of_the_report_are_asked_again(reproduce, recomputing, capsys, withheld):
