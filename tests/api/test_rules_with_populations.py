@@ -88,6 +88,9 @@ async def test_a_population_is_named_where_it_is_needed_and_ignored_where_not(
     assert "'census' is ignored" in noted["notes"][0]
     assert (noted["sha256"], noted["dictionary"]) == (plain["sha256"], None)
 
+    inner = {"kind": "at_least", "rule": small | {"dictionary": "census"}, "levels": {}}
+    assert (await create(journey, "inner", inner))["notes"] == noted["notes"]
+
     raised = {"kind": "at_least", "rule": "plain", "levels": levels, "dictionary": "census"}
     at_least = {"kind": "at_least", "rule": {"kind": "identity"}, "levels": levels, "dictionary": "census"}
     again = await create(journey, "raised", at_least | {"suppress_classes_failing": [CRITERIA[0]]})
