@@ -169,7 +169,7 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
 def rule_sha256(document: JsonObject, dataset_sha256: str) -> str:
     """The hash of the rule's meaning for a dataset, whether it is stored or not."""
     if document["kind"] == TABLE_LEVEL:
-        keys = ("levels", *SUPPRESSION_KEYS)
+        keys = ("levels", *SUPPRESSION_KEYS, ORDER)
         meaning: JsonObject = {key: document[key] for key in keys if key in document}
         # The first meaning is hashed as it was before there was a second.
         if document.get(MEANING, ALL_ATTRIBUTES) != ALL_ATTRIBUTES:

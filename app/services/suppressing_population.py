@@ -59,9 +59,13 @@ def notes_on(definition: RuleDefinition) -> Sequence[str]:
     """What is ignored of the definition, in words."""
     if not isinstance(definition, TableLevelDefinition | AtLeastDefinition):
         return ()
+    below: Sequence[str] = ()
+    if isinstance(definition, AtLeastDefinition) and not isinstance(definition.rule, str):
+        below = notes_on(definition.rule)
     if definition.dictionary is None or needs_population(definition):
-        return ()
+        return below
     return (
+        *below,
         f"The dictionary {definition.dictionary!r} is ignored: no criterion of the rule compares its classes "
         "with a population.",
     )

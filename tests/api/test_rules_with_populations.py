@@ -11,7 +11,13 @@ from tests.api.test_searches import found
 
 pytestmark = pytest.mark.anyio
 
-CRITERIA = [{"kind": "k_map", "k": 4}, {"kind": "highest_journalist_risk", "threshold": 0.25}]
+CRITERIA = [
+    {"kind": "k_map", "k": 4},
+    {"kind": "highest_journalist_risk", "threshold": 0.25},
+    {"kind": "marketer_risk", "threshold": 0.2},
+    {"kind": "average_journalist_risk", "threshold": 0.2},
+]
+TABLE_WIDE = {"marketer_risk", "average_journalist_risk"}
 
 
 async def create(client: httpx.AsyncClient, name: str, rule: dict) -> dict:
@@ -38,6 +44,9 @@ async def test_what_is_found_with_a_population_keeps_its_levels_and_is_stated_by
         "suppress_classes_failing": [criterion],
         "dictionary": "census",
     }
+    if criterion["kind"] in TABLE_WIDE:
+        stated["suppression_order"] = "class_by_class"
+    assert stored["suppression_order"] == stated.get("suppression_order")
     by_hand = await create(journey, "by-hand", stated)
     assert {**by_hand, "id": None, "name": None, "created_at": None} == {
         **stored, "id": None, "name": None, "created_at": None
@@ -78,6 +87,9 @@ async def test_a_population_is_named_where_it_is_needed_and_ignored_where_not(
     assert plain["notes"] == []
     assert "'census' is ignored" in noted["notes"][0]
     assert (noted["sha256"], noted["dictionary"]) == (plain["sha256"], None)
+
+    inner = {"kind": "at_least", "rule": small | {"dictionary": "census"}, "levels": {}}
+    assert (await create(journey, "inner", inner))["notes"] == noted["notes"]
 
     raised = {"kind": "at_least", "rule": "plain", "levels": levels, "dictionary": "census"}
     at_least = {"kind": "at_least", "rule": {"kind": "identity"}, "levels": levels, "dictionary": "census"}

@@ -15,6 +15,8 @@ FAILING = {"suppress_classes_below": None, "suppress_classes_failing": [{"kind":
         (BELOW | {"meaning": 1}, "told apart by sensitive values", "compared"),
         (BELOW | {"meaning": 2}, "classes of fewer than 5 are suppressed", "told apart"),
         (FAILING, "that fail k map are suppressed", "compared"),
+        (FAILING, "that fail k map are suppressed", "no more classes"),
+        (FAILING | {"suppression_order": "class_by_class"}, "no more classes than have to be", "compared"),
         (FAILING | {"dictionary": "census"}, "compared with census", "told apart"),
     ],
 )

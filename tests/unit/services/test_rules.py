@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses, suppress_small
-from app.domain.criteria.population import KMap
+from app.domain.criteria.population import AverageRisk, KMap
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.domain.rules.condition_text import parse_condition
 from app.domain.rules.condition_truth import Column
@@ -166,6 +166,19 @@ async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_noth
     # As it was hashed before there was a second meaning.
     plain = {"levels": stored["levels"], "suppress_classes_below": 2}
     assert hashes[0] == resource_sha256(Kind.RULE, plain, {"dataset": "0" * 64})
+
+
+def test_rules_of_another_order_of_suppression_are_other_rules() -> None:
+    """They may suppress others, and where they do not, they may in the next delivery."""
+    in_turn = ClassSuppression((AverageRisk(0.5),), order="class_by_class")
+    by_size = ClassSuppression(in_turn.failing)
+    definitions = [TableLevelDefinition({"city": 1}, own) for own in (in_turn, by_size)]
+    one, all_of_a_size = (define_rule(definition, members()) for definition in definitions)
+    assert rule_sha256(one, "0" * 64) != rule_sha256(all_of_a_size, "0" * 64)
+    # As it was hashed before there was a second order.
+    plain = {key: all_of_a_size[key] for key in ("levels", "suppress_classes_failing")}
+    before = resource_sha256(Kind.RULE, plain, {"dataset": "0" * 64})
+    assert rule_sha256(all_of_a_size, "0" * 64) == before
 
 
 @pytest.mark.parametrize(
