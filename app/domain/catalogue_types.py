@@ -15,6 +15,8 @@ DictionaryRef = NewType("DictionaryRef", str)
 RuleRef = NewType("RuleRef", str)
 CellValue = NewType("CellValue", str)
 """A value of some record's cell in a result: shown only to those who may read the data."""
+ProbedRow = NewType("ProbedRow", int)
+"""A record that a question singles out by its row: asked only by those who may read the data."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Types of the domain mark such values as :data:`~app.domain.measures.entry.CellValue`. What was computed keeps
 them; they are left out where it is shown to a key without the scope ``data:read``. Nor may such a key name
-values in a question: rows and numbers of the answer say who has them, even if it shows no value.
+values in a question: rows and numbers of the answer say who has them, even if it shows no value. Nor may it
+single out a record by a question whose answer is about that record alone.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final, Union, get_args, get_type_hints
 
-from app.domain.catalogue_types import CellValue
+from app.domain.catalogue_types import CellValue, ProbedRow
 from app.domain.measures.catalogue import MEASURES
 from app.domain.measures.entry import Measure
 from app.services.access import require
 from app.services.measurement_documents import bare_type, document_of_parameters
 from app.services.resources import Actor, JsonObject, Scope
 
+_HIDDEN: Final = frozenset({CellValue, ProbedRow})
 _BY_NAME: Final = {measure.name: measure for measure in MEASURES}
 
 
 def require_to_name_values(actor: Actor, *questions: object) -> None:
-    """Require data:read of whoever names values of cells in any of these dataclasses."""
+    """Require data:read of whoever names values of cells, or one record, in any of these dataclasses."""
     if any(_values_named(question) for question in questions):
         require(actor, Scope.DATA_READ)
 
@@ -82,7 +84,7 @@ def names_cell_values(type_: type) -> bool:
 
 def _any_cell_value(hint: Any, seen: set[type]) -> bool:  # noqa: ANN401 - any type
     hint, _ = bare_type(hint)
-    if hint is CellValue:
+    if hint in _HIDDEN:
         return True
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if hint in seen:
@@ -95,7 +97,7 @@ def _any_cell_value(hint: Any, seen: set[type]) -> bool:  # noqa: ANN401 - any t
 def _masked(hint: Any, value: Any) -> Any:  # noqa: ANN401 - any type
     """The JSON value of a type without values of cells."""
     hint, origin = bare_type(hint)
-    if hint is CellValue or value is None:
+    if hint in _HIDDEN or value is None:
         return None
     if origin in (Union, types.UnionType):
         # Whatever may hold a cell's value in one of the types is hidden.

@@ -352,12 +352,27 @@ HIGHEST = {"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0,
             "dictionary": "census",
         },
         {
+            "measure": {"kind": "consistent_entities", "row": 1},
+            "rule": "proposal",
+            "dictionary": "census",
+        },
+        {
+            "measure": {
+                "kind": "record_linkage",
+                "auxiliary": "census",
+                "estimator": "given",
+                "links": [{"row": 1, "auxiliary_row": 1, "probability": 1.0}],
+            },
+            "rule": "proposal",
+            "dictionary": "census",
+        },
+        {
             "measure": {"kind": "equivalence_classes"},
             "rule": {"kind": "table_level", "levels": {}, "suppress_classes_failing": [HIGHEST]},
         },
     ],
 )
-async def test_who_names_values_learns_who_has_them_and_must_be_allowed_to(
+async def test_who_names_values_or_a_record_learns_who_has_them_and_must_be_allowed_to(
     api, journey: httpx.AsyncClient, asked
 ):
     """Whose rows an answer lists says as much as the value would, if the question has just the one."""

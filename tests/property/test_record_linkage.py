@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.domain.catalogue_types import ProbedRow
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.consistency import Consistency, under
 from app.domain.dictionaries.dictionary import Dictionary
@@ -204,7 +205,9 @@ def worlds_with_links(draw):
 @given(worlds_with_links(), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from(["zero", "fallback"]))
 def test_given_links_amount_to_what_loops_over_the_pairs_say(world_and_pairs, p_correct, failed):
     world, pairs = world_and_pairs
-    links = tuple(GivenLink(i + 1, z + 1, eighths / 8, correct) for i, z, eighths, correct in pairs)
+    links = tuple(
+        GivenLink(ProbedRow(i + 1), z + 1, eighths / 8, correct) for i, z, eighths, correct in pairs
+    )
     parameters = LinkageParameters(
         "aux", "given", links=links, probability_correct=p_correct, on_failed_link=failed,
         on_conflict="drop_conflicts",
@@ -230,7 +233,7 @@ def test_uniform_links_are_given_links_of_their_probabilities(world, failed):
     for i, row in enumerate(apply(rule, table)):
         possible = set(candidates.of(row).tolist())
         entities = [z for z in range(auxiliary.n_entities) if row_of[z] in possible]
-        links += [GivenLink(i + 1, z + 1, 0.5 / len(entities)) for z in entities]
+        links += [GivenLink(ProbedRow(i + 1), z + 1, 0.5 / len(entities)) for z in entities]
     by_pair = measured(world, LinkageParameters("aux", "given", links=tuple(links), on_failed_link=failed))
     uniform = measured(world, LinkageParameters("aux", probability_nobody=0.5, on_failed_link=failed))
     for own in ("risk_linked", "probability_no_link", "reidentification_rate", "mean_candidates"):

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
-from app.domain.catalogue_types import CellValue
+from app.domain.catalogue_types import CellValue, ProbedRow
 from app.domain.classes.grouping import Bools
 from app.domain.dictionaries.dictionary import own_rows
 from app.domain.distinct import Ints
@@ -24,7 +24,8 @@ class ConsistentEntitiesParameters:
     """Which record, by its row or by its identifier, and how many entities are named."""
 
     row: Annotated[
-        int | None, Ge(1), Le(1_000_000_000), doc("The record, as a row of the dataset from 1.")
+        Annotated[ProbedRow, Ge(1), Le(1_000_000_000)] | None,
+        doc("The record, as a row of the dataset from 1; needs the scope `data:read`."),
     ] = None
     id: Annotated[
         Annotated[CellValue, Len(1, 1000)] | None,

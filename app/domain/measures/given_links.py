@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, doc
 
+from app.domain.catalogue_types import ProbedRow
 from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
 from app.domain.harm.weights import Floats
@@ -23,7 +24,12 @@ _ROWS_NAMED: Final = 10
 class GivenLink:
     """A record, a row of the auxiliary source that it may be linked to, and how probable that is."""
 
-    row: Annotated[int, Ge(1), Le(1_000_000_000), doc("The record, as a row of the dataset from 1.")]
+    row: Annotated[
+        ProbedRow,
+        Ge(1),
+        Le(1_000_000_000),
+        doc("The record, as a row of the dataset from 1; needs the scope `data:read`."),
+    ]
     auxiliary_row: Annotated[
         int, Ge(1), Le(1_000_000_000), doc("The row of the auxiliary source's table, from 1.")
     ]

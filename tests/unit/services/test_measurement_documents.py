@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from annotated_types import Ge, Len, MaxLen, doc
 
-from app.domain.catalogue_types import DatasetRef, DictionaryRef, RuleRef
+from app.domain.catalogue_types import DatasetRef, DictionaryRef, ProbedRow, RuleRef
 from app.domain.measures.entry import Measure, always_supported
 from app.domain.measures.given_links import GivenLink
 from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
@@ -126,7 +126,7 @@ def test_fields_added_later_leave_the_text_of_earlier_questions_as_it_was():
         "auxiliary", "estimator", "mode", "threshold", "probability_correct", "on_failed_link", "on_conflict",
     }  # fmt: skip
     assert parameters_of(RECORD_LINKAGE, before) == LinkageParameters("register")
-    asked = LinkageParameters("register", "given", links=(GivenLink(1, 2, 0.5),))
+    asked = LinkageParameters("register", "given", links=(GivenLink(ProbedRow(1), 2, 0.5),))
     after = document_of_parameters(asked)
     assert set(after) - set(before) == {"links"}
     assert parameters_of(RECORD_LINKAGE, after) == asked
