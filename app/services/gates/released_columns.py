@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.domain.criteria.alone import AloneRecords
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints
 from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
 from app.domain.gates.protection import WorstCase, greatest_loss
@@ -42,7 +43,7 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
     table = bench.table
     readable = set(table.attributes) - unreadable(subject, table, bench.aligned)
     carried = {
-        slot: frozenset(name for own in scoring.linked for name in own.attributes) & readable
+        slot: frozenset(name for own in scoring.linked for name in _carried(own)) & readable
         for slot, scoring in bench.scorings.items()
     }
     sensitivity = bench.base.sensitivity
@@ -53,6 +54,11 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
         weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
         worst=_worst_case(bench),
     )
+
+
+def _carried(dictionary: Dictionary) -> list[str]:
+    """The attributes that it says anything of: where all its cells are missing, everybody is consistent."""
+    return [own.attribute for own in dictionary.links if (own.column != TOP).any()]
 
 
 def _worst_case(bench: Bench) -> WorstCase:
