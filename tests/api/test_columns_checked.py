@@ -258,7 +258,7 @@ async def test_a_file_is_judged_as_it_is_written(
 
 async def test_cells_of_which_nothing_is_shown_single_nobody_out(hostile: httpx.AsyncClient):
     rows = [f"f,{'' if n == 0 else 'J'}" for n in range(20)]
-    sent = [f"f,{('', '*')[n] if n < 2 else 'J'}" for n in range(20)]
+    sent = [f"f,{'*' if n < 2 else 'J'}" for n in range(20)]
     for name, lines in (("lacking", rows), ("sent", sent)):
         content = "sex,job\n" + "\n".join(lines) + "\n"
         query = {"name": name, "missing": "" if name == "lacking" else "NA"}
@@ -278,3 +278,48 @@ async def test_cells_of_which_nothing_is_shown_single_nobody_out(hostile: httpx.
             ("job", 1, 0),
         ]
         assert coverage["outcome"] == "covered"
+
+
+async def test_cells_that_show_nothing_in_several_ways_can_be_told_apart(hostile: httpx.AsyncClient):
+    """Empty cells and asterisks in six columns number all the rows, although no row shows anything."""
+    names = [f"c{at}" for at in range(6)]
+    rows = {"coded": ["f" * 6] * 64, "numbers": [f"{n:06b}" for n in range(64)]}
+    for name, lines in rows.items():
+        written = [",".join({"0": "", "1": "*", "f": "x"}[sign] for sign in line) for line in lines]
+        content = "\n".join([",".join(names), *written]) + "\n"
+        answer = await hostile.post(f"/v1/uploads?name={name}", content=content, headers=CSV)
+        assert answer.status_code == 201, answer.text
+    roles = dict.fromkeys(names, "quasi_identifier")
+    declared = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    await made(hostile, "datasets", {"name": "coded", "upload": "coded", "attributes": declared})
+    policy = document_of_policy(template("internal-analytics").policy)
+    await made(hostile, "policies", policy | {"name": "coded", "schema": {"attributes": roles}})
+    body = {"dataset": "coded", "release": {"upload": "numbers"}}
+    result = (await hostile.post("/v1/gates/coded/evaluations", json=body)).json()["result"]
+    (found,) = result["coverage"]["uncovered"]
+    assert (result["verdict"], found["why"], found["singled_out"]) == ("fail", "single_out_together", 64)
+
+
+async def test_a_dictionary_that_has_no_value_of_a_column_does_not_carry_it(hostile: httpx.AsyncClient):
+    for name, lines in {"zips": [f"f,{n}" for n in range(40)], "blank": ["f,"] * 400}.items():
+        content = "sex,zip\n" + "\n".join(lines) + "\n"
+        answer = await hostile.post(f"/v1/uploads?name={name}", content=content, headers=CSV)
+        assert answer.status_code == 201, answer.text
+    names = ("sex", "zip")
+    declared = [{"name": own, "type": "categorical", "role": "quasi_identifier"} for own in names]
+    await made(hostile, "datasets", {"name": "zips", "upload": "zips", "attributes": declared})
+    links = [{"attribute": own, "column": own, "transform": {"kind": "identity"}} for own in names]
+    await made(hostile, "dictionaries", {"name": "blank", "upload": "blank", "links": links})
+    harm = {own: {"leaves": 0.1} for own in names}
+    profile = {"name": "zips", "dataset": "zips", "family": "multiplicative", "attributes": harm}
+    await made(hostile, "sensitivity-profiles", profile)
+    score = {"kind": "score", "value": "min_consistent", "comparison": "at_least", "threshold": 2}
+    criterion = {"id": "several", "title": "Several", "reason": "For the test.", "demand": score}
+    policy = {"format": "privacy-risk/policy/1", "name": "zips", "version": 1, "title": "Zips"}
+    more = {"assumes": {"attacker": "A"}, "dictionaries": [{"name": "r"}], "criteria": [criterion]}
+    await made(hostile, "policies", policy | more)
+    body = {"dataset": "zips", "rule": {"kind": "identity"}, "sensitivity": "zips"}
+    answer = await hostile.post("/v1/gates/zips/evaluations", json=body | {"dictionaries": {"r": "blank"}})
+    result = answer.json()["result"]
+    (found,) = result["coverage"]["uncovered"]
+    assert (result["verdict"], found["why"], found["columns"]) == ("fail", "singles_out", ["zip"])

@@ -209,7 +209,8 @@ async def test_optima_and_bounds_are_demands_too(journey: httpx.AsyncClient):
 
 
 async def test_requests_that_cannot_be_judged_are_problems_and_leave_nothing(journey: httpx.AsyncClient):
-    other = copy.deepcopy(RELEASE) | {"name": "elsewhere", "schema": {"attributes": {"salary": "sensitive"}}}
+    elsewhere = {"name": "elsewhere", "schema": {"attributes": {"salary": "sensitive"}}, "not_covered": []}
+    other = copy.deepcopy(RELEASE) | elsewhere
     assert (await journey.post("/v1/policies", json=other)).status_code == 201
     before = (await journey.get("/v1/evaluations")).json()["items"]
     cases = [

@@ -24,6 +24,9 @@ RELEASE: Final[dict[str, Any]] = {
         },
         "patterns": {"*name*": "dropped"},
     },
+    "not_covered": [
+        {"columns": ["income"], "reason": "Nobody outside knows an income exactly enough to look for it."}
+    ],
     "suppression_limit": 0.25,
     "criteria": [
         {

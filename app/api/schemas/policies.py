@@ -283,7 +283,10 @@ class NewPolicy(Request):
     ] = []  # noqa: RUF012 - pydantic copies it
     singled_out_share: Annotated[
         Share,
-        Field(description="Greatest share of the records that columns may single out which nothing judges."),
+        Field(
+            description="Greatest share of the records that columns may single out by which no blocking "
+            "criterion bounds telling records apart."
+        ),
     ] = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Annotated[
         Share, Field(description="Share of the records that a suggested change may withhold.")

@@ -1,9 +1,11 @@
 """What a gate checks before any requirement: that somebody answers for every column that leaves.
 
-A column is *not covered* if no blocking requirement reads it and its released values single out more than the
-allowed share of the records, alone or together with the other columns of that kind; if its values look like
-direct identifiers and no blocking requirement bounds telling records apart by it; and if it is the key column
-of a release file. It may leave all the same where the policy names it and gives a reason.
+A column is *not covered* if no blocking requirement bounds telling records apart by it, and its released
+values single out more than the allowed share of the records, alone or together with the other columns of
+that kind, or look like direct identifiers; and if it is the key column of a release file. A requirement
+that reads a column as a sensitive attribute, or weighs its disclosure, keeps others from learning
+somebody's value; it does not keep whoever knows the value from finding the record. A column may leave all
+the same where the policy names it and gives a reason.
 
 Counts are of the release: a cell of which nothing is shown singles nobody out.
 """
@@ -153,9 +155,10 @@ def coverage_of(
     for released, judged in zip(columns, found, strict=True):
         if judged.reason is not None:
             continue
-        own = _alone(judged, allowed, is_told_apart=judged.name in apart)
+        is_told_apart = judged.name in apart
+        own = _alone(judged, allowed, is_told_apart=is_told_apart)
         uncovered += own
-        if not own and not judged.judged_by:
+        if not own and not is_told_apart:
             unread.append(released)
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
         together = _singled_out_together(group)
@@ -208,7 +211,7 @@ def _alone(column: JudgedColumn, allowed: float, *, is_told_apart: bool) -> list
     if column.identifiers and not is_told_apart:
         likely = max(column.identifiers, key=lambda own: own.share)
         found.append(Uncovered((column.name,), "direct_identifier", column.singled_out, likely))
-    if not column.judged_by and column.singled_out > allowed:
+    if not is_told_apart and column.singled_out > allowed:
         found.append(Uncovered((column.name,), "singles_out", column.singled_out))
     return found
 

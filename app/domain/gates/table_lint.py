@@ -53,7 +53,7 @@ def check_columns(
 def check_singled_out(
     policy: Policy, columns: Sequence[ReleasedColumn], recognise: Recognise, found: Findings
 ) -> None:
-    """Note disclosed columns that no blocking requirement reads and that single out too many as they are.
+    """Note disclosed columns that single out too many as they are, and by which nothing bounds telling apart.
 
     It is supposed that dictionaries carry every quasi-identifier, and that the sensitivity profile weighs
     every column: of both a policy knows nothing.
@@ -80,9 +80,10 @@ def check_singled_out(
         together = " together" if len(own.columns) > 1 else ""
         found.warn(
             joined(_AT, own.columns[0]), "singles-out",
-            f"No blocking requirement reads {named}{together}, which in this table single out "
-            f"{own.singled_out / coverage.records:.2%} of the records; {coverage.allowed_share:.4g} may be.",
-            "Have it generalised or dropped, let a blocking requirement judge it, or name it under "
+            f"No blocking requirement bounds telling records apart by {named}{together}, which in this table "
+            f"single out {own.singled_out / coverage.records:.2%} of the records; "
+            f"{coverage.allowed_share:.4g} may be.",
+            "Have it generalised or dropped, let k-anonymity or the like judge it, or name it under "
             "not_covered with the reason why it may leave.",
         )  # fmt: skip
 

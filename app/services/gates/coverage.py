@@ -23,8 +23,9 @@ MOST_TEXTS: Final = 5000
 """Counting a cell and recognising a text, measured generously; of a column so many texts are looked at."""
 
 _TO_COVER: Final = (
-    "Generalise it further, drop it from the release, let a blocking requirement judge it, or name it under "
-    "not_covered in the policy with the reason why it may leave."
+    "Generalise it further, drop it from the release, let a blocking requirement bound telling records apart "
+    "by it, as k-anonymity with it as quasi-identifier does, or name it under not_covered in the policy with "
+    "the reason why it may leave."
 )
 _NAMES: Final = (
     "Drop it from the release, or name it under not_covered in the policy with the reason why it may leave. "
@@ -140,9 +141,11 @@ def _message(own: Uncovered, coverage: Coverage) -> str:
     counted = f"{own.singled_out:,} of {coverage.records:,} records ({share})"
     allowed = f"at most {coverage.allowed_share:.4g} of the records may be"
     if len(own.columns) == 1:
-        unread = f"No blocking requirement reads the column {named}{but or ','}"
+        unread = f"No blocking requirement bounds telling records apart by the column {named}{but or ','}"
         return f"{unread} and it singles out {counted}; {allowed}."
-    unread = f"No blocking requirement reads the columns {named} together{but or ','}"
+    unread = (
+        f"No blocking requirement bounds telling records apart by the columns {named} together{but or ','}"
+    )
     return f"{unread} and together they single out {counted}; {allowed}."
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.domain.criteria.alone import AloneRecords
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints
 from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
 from app.domain.gates.protection import WorstCase, greatest_loss
@@ -40,9 +41,9 @@ def released_columns(subject: Subject, bench: Bench) -> list[ReleasedColumn]:
 def columns_to_read(subject: Subject, bench: Bench) -> Columns:
     """What the requirements may read of the dataset, its dictionaries and its sensitivity profile."""
     table = bench.table
-    readable = set(table.attributes) - unreadable(subject, bench.aligned)
+    readable = set(table.attributes) - unreadable(subject, table, bench.aligned)
     carried = {
-        slot: frozenset(name for own in scoring.linked for name in own.attributes) & readable
+        slot: frozenset(name for own in scoring.linked for name in _carried(own)) & readable
         for slot, scoring in bench.scorings.items()
     }
     sensitivity = bench.base.sensitivity
@@ -53,6 +54,11 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
         weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
         worst=_worst_case(bench),
     )
+
+
+def _carried(dictionary: Dictionary) -> list[str]:
+    """The attributes that it says anything of: where all its cells are missing, everybody is consistent."""
+    return [own.attribute for own in dictionary.links if (own.column != TOP).any()]
 
 
 def _worst_case(bench: Bench) -> WorstCase:
@@ -69,7 +75,7 @@ def _worst_case(bench: Bench) -> WorstCase:
     return WorstCase(alone, greatest_loss(bench.table, sensitivity, failure, model, max(entities, default=1)))
 
 
-def unreadable(subject: Subject, aligned: AlignedRelease | None) -> frozenset[str]:
+def unreadable(subject: Subject, table: Table, aligned: AlignedRelease | None) -> frozenset[str]:
     """Columns of a file in which different texts stand for one value, so that requirements do not see them.
 
     A dataset may replace texts by others before it looks them up. What it takes for alike need not look alike
@@ -78,9 +84,18 @@ def unreadable(subject: Subject, aligned: AlignedRelease | None) -> frozenset[st
     if aligned is None:
         return frozenset()
     replaced = {own.name: own.map for own in declarations_of(subject.dataset)}
+    top = {name: own.labels[TOP] for name, own in zip(table.attributes, table.hierarchies, strict=True)}
     return frozenset(
-        name for name, column in aligned.texts.items() if _are_alike(column, replaced.get(name, {}))
+        name
+        for name, column in aligned.texts.items()
+        if _are_alike(column, replaced.get(name, {})) or _says_nothing_in_several_ways(column, top[name])
     )
+
+
+def _says_nothing_in_several_ways(column: TextColumn, top: str) -> bool:
+    """Whether cells that show nothing are written differently, so that they can be told apart."""
+    ways = len({"", WITHHELD, top}.intersection(column.values))
+    return ways + (column.n_missing > 0) > 1
 
 
 def _are_alike(column: TextColumn, replaced: Mapping[str, str]) -> bool:
@@ -113,11 +128,15 @@ def _of_file(subject: Subject, bench: Bench, column: TextColumn, name: str) -> R
     table = bench.table
     j = table.position(name)
     hierarchy = table.hierarchies[j]
-    nothing = {"", WITHHELD, hierarchy.labels[TOP]}
-    code = [NOTHING_SHOWN if text in nothing else place for place, text in enumerate(column.values)]
-    codes: Ints = np.array([*code, NOTHING_SHOWN], dtype=np.int32)[column.positions]
+    nothing, texts = {"", WITHHELD, hierarchy.labels[TOP]}, column.values
+    code = [NOTHING_SHOWN if text in nothing else place for place, text in enumerate(texts)]
+    missing = NOTHING_SHOWN
+    if _says_nothing_in_several_ways(column, hierarchy.labels[TOP]):
+        # Whoever gets the file tells them apart: each way of writing it is a value.
+        code, missing, texts = list(range(len(texts))), len(texts), (*texts, "")
+    codes: Ints = np.array([*code, missing], dtype=np.int32)[column.positions]
     levels = None if bench.rule is None else _levels(bench, j, hierarchy)
-    return ReleasedColumn(name, _role(table, name), _giver(subject, name), column.values, codes, levels)
+    return ReleasedColumn(name, _role(table, name), _giver(subject, name), texts, codes, levels)
 
 
 def _key_column(subject: Subject, key: str, aligned: AlignedRelease) -> ReleasedColumn:

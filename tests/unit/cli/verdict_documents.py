@@ -83,7 +83,7 @@ NOT_COVERED = coverage(
     uncovered=[
         {
             "columns": ["remark"], "why": "singles_out", "singled_out": 12, "singled_out_share": 1,
-            "identifier": None, "message": "No blocking requirement reads the column 'remark'.",
+            "identifier": None, "message": "Nothing bounds telling apart by the column 'remark'.",
             "remedy": "Generalise it further.",
         }
     ],

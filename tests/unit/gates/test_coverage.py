@@ -82,6 +82,33 @@ def test_a_column_of_identifiers_is_covered_only_by_what_bounds_telling_records_
     assert (whys(apart), apart.passes) == ([], True)
 
 
+def test_a_requirement_on_values_covers_no_column_that_singles_people_out():
+    """ℓ-diversity keeps people from learning a value; who knows it finds the record."""
+    town = column("town", "quasi_identifier", [0] * 8)
+    diverse = criterion(model("distinct_l_diversity", l=2, attribute="income"))
+    each = column("income", "sensitive", list(range(8)))
+    judged = uncovered_of([town, each], diverse)
+    assert (judged.columns[1].judged_by, whys(judged)) == (("it",), [("singles_out", "income")])
+    assert whys(uncovered_of([town, column("income", "sensitive", PAIRS)], diverse)) == []
+    # Each value is shared by four, and no two records are alike in both.
+    jointly = [column(name, "sensitive", [n // 4**at % 4 for n in range(16)]) for at, name in enumerate("ab")]
+    both = [criterion(model("t_closeness", t=0.2, attribute=name), id=name) for name in "ab"]
+    assert whys(uncovered_of(jointly, *both)) == [("single_out_together", "a", "b")]
+
+
+def test_a_score_covers_what_the_dictionary_carries_and_not_what_the_profile_weighs():
+    columns = [column(name, "quasi_identifier", list(range(8))) for name in ("town", "job")]
+    score = {"kind": "score", "value": "risk_average", "comparison": "at_most", "threshold": 0.1}
+    policy = policy_of(document(criterion(score), dictionaries=[{"name": "register", "description": "r"}]))
+    known = Columns(
+        frozenset({"town", "job"}), frozenset(), {"register": frozenset({"town"})}, frozenset({"job"})
+    )
+    readings = {own.id: reading_of(policy, own, known) for own in policy.criteria}
+    found = coverage_of(policy, columns, readings, lambda texts, counts: ())
+    assert [own.judged_by for own in found.columns] == [("it",), ("it",)]
+    assert whys(found) == [("singles_out", "job")]
+
+
 def test_records_of_which_nothing_is_shown_single_nobody_out_together():
     nothing = [-1, 0, 0, 0, 0, 0, 0, 0]
     columns = [column("a", "sensitive", nothing, 1), column("b", "sensitive", nothing, 1)]
