@@ -131,12 +131,14 @@ def _require_read_as_written(upload: Stored, pointer: str) -> None:
     said = "without the blanks around its cells" if dialect["trim"] else ""
     if others:
         said += f"{' and ' if said else ''}with {len(others)} texts of its own for missing values"
+    if not said and len(set(dialect["missing"])) > 1:
+        said = "with several markers of missing values, which can be told apart"
     if said:
         raise InvalidInput.of(
             f"{pointer}/upload",
             "not-read-as-written",
             f"The release file {upload.name!r} was read {said}: who gets the file sees them.",
-            "Upload it without trim, and with no other markers of missing values than usual ones such as NA.",
+            "Upload it without trim, and with one marker of missing values, an empty cell or one like NA.",
         )
 
 

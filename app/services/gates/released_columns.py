@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from app.services.gates.bench import Bench
 from app.services.gates.subject import Subject
 from app.services.release_alignment import WITHHELD, readings_of
 from app.services.text_columns import TextColumn
+
+LEAST_MISSING: Final = 0.1
+"""A dictionary does not carry a column if this share of its people have no value of it, or more."""
 
 
 def released_columns(subject: Subject, bench: Bench) -> list[ReleasedColumn]:
@@ -57,8 +61,13 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
 
 
 def _carried(dictionary: Dictionary) -> list[str]:
-    """The attributes that it says anything of: where all its cells are missing, everybody is consistent."""
-    return [own.attribute for own in dictionary.links if (own.column != TOP).any()]
+    """The attributes that it says enough of: whose cell is missing is consistent with every record."""
+    return [
+        own.attribute
+        for own in dictionary.links
+        if np.count_nonzero(own.meaning.everything[own.meaning.column])
+        < LEAST_MISSING * dictionary.n_entities
+    ]
 
 
 def _worst_case(bench: Bench) -> WorstCase:
