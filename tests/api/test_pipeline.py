@@ -53,6 +53,7 @@ POLICY = {
     "title": "Members for the planners",
     "assumes": {"attacker": "A neighbour who has the census and knows who is a member."},
     "dictionaries": [{"name": "register", "description": "the census"}],
+    "not_covered": [{"columns": ["income"], "reason": "Nobody outside knows an income to the thousand."}],
     "criteria": [
         {
             "id": "classes",
