@@ -28,9 +28,9 @@ def fill(connection, tenant):
         f" FROM generate_series(1, {RUNS}) n",
         "INSERT INTO results (tenant_id, id, kind, input_sha256, document, created_at)"
         f" SELECT %s, 'x' || n, 'optimisation', 'h' || n, '', {OLD} FROM generate_series(1, {RUNS}) n",
-        "INSERT INTO runs (tenant_id, id, resource_id, state, input_sha256, estimate, result_id, created_at,"
-        " finished_at)"
-        f" SELECT %s, 'r' || n, 'o' || n, 'succeeded', 'h' || n, '{{}}', 'x' || n, {OLD}, {OLD}"
+        "INSERT INTO runs (tenant_id, id, resource_id, state, input_sha256, estimate, result_id, attempt,"
+        " created_at, finished_at)"
+        f" SELECT %s, 'r' || n, 'o' || n, 'succeeded', 'h' || n, '{{}}', 'x' || n, 1, {OLD}, {OLD}"
         f" FROM generate_series(1, {RUNS}) n",
         "INSERT INTO data_keys (tenant_id, id, purpose, wrapped_key, master_key_id, touched_at)"
         f" SELECT %s, 'u' || n, 'upload', '', '', {OLD} FROM generate_series(1, {UPLOADS}) n",

@@ -18,7 +18,7 @@ from app.domain.criteria.class_suppression import withholding
 from app.domain.criteria.population import AverageRisk, DeltaPresence
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.findings import worst_of
-from app.domain.gates.optima import gap_of_loss
+from app.domain.gates.optima import gap_of_loss, relative_gap
 from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.delta_presence import DELTA_PRESENCE
@@ -55,7 +55,10 @@ def keeps_its_criteria(table, problem, dictionary=None):
         for criterion in problem.privacy:
             assert not failing_records(release, criterion, asked, counter).any(), criterion
     utility = build_utility(table, "depth_sum", {}, {})
-    assert gap_of_loss(release, problem, utility, outcome.bounds.lower, counter) <= 1e-9
+    # Where other sets of classes may be better, the search leaves a gap, and the gate sees no greater one.
+    left = relative_gap(outcome.loss, outcome.bounds.lower)
+    assert outcome.status != "optimal" or left <= 1e-9
+    assert gap_of_loss(release, problem, utility, outcome.bounds.lower, counter) <= left + 1e-9
 
 
 @given(questions())
