@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -23,33 +24,38 @@ SMALL_BYTES: Final = 16 * 1024
 _READER: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bodies")
 
 
-class _Collector:
-    """Lets Python's collector look at what is new only, while a large body is being worked on.
+class _Consideration:
+    """Lets others run sooner while a large body is being worked on.
 
-    Whenever that has grown by a quarter it would look through everything else, too, and nothing of a body
-    is what it looks for: JSON has no cycles. All would wait for it meanwhile.
+    Each time the event loop has waited for anything it asks for the interpreter again, and gets it after the
+    interval: several times for one small request. Whenever a body has grown by a quarter, Python's collector
+    would look through everything else, too, and nothing of a body is what it looks for: JSON has no cycles.
     """
 
     def __init__(self) -> None:
         self._holders = 0
-        self._before = gc.get_threshold()
+        self._threshold = gc.get_threshold()
+        self._interval = sys.getswitchinterval()
 
-    def hold(self) -> None:
-        """Look at what is new only."""
+    def begin(self) -> None:
+        """Change places every millisecond, and look for cycles in what is new only."""
         if self._holders == 0:
-            self._before = gc.get_threshold()
-            gc.set_threshold(*self._before[:2], _NEVER)
+            self._threshold, self._interval = gc.get_threshold(), sys.getswitchinterval()
+            gc.set_threshold(*self._threshold[:2], _NEVER)
+            sys.setswitchinterval(_SHORT_SECONDS)
         self._holders += 1
 
-    def let_go(self) -> None:
-        """Look at everything again, if no other large body is being worked on."""
+    def end(self) -> None:
+        """As it was before, if no other large body is being worked on."""
         self._holders -= 1
         if self._holders == 0:
-            gc.set_threshold(*self._before)
+            gc.set_threshold(*self._threshold)
+            sys.setswitchinterval(self._interval)
 
 
+_SHORT_SECONDS: Final = 0.001
 _NEVER: Final = 2**31 - 1
-_COLLECTOR: Final = _Collector()
+_CONSIDERATION: Final = _Consideration()
 
 
 class StrictRequest(Request):
@@ -83,12 +89,12 @@ class StrictRequest(Request):
         in_flight.give_back(held)
         if self._is_large:
             self._is_large = False
-            _COLLECTOR.let_go()
+            _CONSIDERATION.end()
 
     async def check(self, validator: SlicedValidator) -> None:
         """Read a large body as JSON and check it, beside the event loop; InvalidInput if it is none."""
         self._is_large = True
-        _COLLECTOR.hold()
+        _CONSIDERATION.begin()
         try:
             loop = asyncio.get_running_loop()
             self._value = await loop.run_in_executor(_READER, _checked, self._body, validator)
