@@ -21,9 +21,9 @@ from app.cli.memory_watch import MemoryWatch
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
-from app.client import Client, Retries
 from app.samples import members
 from app.samples.files import JOURNEY, write_sample
+from privacy_risk import Client, Retries
 
 _RECORDS = 10_000
 _REQUESTS = 60

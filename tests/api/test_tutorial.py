@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app import client as client_package
-from app.client import AsyncClient
+from privacy_risk import AsyncClient
 from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from app.client.periods import period
-from app.client.problems import checked_content
-from app.client.synchronous.collection import Collection, Deletable
-from app.client.synchronous.connection import VERSION, Connection
-from app.client.values import Json, Resource, Run
+from privacy_risk.periods import period
+from privacy_risk.problems import checked_content
+from privacy_risk.synchronous.collection import Collection, Deletable
+from privacy_risk.synchronous.connection import VERSION, Connection
+from privacy_risk.values import Json, Resource, Run
 
 
 class Policies(Collection):

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from app.client.answers import items_in
-from app.client.periods import period
-from app.client.synchronous.connection import VERSION, Connection
-from app.client.values import Json
+from privacy_risk.answers import items_in
+from privacy_risk.periods import period
+from privacy_risk.synchronous.connection import VERSION, Connection
+from privacy_risk.values import Json
 
 
 class Webhooks:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from app.client.answers import items_in
-from app.client.asynchronous.connection import VERSION, AsyncConnection
-from app.client.periods import period
-from app.client.values import Json
+from privacy_risk.answers import items_in
+from privacy_risk.asynchronous.connection import VERSION, AsyncConnection
+from privacy_risk.periods import period
+from privacy_risk.values import Json
 
 
 class AsyncWebhooks:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.client.answers import number_in, text_in
+from privacy_risk.answers import number_in, text_in
 
 Json = Mapping[str, Any]
 """A JSON object."""

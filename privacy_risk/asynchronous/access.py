@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.client.answers import items_in
-from app.client.asynchronous.connection import VERSION, AsyncConnection
-from app.client.values import Json
+from privacy_risk.answers import items_in
+from privacy_risk.asynchronous.connection import VERSION, AsyncConnection
+from privacy_risk.values import Json
 
 
 class AsyncApiKeys:

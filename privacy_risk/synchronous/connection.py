@@ -1,20 +1,21 @@
+# Made of asynchronous/connection.py by generate_synchronous.py: change that file, not this one.
 """One pool of connections: requests that are sent again where that helps, and streams."""
 
 from __future__ import annotations
 
-import asyncio
+import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 
-from app.client.answers import cursor_in, items_in
-from app.client.bodies import Content, async_body_of, is_repeatable
-from app.client.problems import checked, checked_content, json_object
-from app.client.retries import Retries
-from app.client.values import Json
+from privacy_risk.answers import cursor_in, items_in
+from privacy_risk.bodies import Content, body_of, is_repeatable
+from privacy_risk.problems import checked, checked_content, json_object
+from privacy_risk.retries import Retries
+from privacy_risk.values import Json
 
 Parameters = Mapping[str, str | int | bool | Sequence[str] | None]
 
@@ -24,43 +25,42 @@ LONGEST_SILENCE = 60.0
 """Seconds after which a stream of events is taken to be dead: the service sends a sign of life every 15."""
 
 
-class AsyncConnection:
+class Connection:
     """Sends requests to one service and answers what it says; ProblemError where it refuses."""
 
     def __init__(
         self,
-        http: httpx.AsyncClient,
+        http: httpx.Client,
         retries: Retries,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._http = http
         self._retries = retries
         self._sleep = sleep
 
-    async def get(
+    def get(
         self, path: str, parameters: Parameters | None = None, headers: Mapping[str, str] | None = None
     ) -> httpx.Response:
         """The answer to a GET."""
-        return await self._send("GET", path, params=_said(parameters), headers=headers)
+        return self._send("GET", path, params=_said(parameters), headers=headers)
 
-    async def get_json(
+    def get_json(
         self, path: str, parameters: Parameters | None = None, headers: Mapping[str, str] | None = None
     ) -> Json:
         """The JSON object that a GET answers."""
-        return json_object(await self.get(path, parameters, headers))
+        return json_object(self.get(path, parameters, headers))
 
-    async def items(self, path: str, parameters: Parameters) -> AsyncIterator[Json]:
+    def items(self, path: str, parameters: Parameters) -> Iterator[Json]:
         """The items of a list, asked for page by page as they are needed."""
         cursor: str | None = None
         while True:
-            page = await self.get_json(path, {**parameters, "cursor": cursor})
-            for item in items_in(page):
-                yield item
+            page = self.get_json(path, {**parameters, "cursor": cursor})
+            yield from items_in(page)
             cursor = cursor_in(page, cursor)
             if cursor is None:
                 return
 
-    async def post(
+    def post(
         self,
         path: str,
         body: Json | None = None,
@@ -69,79 +69,79 @@ class AsyncConnection:
     ) -> Json:
         """The JSON object that a POST of a JSON object answers."""
         sent: dict[str, Any] = {} if body is None else {"json": body}
-        response = await self._send(
+        response = self._send(
             "POST", path, params=_said(parameters), headers=self._once(idempotency_key), **sent
         )
         return json_object(response)
 
-    async def post_content(
+    def post_content(
         self, path: str, content: Content, media_type: str, parameters: Parameters | None = None
     ) -> Json:
         """The JSON object that a POST of bytes answers, however long they take."""
         headers = {"Content-Type": media_type, **self._once(None)}
         again = is_repeatable(content)
 
-        async def send() -> httpx.Response:
-            return await self._http.request(
+        def send() -> httpx.Response:
+            return self._http.request(
                 "POST",
                 path,
                 params=_said(parameters),
-                content=async_body_of(content),
+                content=body_of(content),
                 headers=headers,
                 timeout=httpx.Timeout(None, connect=self._http.timeout.connect),
             )
 
-        return json_object(checked(await self._repeated("POST", send) if again else await send()))
+        return json_object(checked(self._repeated("POST", send) if again else send()))
 
-    async def post_form(self, path: str, file: bytes, parameters: Parameters | None = None) -> Json:
+    def post_form(self, path: str, file: bytes, parameters: Parameters | None = None) -> Json:
         """The JSON object that a POST of a form with one file answers."""
-        response = await self._send(
+        response = self._send(
             "POST", path, params=_said(parameters), files={"file": file}, headers=self._once(None)
         )
         return json_object(response)
 
-    async def delete(self, path: str) -> None:
+    def delete(self, path: str) -> None:
         """Delete; AnswerError unless it is the service that says so."""
-        response = await self._send("DELETE", path)
+        response = self._send("DELETE", path)
         if response.status_code != httpx.codes.NO_CONTENT:
             json_object(response)
 
-    @asynccontextmanager
-    async def stream(
+    @contextmanager
+    def stream(
         self,
         path: str,
         parameters: Parameters | None = None,
         headers: Mapping[str, str] | None = None,
         endless: bool = False,
-    ) -> AsyncIterator[httpx.Response]:
+    ) -> Iterator[httpx.Response]:
         """The answer to a GET as it comes; ``endless`` ones tell at times that they are alive."""
         timeout = self._http.timeout
         if endless:
             timeout = httpx.Timeout(timeout.connect, read=LONGEST_SILENCE)
-        async with self._http.stream(
+        with self._http.stream(
             "GET", path, params=_said(parameters), headers=headers, timeout=timeout
         ) as response:
             if response.is_error:
-                await response.aread()
+                response.read()
             yield checked_content(response)
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        self._http.close()
 
-    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's
-        async def send() -> httpx.Response:
-            return await self._http.request(method, path, **request)
+    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's
+        def send() -> httpx.Response:
+            return self._http.request(method, path, **request)
 
-        return checked(await self._repeated(method, send))
+        return checked(self._repeated(method, send))
 
-    async def _repeated(self, method: str, send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
+    def _repeated(self, method: str, send: Callable[[], httpx.Response]) -> httpx.Response:
         """The answer of the last attempt, or its transport error."""
         attempt = 1
         while True:
             failure: httpx.Response | httpx.TransportError
             try:
-                failure = await send()
+                failure = send()
                 if not failure.is_error:
                     return failure
             except httpx.TransportError as error:
@@ -149,7 +149,7 @@ class AsyncConnection:
             delay = self._retries.delay(attempt, failure)
             if delay is None:
                 return _final(method, attempt, failure)
-            await self._sleep(delay)
+            self._sleep(delay)
             attempt += 1
 
     def _once(self, idempotency_key: str | None) -> Mapping[str, str]:

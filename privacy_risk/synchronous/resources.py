@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.client.bodies import Content
-from app.client.frames import frame_of, parquet_of
-from app.client.synchronous.collection import (
+from privacy_risk.bodies import Content
+from privacy_risk.frames import frame_of, parquet_of
+from privacy_risk.synchronous.collection import (
     Answered,
     Collection,
     Deletable,
     Searched,
 )
-from app.client.synchronous.connection import VERSION
-from app.client.values import Json, Resource, ResourcePage
+from privacy_risk.synchronous.connection import VERSION
+from privacy_risk.values import Json, Resource, ResourcePage
 
 if TYPE_CHECKING:
     import pandas as pd

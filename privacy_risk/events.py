@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from app.client.answers import object_of
-from app.client.values import RunEvent
+from privacy_risk.answers import object_of
+from privacy_risk.values import RunEvent
 
 
 class EventParser:

@@ -8,17 +8,17 @@ from typing import Self
 
 import httpx
 
-from app.client.retries import Retries
-from app.client.synchronous.access import ApiKeys, ExampleData, Tenants
-from app.client.synchronous.collection import Answered, Collection, Searched
-from app.client.synchronous.connection import VERSION, Connection
-from app.client.synchronous.governance import (
+from privacy_risk.retries import Retries
+from privacy_risk.synchronous.access import ApiKeys, ExampleData, Tenants
+from privacy_risk.synchronous.collection import Answered, Collection, Searched
+from privacy_risk.synchronous.connection import VERSION, Connection
+from privacy_risk.synchronous.governance import (
     Evaluations,
     Evidence,
     Policies,
     SigningKeys,
 )
-from app.client.synchronous.resources import (
+from privacy_risk.synchronous.resources import (
     Assessments,
     Datasets,
     DictionarySets,
@@ -29,9 +29,9 @@ from app.client.synchronous.resources import (
     SequentialDisclosures,
     Uploads,
 )
-from app.client.synchronous.runs import Runs
-from app.client.synchronous.watching import AuditEvents, Webhooks
-from app.client.values import Json
+from privacy_risk.synchronous.runs import Runs
+from privacy_risk.synchronous.watching import AuditEvents, Webhooks
+from privacy_risk.values import Json
 
 
 class Client:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from app.client.answers import AnswerError
+from privacy_risk.answers import AnswerError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Makes the blocking client of the other one: ``python app/client/generate_synchronous.py [--check]``.
+"""Makes the blocking client of the other one: ``python privacy_risk/generate_synchronous.py [--check]``.
 
 The two differ in nothing but the words below, so the files of ``asynchronous`` are the only ones that are
 written by hand. Words are replaced as whole tokens of the language; of texts only the examples change.
@@ -106,7 +106,7 @@ def _replaced(text: str) -> str:
 def _formatted(text: str) -> str:
     """As ruff would have it: imports in order, no loop where ``yield from`` does."""
     fixes = ["check", "--select", "I,F401,UP028,C416", "--fix", "--unsafe-fixes", "--quiet"]
-    first_party = ["--config", 'lint.isort.known-first-party = ["app"]']
+    first_party = ["--config", 'lint.isort.known-first-party = ["privacy_risk"]']
     for command in ([*fixes, *first_party, "-"], ["format", "-"]):
         done = subprocess.run(  # noqa: S603 - a tool of ours on a text of ours
             [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(TARGET / "client.py")],
@@ -114,7 +114,7 @@ def _formatted(text: str) -> str:
             capture_output=True,
             text=True,
             check=True,
-            cwd=HERE.parents[1],
+            cwd=HERE.parent,
         )
         text = done.stdout
     return text

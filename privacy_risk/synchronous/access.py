@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.client.answers import items_in
-from app.client.synchronous.connection import VERSION, Connection
-from app.client.values import Json
+from privacy_risk.answers import items_in
+from privacy_risk.synchronous.connection import VERSION, Connection
+from privacy_risk.values import Json
 
 
 class ApiKeys:

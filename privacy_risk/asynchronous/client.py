@@ -7,16 +7,16 @@ from typing import Self
 
 import httpx
 
-from app.client.asynchronous.access import AsyncApiKeys, AsyncExampleData, AsyncTenants
-from app.client.asynchronous.collection import AsyncAnswered, AsyncCollection, AsyncSearched
-from app.client.asynchronous.connection import VERSION, AsyncConnection
-from app.client.asynchronous.governance import (
+from privacy_risk.asynchronous.access import AsyncApiKeys, AsyncExampleData, AsyncTenants
+from privacy_risk.asynchronous.collection import AsyncAnswered, AsyncCollection, AsyncSearched
+from privacy_risk.asynchronous.connection import VERSION, AsyncConnection
+from privacy_risk.asynchronous.governance import (
     AsyncEvaluations,
     AsyncEvidence,
     AsyncPolicies,
     AsyncSigningKeys,
 )
-from app.client.asynchronous.resources import (
+from privacy_risk.asynchronous.resources import (
     AsyncAssessments,
     AsyncDatasets,
     AsyncDictionarySets,
@@ -27,10 +27,10 @@ from app.client.asynchronous.resources import (
     AsyncSequentialDisclosures,
     AsyncUploads,
 )
-from app.client.asynchronous.runs import AsyncRuns
-from app.client.asynchronous.watching import AsyncAuditEvents, AsyncWebhooks
-from app.client.retries import Retries
-from app.client.values import Json
+from privacy_risk.asynchronous.runs import AsyncRuns
+from privacy_risk.asynchronous.watching import AsyncAuditEvents, AsyncWebhooks
+from privacy_risk.retries import Retries
+from privacy_risk.values import Json
 
 
 class AsyncClient:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.client.asynchronous.collection import (
+from privacy_risk.asynchronous.collection import (
     AsyncAnswered,
     AsyncCollection,
     AsyncDeletable,
     AsyncSearched,
 )
-from app.client.asynchronous.connection import VERSION
-from app.client.bodies import Content
-from app.client.frames import frame_of, parquet_of
-from app.client.values import Json, Resource, ResourcePage
+from privacy_risk.asynchronous.connection import VERSION
+from privacy_risk.bodies import Content
+from privacy_risk.frames import frame_of, parquet_of
+from privacy_risk.values import Json, Resource, ResourcePage
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from app.client.answers import cursor_in, items_in
-from app.client.asynchronous.connection import VERSION, AsyncConnection, Parameters
-from app.client.periods import period
-from app.client.values import Json, Resource, ResourcePage, Run
+from privacy_risk.answers import cursor_in, items_in
+from privacy_risk.asynchronous.connection import VERSION, AsyncConnection, Parameters
+from privacy_risk.periods import period
+from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 
 class AsyncReadable:

@@ -18,8 +18,8 @@ from typing import Any
 
 import httpx
 
-from app.client.answers import AnswerError, ClientError, object_of
-from app.client.values import Json, Run
+from privacy_risk.answers import AnswerError, ClientError, object_of
+from privacy_risk.values import Json, Run
 
 
 class ProblemError(ClientError):

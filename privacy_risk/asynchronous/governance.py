@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from app.client.asynchronous.collection import AsyncCollection, AsyncDeletable
-from app.client.asynchronous.connection import VERSION, AsyncConnection
-from app.client.periods import period
-from app.client.problems import checked_content
-from app.client.values import Json, Resource, Run
+from privacy_risk.asynchronous.collection import AsyncCollection, AsyncDeletable
+from privacy_risk.asynchronous.connection import VERSION, AsyncConnection
+from privacy_risk.periods import period
+from privacy_risk.problems import checked_content
+from privacy_risk.values import Json, Resource, Run
 
 
 class AsyncPolicies(AsyncCollection):

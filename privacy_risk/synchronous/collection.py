@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from app.client.answers import cursor_in, items_in
-from app.client.periods import period
-from app.client.synchronous.connection import VERSION, Connection, Parameters
-from app.client.values import Json, Resource, ResourcePage, Run
+from privacy_risk.answers import cursor_in, items_in
+from privacy_risk.periods import period
+from privacy_risk.synchronous.connection import VERSION, Connection, Parameters
+from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 
 class Readable:
