@@ -10,7 +10,6 @@ import httpx
 
 from app import __version__
 from app.cli import (
-    benchmark,
     demo,
     experiment,
     gate,
@@ -54,7 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     gate.add_parser(commands)
     policy.add_parser(commands)
     reproduce.add_parser(commands)
-    benchmark.add_parser(commands)
     experiment.add_parser(commands)
     verify.add_parser(commands)
     signing_key.add_parser(commands)

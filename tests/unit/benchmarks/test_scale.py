@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from app.experiments import benchmark_scale
-from app.experiments.benchmark_scale import measure
 from app.samples.case_study import case_study
+from tests.benchmarks import scale
+from tests.benchmarks.scale import measure
 
 
 def test_all_ways_of_scoring_and_searching_a_small_case_study_agree(monkeypatch):
-    monkeypatch.setattr(benchmark_scale, "DATABASE_RULES", 4)
-    monkeypatch.setattr(benchmark_scale, "CHECKED", 100)
+    monkeypatch.setattr(scale, "DATABASE_RULES", 4)
+    monkeypatch.setattr(scale, "CHECKED", 100)
     rows = []
     study = case_study(600, 1_500, 30)
     measure(study, study, rows.append)

@@ -1,4 +1,4 @@
-"""``benchmark``: how fast this machine does the product's work, beside other tools in the same run."""
+"""How fast this machine does the product's work, beside other tools in the same run."""
 
 from __future__ import annotations
 
@@ -6,47 +6,27 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from app.cli.benchmark_parts import PARTS, Part, PartFailedError, measurements
-from app.cli.benchmark_text import lines, markdown_table
-from app.cli.measurement import Measurement
 from app.cli.operations import Operations
+from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.over_http import measure_http
+from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
+from tests.benchmarks.text import lines, markdown_table
 
 HTTP: Final = "http"
 """The part that needs a running service."""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    parts = "; ".join([*(f"{part.name}: {part.measures}" for part in PARTS), f"{HTTP}: the service"])
-    parser = commands.add_parser(
-        "benchmark",
-        help="measure scoring, searching and uploading beside other tools",
-        description="Measure the product's work beside the same work done otherwise, in the same run. "
-        "Status 1 means that a result was wrong or a part broke off; a missed bar is no failure. "
-        f"Parts: {parts}.",
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("PRIVACY_RISK_DATA"),
-        help="folder of the public data sets (default: PRIVACY_RISK_DATA)",
-    )
-    parser.add_argument(
-        "--only", nargs="+", choices=[*(part.name for part in PARTS), HTTP], help="measure these parts alone"
-    )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    form.add_argument("--markdown", action="store_true", help="print the table of the documentation")
-    parser.set_defaults(run=run)
+def main(argv: Sequence[str], operations: Callable[[], Operations]) -> int:
+    """Measure what is asked for; 1 if a result is wrong or missing.
 
-
-def run(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Measure what is asked for; 1 if a result is wrong or missing."""
+    ``operations`` gives what starts the service that the part ``http`` measures.
+    """
+    arguments = _parser().parse_args(argv)
     chosen = set(arguments.only or [*(part.name for part in PARTS), HTTP])
     found: list[Measurement] = []
     not_run: list[str] = []
@@ -66,14 +46,34 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         except PartFailedError as error:
             failed.append(f"{part.name}: {error}")
     if HTTP in chosen:
-        # Imported here: every other command would pay for pandas.
-        from app.cli.benchmark_http import measure_http
-
-        for measured in measure_http(operations):
+        for measured in measure_http(operations()):
             found.append(measured)
             _tell(measured, arguments)
     _end(found, not_run, failed, arguments)
     return 1 if failed or any(measured.same_result is False for measured in found) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parts = "; ".join([*(f"{part.name}: {part.measures}" for part in PARTS), f"{HTTP}: the service"])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description="Measure the product's work beside the same work done otherwise, in the same run. "
+        "Status 1 means that a result was wrong or a part broke off; a missed bar is no failure. "
+        f"Parts: {parts}.",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("PRIVACY_RISK_DATA"),
+        help="folder of the public data sets (default: PRIVACY_RISK_DATA)",
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=[*(part.name for part in PARTS), HTTP], help="measure these parts alone"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    form.add_argument("--markdown", action="store_true", help="print the table of the documentation")
+    return parser
 
 
 def _has(data: Path | None, folder: str) -> bool:

@@ -34,7 +34,7 @@ from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProbl
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import Halted, never
 from app.domain.tables import Table
-from app.experiments.benchmark_row import Report, Row, timed
+from tests.benchmarks.row import Report, Row, timed
 
 K = 5
 REPLICAS = 33

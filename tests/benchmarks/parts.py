@@ -11,10 +11,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from app.cli.measurement import Measurement
+from tests.benchmarks.measurement import Measurement
 
 if TYPE_CHECKING:
-    from app.experiments.benchmark_row import Report, Row
+    from tests.benchmarks.row import Report, Row
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,31 @@ class Part:
 
 
 PARTS: Final = (
-    Part("machine", "app.experiments.benchmark_machine", "what the machine's memory gives"),
-    Part("core", "app.experiments.benchmark_core", "scoring and searching on Adult", needs="arx-adult"),
-    Part("table", "app.experiments.benchmark_table", "table-level rules on Adult", needs="arx-adult"),
+    Part("machine", "tests.benchmarks.machine", "what the machine's memory gives"),
+    Part("core", "tests.benchmarks.core", "scoring and searching on Adult", needs="arx-adult"),
+    Part("table", "tests.benchmarks.table", "table-level rules on Adult", needs="arx-adult"),
     Part(
         "anonymity",
-        "app.experiments.benchmark_anonymity",
+        "tests.benchmarks.anonymity",
         "least loss under 5-anonymity on Adult and the credit cards",
         needs="arx-adult",
     ),
     Part(
         "recoding",
-        "app.experiments.benchmark_recoding",
+        "tests.benchmarks.recoding",
         "levels of their own for every record of Adult and the credit cards",
         needs="arx-adult",
     ),
     Part(
         "models",
-        "app.experiments.benchmark_models",
+        "tests.benchmarks.models",
         "the privacy models of Adult and of a million records",
         needs="arx-adult",
     ),
-    Part("algorithms", "app.experiments.benchmark_algorithms", "all searches on Adult", needs="arx-adult"),
-    Part("scale", "app.experiments.benchmark_scale", "the case study at the papers' full size"),
-    Part("many", "app.experiments.benchmark_many", "single records with seventy attributes"),
-    Part("growth", "app.experiments.benchmark_growth", "exponents of how time grows"),
+    Part("algorithms", "tests.benchmarks.algorithms", "all searches on Adult", needs="arx-adult"),
+    Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),
+    Part("many", "tests.benchmarks.many", "single records with seventy attributes"),
+    Part("growth", "tests.benchmarks.growth", "exponents of how time grows"),
 )
 
 
@@ -93,7 +93,7 @@ def _measure(module: str, data: Path | None, sender: Connection) -> None:
 
 
 def _measurement(part: str, row: Row) -> Measurement:
-    from app.experiments.benchmark_row import BYTES_MOVED
+    from tests.benchmarks.row import BYTES_MOVED
 
     moved = row.counters.get(BYTES_MOVED)
     return Measurement(
@@ -122,6 +122,6 @@ def _met(seconds: float, allowed: float | None) -> bool | None:
 
 @cache
 def _bandwidth() -> float:
-    from app.experiments.benchmark_machine import bandwidth
+    from tests.benchmarks.machine import bandwidth
 
     return bandwidth()

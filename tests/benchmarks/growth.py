@@ -22,10 +22,10 @@ from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.experiments.benchmark_row import Report, Row, timed
 from app.experiments.item_table import item_context, item_table
 from app.experiments.solving import solve
 from app.experiments.synthetic import generate
+from tests.benchmarks.row import Report, Row, timed
 
 ENTITIES = (50_000, 100_000, 200_000, 400_000)
 RECORDS = (25_000, 50_000, 100_000, 200_000)

@@ -22,8 +22,8 @@ from app.domain.search.anonymity.plans import LeastLossPlan, least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Halted, never
 from app.domain.tables import Table
-from app.experiments.benchmark_anonymity import read_table
-from app.experiments.benchmark_row import Report, Row, timed
+from tests.benchmarks.anonymity import read_table
+from tests.benchmarks.row import Report, Row, timed
 
 K = 5
 LIMIT = 0.04

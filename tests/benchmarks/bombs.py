@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from app.cli.measurement import Measurement
 from app.cli.operations import RunningService
+from tests.benchmarks.measurement import Measurement
 
 _SECONDS: Final = 7.0
 """The 4 s that an upload may cost whatever its size, the second for its first MiB, and the child's start."""

@@ -16,8 +16,8 @@ from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.search.tables.table_frontier import EnumeratedFrontier
 from app.domain.search.tables.table_level import TableInstance
-from app.experiments.benchmark_core import Adult
-from app.experiments.benchmark_row import Report, Row, Timing, timed
+from tests.benchmarks.core import Adult
+from tests.benchmarks.row import Report, Row, Timing, timed
 
 FLOORS = (4.0, 8.0, 12.0)
 SCORED = "every rule scored by one walk that shares counts between neighbours"

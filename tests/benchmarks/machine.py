@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.experiments.benchmark_row import BYTES_MOVED, Report, Row, Timing, timed
+from tests.benchmarks.row import BYTES_MOVED, Report, Row, Timing, timed
 
 COPIED = 256 * 2**20
 GATHERED = 5_600_000

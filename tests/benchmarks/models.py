@@ -22,8 +22,8 @@ from app.domain.measures.privacy_profile import PRIVACY_PROFILE, PrivacyProfile
 from app.domain.risk.models import MODEL_I
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.experiments.benchmark_anonymity import read_table, replicated
-from app.experiments.benchmark_row import Report, Row, timed
+from tests.benchmarks.anonymity import read_table, replicated
+from tests.benchmarks.row import Report, Row, timed
 
 SENSITIVE: Final = "salary-class"
 ALONE_SECONDS: Final = 0.030

@@ -31,8 +31,8 @@ from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.domain.search.tables.scores import TableScores
 from app.domain.tables import Table
 from app.domain.utility import build_utility
-from app.experiments.benchmark_row import PeakWatch, Report, Row, timed
 from app.experiments.solving import counters_of, solve
+from tests.benchmarks.row import PeakWatch, Report, Row, timed
 
 RECORD_LEVEL_ATTRIBUTES = ("age", "education", "marital-status", "native-country")
 SEED = 30_162

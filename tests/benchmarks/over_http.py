@@ -12,18 +12,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.cli.benchmark_bombs import measure_bombs
-from app.cli.benchmark_door import measure_door
 from app.cli.embedded import SERVICE, temporary_folder
 from app.cli.journey import load_journey
-from app.cli.measurement import Measurement
-from app.cli.memory_watch import MemoryWatch
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
 from app.samples import members
 from app.samples.files import JOURNEY, write_sample
 from privacy_risk import Client, Retries
+from tests.benchmarks.bombs import measure_bombs
+from tests.benchmarks.front_door import measure_door
+from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.memory_watch import MemoryWatch
 
 _RECORDS = 10_000
 _REQUESTS = 60

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
-from app.cli.measurement import Measurement
-from app.cli.memory_watch import MemoryWatch
 from app.cli.operations import RunningService
+from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.memory_watch import MemoryWatch
 
 _JSON: Final = {"Content-Type": "application/json"}
 _PATH: Final = "/v1/hierarchies"

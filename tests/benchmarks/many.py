@@ -23,8 +23,8 @@ from app.domain.search.chains.goal import Goal
 from app.domain.search.chains.near_rows import Steps
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.experiments.benchmark_row import PeakWatch, Report, Row, timed
 from app.experiments.item_table import item_context, item_table
+from tests.benchmarks.row import PeakWatch, Report, Row, timed
 
 RECORDS = 1_000
 FEWER_RECORDS = 200

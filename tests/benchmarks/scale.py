@@ -33,9 +33,9 @@ from app.domain.search.records.record_level import RecordPlan
 from app.domain.search.records.record_optima import Optima, optima_of
 from app.domain.search.tables.table_level import TableEnumeration
 from app.domain.utility import build_utility
-from app.experiments.benchmark_row import Report, Row, Timing, timed
 from app.experiments.case_study_baselines import Database, Frames
 from app.samples.case_study import CaseStudy, case_study
+from tests.benchmarks.row import Report, Row, Timing, timed
 
 Levels = tuple[int, ...]
 

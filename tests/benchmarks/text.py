@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.cli.measurement import Measurement
+from tests.benchmarks.measurement import Measurement
 
 _COLUMNS = ("Work", "Bar (aim)", "Ours", "Baseline", "Ratio", "Peak MiB", "Counters", "Same result")
 

@@ -8,9 +8,9 @@ from typing import Final
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, Solver, TopDown
-from app.experiments.benchmark_core import Adult
-from app.experiments.benchmark_row import Report, Row, Timing, timed
 from app.experiments.solving import counters_of, solve
+from tests.benchmarks.core import Adult
+from tests.benchmarks.row import Report, Row, Timing, timed
 
 FLOORS: Final = (4.0, 8.0, 12.0)
 SOLVERS: Final[tuple[Solver, ...]] = (AUTO, BranchAndBound(), TopDown(), Aruba(), Genetic(seed=0))

@@ -1,15 +1,17 @@
+"""What the benchmarks print, and when they fail."""
+
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from app.cli import benchmark, benchmark_http, benchmark_parts
-from app.cli.benchmark_parts import PARTS, Part, PartFailedError, measurements
-from app.cli.benchmark_text import markdown_table
-from app.cli.measurement import Measurement
-from app.cli.program import run
-from app.experiments.benchmark_row import PeakWatch, Row, timed
+from tests.benchmarks import parts, program
+from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
+from tests.benchmarks.program import main
+from tests.benchmarks.row import PeakWatch, Row, timed
+from tests.benchmarks.text import markdown_table
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +23,8 @@ def no_data(monkeypatch):
 def measured(monkeypatch):
     """What the parts measure, by name; a part that is not named measures nothing."""
     found = {}
-    monkeypatch.setattr(benchmark, "measurements", lambda part, data: iter(found.get(part.name, [])))
-    monkeypatch.setattr(benchmark_http, "measure_http", lambda operations: found.get("http", []))
+    monkeypatch.setattr(program, "measurements", lambda part, data: iter(found.get(part.name, [])))
+    monkeypatch.setattr(program, "measure_http", lambda operations: found.get("http", []))
     return found
 
 
@@ -38,7 +40,7 @@ def test_a_missed_bar_is_no_failure_and_missing_data_are_named(measured, capsys)
             bar_met=False, baseline="pandas", baseline_value=3.0, ratio=1 / 3, peak_mib=12.0, same_result=True
         )
     ]
-    assert run(["benchmark"], None) == 0
+    assert main([], dict) == 0
     out = capsys.readouterr().out
     assert "9 s (bar ≤ 1 s, MISSED), pandas 3 s, ratio 0.333, peak 12 MiB, same result" in out
     assert "not run: core: no data" in out
@@ -47,7 +49,7 @@ def test_a_missed_bar_is_no_failure_and_missing_data_are_named(measured, capsys)
 @pytest.mark.parametrize("part", ["machine", "http"])
 def test_a_wrong_result_is_a_failure(measured, capsys, part):
     measured[part] = [a_measurement(part=part, same_result=False)]
-    assert run(["benchmark", "--json"], None) == 1
+    assert main(["--json"], dict) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["measurements"][0]["same_result"] is False
     assert len(report["not_run"]) == sum(part.needs is not None for part in PARTS)
@@ -58,9 +60,9 @@ def test_a_part_that_breaks_off_is_a_failure_and_the_others_are_measured(measure
         yield a_measurement(part=part.name)
         raise PartFailedError("its process ended with status 1")
 
-    monkeypatch.setattr(benchmark, "measurements", measure)
+    monkeypatch.setattr(program, "measurements", measure)
     measured["http"] = [a_measurement()]
-    assert run(["benchmark", "--json"], None) == 1
+    assert main(["--json"], dict) == 1
     report = json.loads(capsys.readouterr().out)
     assert [found["part"] for found in report["measurements"]][-1] == "http"
     assert "machine: its process ended with status 1" in report["failed"]
@@ -68,7 +70,7 @@ def test_a_part_that_breaks_off_is_a_failure_and_the_others_are_measured(measure
 
 def test_only_the_named_parts_are_measured(measured, capsys):
     measured["machine"], measured["http"] = [a_measurement(part="machine")], [a_measurement()]
-    assert run(["benchmark", "--only", "machine", "--json"], None) == 0
+    assert main(["--only", "machine", "--json"], dict) == 0
     report = json.loads(capsys.readouterr().out)
     assert [found["part"] for found in report["measurements"]] == ["machine"]
     assert report["not_run"] == []
@@ -86,7 +88,7 @@ def test_the_table_of_the_documentation_tells_every_row_and_what_was_missed(meas
             same_result=True,
         )
     ]
-    assert run(["benchmark", "--only", "machine", "core", "--markdown"], None) == 0
+    assert main(["--only", "machine", "core", "--markdown"], dict) == 0
     printed = capsys.readouterr()
     header, rule, row = printed.out.splitlines()
     assert row.count("|") == header.count("|") == rule.count("|")
@@ -110,7 +112,7 @@ def test_every_part_has_rows_to_measure():
 
 
 MODULE = """
-from app.experiments.benchmark_row import Row
+from tests.benchmarks.row import Row
 
 def rows(data, report):
     report(Row("copying", "≤ 2 s", "≤ 1 s", 1.5, "pandas", 3.0, 2**20, {"bytes_moved": 7}, True,
@@ -125,7 +127,7 @@ def own_part(tmp_path, monkeypatch):
     (tmp_path / "measured_here.py").write_text(MODULE)
     # The part's process looks for modules where this one does.
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    monkeypatch.setattr(benchmark_parts, "_bandwidth", lambda: 14.0)
+    monkeypatch.setattr(parts, "_bandwidth", lambda: 14.0)
     return Part("own", "measured_here", "nothing")
 
 
