@@ -32,6 +32,7 @@ COPY --from=build /opt/privacy-risk /opt/privacy-risk
 WORKDIR /srv/privacy-risk
 COPY LICENSE NOTICE alembic.ini ./
 COPY migrations ./migrations
+COPY privacy_risk ./privacy_risk
 COPY app ./app
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PRIVACY_RISK_HOST=0.0.0.0
 USER 10001:10001

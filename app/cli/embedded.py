@@ -14,7 +14,7 @@ import httpx
 from app.cli.abandoned import PREFIX, claim, remove_abandoned
 from app.cli.ending import leaving_on_sigterm
 from app.cli.operations import Operations, RunningService
-from app.client import Client
+from privacy_risk import Client
 
 SERVICE: Final = "home"
 """The service's own folder in the command's."""

@@ -37,10 +37,10 @@ from app.cli.operations import Operations
 from app.cli.plain_lines import plain_json, plain_lines
 from app.cli.progress import Bar
 from app.cli.verify import keys_beside
-from app.client import Client, ClientError, Progress, Resource
 from app.domain.errors import InvalidInput, PrivacyRiskError
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.keys import keys_bytes
+from privacy_risk import Client, ClientError, Progress, Resource
 
 FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
     "text": text_of,

@@ -19,8 +19,8 @@ from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
 from app.cli.journey import Attribute, Json, TableFile
 from app.cli.structured_files import read_structured
-from app.client import Client
 from app.domain.errors import InvalidInput
+from privacy_risk import Client
 
 _MOST_IN_STEM: Final = 60
 

@@ -14,8 +14,8 @@ from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_question import Subject
 from app.cli.journey import Json
 from app.cli.operations import Operations
-from app.client import Client, ProblemError, Progress, Resource
 from app.domain.errors import InvalidInput
+from privacy_risk import Client, ProblemError, Progress, Resource
 
 KEY_VARIABLE: Final = "PRIVACY_RISK_API_KEY"
 

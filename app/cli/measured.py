@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cli.journey import Json
-from app.client import Client, ProblemError
+from privacy_risk import Client, ProblemError
 
 
 def measured(client: Client, body: Json) -> Json:

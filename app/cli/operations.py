@@ -13,7 +13,7 @@ class RunningService:
     """An embedded service: Postgres, API and worker as processes of their own.
 
     ``wait`` returns when one of the processes ends by itself; ``stop`` ends all of them and may be
-    called more than once. The memory of the process ``api_pid`` is what a benchmark of uploads watches.
+    called more than once. The memory of the process ``api_pid`` is what benchmarks of uploads watch.
     """
 
     base_url: str

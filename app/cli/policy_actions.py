@@ -16,7 +16,6 @@ from app.cli.error_text import error_text
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_lines
 from app.cli.policy_table import check_table
-from app.client import ClientError
 from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, TooLarge
 from app.domain.policies.difference import difference
 from app.domain.policies.findings import Findings, Lint
@@ -25,6 +24,7 @@ from app.services.policies import checked_policy
 from app.services.policy_documents import policy_of
 from app.services.policy_templates import NAMES, template, templates
 from app.services.structured_text import StructuredText, read_json, read_yaml
+from privacy_risk import ClientError
 
 DONE: Final = 0
 WRONG: Final = 1

@@ -19,11 +19,11 @@ from app.cli.operations import Operations
 from app.cli.plain_lines import plain_lines
 from app.cli.structured_files import read_structured
 from app.cli.table_pieces import table_pieces
-from app.client import ClientError
 from app.domain.errors import InvalidInput, PrivacyRiskError
 from app.domain.policies.schema import PolicySchema, Role
 from app.services.ingest.proposals import propose_schema as proposed_from
 from app.services.policy_documents import policy_of
+from privacy_risk import ClientError
 
 DONE: Final = 0
 UNREADABLE: Final = 2

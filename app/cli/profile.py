@@ -18,8 +18,8 @@ from app.cli.journey import FORMATS, Json, TableFile
 from app.cli.measured import measured
 from app.cli.operations import Operations
 from app.cli.profile_text import Profiled, profile_text
-from app.client import Client
 from app.domain.errors import InvalidInput
+from privacy_risk import Client
 
 _SAMPLE_BYTES: Final = 1 << 20
 _TEXT_FORMATS: Final = ("csv", "csv.gz")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import httpx
 
+from app import __version__
 from app.cli import (
-    benchmark,
     demo,
     experiment,
     gate,
@@ -24,8 +24,8 @@ from app.cli import (
 )
 from app.cli.error_text import error_text
 from app.cli.operations import Operations
-from app.client import ClientError
 from app.domain.errors import PrivacyRiskError
+from privacy_risk import ClientError
 
 
 def run(argv: Sequence[str], operations: Operations) -> int:
@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="privacy-risk",
         description="How much harm a disclosure can do, what it is still good for, and which form is best.",
     )
+    parser.add_argument("--version", action="version", version=f"privacy-risk {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     demo.add_parser(commands)
     profile.add_parser(commands)
@@ -52,7 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     gate.add_parser(commands)
     policy.add_parser(commands)
     reproduce.add_parser(commands)
-    benchmark.add_parser(commands)
     experiment.add_parser(commands)
     verify.add_parser(commands)
     signing_key.add_parser(commands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TextIO
 
-from app.client import Progress
+from privacy_risk import Progress
 
 _BAR = 30
 _CLEAR_LINE = "\r\x1b[K"

@@ -24,13 +24,13 @@ from app.cli.operations import Operations
 from app.cli.recomputed import differences, versions
 from app.cli.reported import TRUE_DICTIONARY, question_of, require_answerable, stated_options, stated_policy
 from app.cli.structured_files import read_structured
-from app.client import Client, ProblemError
 from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
 from app.evidence.faults import EvidenceError
 from app.evidence.keys import read_keys
 from app.evidence.statement import Statement, statement_of
 from app.evidence.verification import verify
+from privacy_risk import Client, ProblemError
 
 SAME, DIFFERS = 0, 1
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.cli.journey import Attribute, Journey, Json, TableFile
 from app.cli.progress import Listener
-from app.client import Client, ProblemError, Resource, Run
+from privacy_risk import Client, ProblemError, Resource, Run
 
 SHOWN_RECORDS = 3
 

@@ -1,25 +1,7 @@
-"""The service for Python programs: knows its published interface and nothing of its code."""
+"""The former name of ``privacy_risk``, for one release."""
 
-from app.client.answers import AnswerError, ClientError
-from app.client.asynchronous.client import AsyncClient
-from app.client.problems import ProblemError, RunFailed
-from app.client.retries import Retries
-from app.client.synchronous.client import Client
-from app.client.values import Json, Progress, Resource, ResourcePage, Run, RunEvent, RunPage
+import warnings
 
-__all__ = [
-    "AnswerError",
-    "AsyncClient",
-    "Client",
-    "ClientError",
-    "Json",
-    "ProblemError",
-    "Progress",
-    "Resource",
-    "ResourcePage",
-    "Retries",
-    "Run",
-    "RunEvent",
-    "RunFailed",
-    "RunPage",
-]
+from privacy_risk import *  # noqa: F403 - whatever that has under its own name
+
+warnings.warn("app.client is now called privacy_risk.", DeprecationWarning, stacklevel=2)

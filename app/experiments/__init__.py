@@ -1,1 +1,1 @@
-"""What was measured and published, repeated: benchmarks of the core and the experiments of the papers."""
+"""The experiments of the papers, repeated."""

@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from app.charts.drawing import Caption
 from app.charts.icicle import IcicleNode, draw_icicle
-from app.client import Json
 from app.web.visits import Page, Visit
 from app.web.words import address, as_number, number, share
+from privacy_risk import Json
 
 GENERATIONS: Final = 2
 MOST_CHILDREN: Final = 100

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from app.client import AsyncClient, Json, ProblemError
 from app.web import words
 from app.web.visits import Handler, Page, Visit
 from app.web.words import address
+from privacy_risk import AsyncClient, Json, ProblemError
 
 NEWEST: Final = 6
 """Resources of each kind on the first page."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.charts.rule_map import Threshold
-from app.client import Json
 from app.web.words import as_number, number, words
+from privacy_risk import Json
 
 SIGNS: Final = {"at_least": "≥", "at_most": "≤", "above": ">", "below": "<", "equals": "="}
 """Comparisons as people write them."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from app.client import Json
 from app.web.data import of_dataset
 from app.web.samples import sample_of
 from app.web.visits import Page, Visit
 from app.web.words import heights_of
+from privacy_risk import Json
 
 
 async def rule(visit: Visit) -> Page:

@@ -9,10 +9,10 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
-from app.client import Json
-from app.client import Run as RunDocument
 from app.web.visits import Page, Visit
 from app.web.words import address, number
+from privacy_risk import Json
+from privacy_risk import Run as RunDocument
 
 _SECONDS_BETWEEN: Final = 1.0
 _MOST_LOOKS: Final = 600

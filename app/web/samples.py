@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.client import Json
 from app.web.visits import Visit, found
+from privacy_risk import Json
 
 RECORDS = 12
 """Records of a sample."""

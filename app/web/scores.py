@@ -9,11 +9,11 @@ from markupsafe import Markup
 
 from app.charts.bars import draw_bars
 from app.charts.drawing import Caption
-from app.client import Json
 from app.web.rules import ladder
 from app.web.samples import rule_to_preview, sample_of
 from app.web.visits import Page, Visit, found
 from app.web.words import as_number, heights_of
+from privacy_risk import Json
 
 VIEWS: Final = {
     "known": "The attacker has exactly this dictionary.",

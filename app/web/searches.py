@@ -10,7 +10,6 @@ from markupsafe import Markup
 from app.charts.drawing import Caption
 from app.charts.lattice import LatticeRule, draw_lattice
 from app.charts.rule_map import BEST, RuleMark, Threshold, draw_rule_map
-from app.client import Json
 from app.web.data import of_dataset
 from app.web.lattices import Levels, Part, neighbours, part_of, way_to
 from app.web.policies import named, thresholds_of
@@ -19,6 +18,7 @@ from app.web.samples import sample_of
 from app.web.scores import VIEWS, score
 from app.web.visits import NoSuchPage, Page, Visit, found
 from app.web.words import address, as_number, code_of, heights_of, levels_in_words, levels_of
+from privacy_risk import Json
 
 MOST_NAMED: Final = 2
 """Assessed rules that are marked on a map, beside the best one."""

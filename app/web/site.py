@@ -18,11 +18,11 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.client import AsyncClient, ProblemError, Retries
 from app.web import data, overview, rules, runs, scores, searches, verdicts
 from app.web.sessions import Cookies, LiveSessions, new_token
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
 from app.web.words import address
+from privacy_risk import AsyncClient, ProblemError, Retries
 
 STATIC: Final = Path(__file__).parent / "static"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from app.client import Json
 from app.web.policies import SIGNS, demand_in_words
 from app.web.visits import Page, Visit, found
 from app.web.words import number
+from privacy_risk import Json
 
 SAID = {
     "pass": ("Pass", "Every criterion that can block the release is met or waived."),

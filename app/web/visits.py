@@ -10,10 +10,10 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from app.client import AsyncClient, Json, ProblemError
 from app.web.rendering import TEMPLATES
 from app.web.sessions import Session
 from app.web.words import is_ref
+from privacy_risk import AsyncClient, Json, ProblemError
 
 PAGE_POLICY: Final = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.client import AsyncClient
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
+from privacy_risk import AsyncClient
 from tests.api.fixture_f import make_fixture_f
 from tests.api.journey import walk
 from tests.api.prepared import Go, Prepared, prepared

@@ -19,7 +19,6 @@ from starlette.datastructures import State
 
 from app.api.app import create_app, routed_app
 from app.api.services import Services
-from app.client import AsyncClient, Retries
 from app.composition.example_source import example_data_service
 from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
@@ -59,6 +58,7 @@ from app.services.tables import TableLoader
 from app.services.tenants import CreateApiKey, TenantService
 from app.services.uploads import UploadService
 from app.services.webhooks import WebhookService
+from privacy_risk import AsyncClient, Retries
 
 UPLOAD_BYTES = 200_000
 BODY_BYTES = 400_000

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from app.api.examples.assessments import ASSESSMENTS
-from app.client import AsyncClient, ProblemError, Retries
+from privacy_risk import AsyncClient, ProblemError, Retries
 from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from app.api.examples.inputs import DATASETS
 from app.api.examples.measurements import BY_MEASURE
 from app.api.examples.searches import OPTIMISATIONS
 from app.api.examples.sensitivities import SENSITIVITY_PROFILES
-from app.client import AsyncClient, ProblemError
+from privacy_risk import AsyncClient, ProblemError
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio

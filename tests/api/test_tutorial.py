@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app import client as client_package
-from app.client import AsyncClient
+import privacy_risk
+from privacy_risk import AsyncClient
 from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_the_tutorial_runs_from_top_to_bottom(api: Api, monkeypatch, capsy
     monkeypatch.setenv("PRIVACY_RISK_API_KEY", token)
     transport = WithWorker(api)
     monkeypatch.setattr(
-        client_package, "AsyncClient", lambda url, key: AsyncClient(url, key, transport=transport)
+        privacy_risk, "AsyncClient", lambda url, key: AsyncClient(url, key, transport=transport)
     )
     notebook = Notebook()
     values = [await notebook.run(cell) for cell in CELLS]

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import BranchAndBound
-from app.experiments import benchmark_core
+from tests.benchmarks import core
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [
@@ -20,12 +20,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def adult():
-    return benchmark_core.Adult(Path(DATA))
+    return core.Adult(Path(DATA))
 
 
 @pytest.fixture(scope="module")
 def four_attributes():
-    return benchmark_core.Adult(Path(DATA), benchmark_core.RECORD_LEVEL_ATTRIBUTES)
+    return core.Adult(Path(DATA), core.RECORD_LEVEL_ATTRIBUTES)
 
 
 def show(row, capsys):
@@ -40,22 +40,22 @@ def show(row, capsys):
 def test_scoring_one_rule_gives_what_pandas_gives(adult, capsys, benchmark):
     rules = iter(adult.some_rules(2000))
     benchmark.pedantic(lambda: adult.assess(next(rules)), rounds=30, iterations=1)
-    show(benchmark_core.score_one_rule(adult), capsys)
+    show(core.score_one_rule(adult), capsys)
 
 
 def test_scoring_all_rules_gives_what_pandas_gives(adult, capsys, benchmark):
     problem = Problem("lagrangian", 0.0)
-    benchmark.pedantic(lambda: benchmark_core.solve(adult.context, problem), rounds=3)
-    show(benchmark_core.score_all_rules(adult), capsys)
+    benchmark.pedantic(lambda: core.solve(adult.context, problem), rounds=3)
+    show(core.score_all_rules(adult), capsys)
 
 
 def test_branch_and_bound_finds_the_enumerated_rule_with_half_the_evaluations(adult, capsys, benchmark):
     problem = Problem("min_risk", 8.0)
-    benchmark.pedantic(lambda: benchmark_core.solve(adult.context, problem, BranchAndBound()), rounds=1)
-    show(benchmark_core.branch_and_bound(adult), capsys)
+    benchmark.pedantic(lambda: core.solve(adult.context, problem, BranchAndBound()), rounds=1)
+    show(core.branch_and_bound(adult), capsys)
 
 
 def test_record_level_optima_are_those_of_pandas(four_attributes, capsys, benchmark):
     problem = Problem("min_risk", 4.0, "record_level")
-    benchmark.pedantic(lambda: benchmark_core.solve(four_attributes.context, problem), rounds=5)
-    show(benchmark_core.optimise_records(four_attributes), capsys)
+    benchmark.pedantic(lambda: core.solve(four_attributes.context, problem), rounds=5)
+    show(core.optimise_records(four_attributes), capsys)

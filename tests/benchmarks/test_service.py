@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.cli.benchmark_http import measure_http
 from app.main import operations
 from app.settings import Settings
+from tests.benchmarks.over_http import measure_http
 
 
 def test_assessments_and_uploads_over_http_give_what_pandas_gives(capsys, benchmark):

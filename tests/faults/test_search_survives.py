@@ -16,11 +16,11 @@ import pytest
 from app.cli.journey import load_journey
 from app.cli.progress import Silent
 from app.cli.walk import Walk
-from app.client import Client, ProblemError, Run
 from app.main import operations
 from app.samples.files import JOURNEY, write_sample
 from app.services.fingerprints import canonical_json
 from app.settings import Settings
+from privacy_risk import Client, ProblemError, Run
 from tests.processes import HANG_SECONDS, command_line, grandchildren, is_alive
 
 MEMBERS, ENTITIES = 6_000, 10_000

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.cli.benchmark_http import PandasOracle
 from app.samples.files import write_sample
+from tests.benchmarks.over_http import PandasOracle
 
 ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "app", "demo"]

@@ -16,10 +16,10 @@ import pytest
 from app.cli import embedded, gate, gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
-from app.client import Client, Retries
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.evidence.verification import PAGE_MARK
+from privacy_risk import Client, Retries
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, evidence_of, verdict
 
 POLICY = """\

@@ -13,7 +13,7 @@ import pytest
 from app.cli import embedded, gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
-from app.client import Client
+from privacy_risk import Client
 
 PROPOSAL = [
     {"name": "id", "type": "text", "role": "identifier", "reason": "Every row has another value."},

@@ -1,7 +1,7 @@
 import io
 
 from app.cli.progress import Bar, Lines, listener_for
-from app.client import Progress
+from privacy_risk import Progress
 
 
 class Terminal(io.StringIO):

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from app.cli import embedded, gate_service
 from app.cli.program import run
 from app.cli.recomputed import differences, versions
-from app.client import Client, Retries
 from app.evidence.keys import PublicKey, keys_bytes
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Kind
 from app.services.rule_documents import SUPPRESSION_KEYS, rule_sha256
+from privacy_risk import Client, Retries
 from tests.unit.cli.test_gate import Stub, files, operations  # noqa: F401 - fixtures
 from tests.unit.cli.verdict_documents import PUBLIC, criterion, report_of, verdict
 

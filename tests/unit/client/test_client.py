@@ -3,8 +3,8 @@ import json
 import httpx
 import pytest
 
-from app.client import AnswerError, Client, ProblemError, Progress, Retries, RunFailed
-from app.client.events import EventParser
+from privacy_risk import AnswerError, Client, ProblemError, Progress, Retries, RunFailed
+from privacy_risk.events import EventParser
 
 
 def resource(name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.client import generate_synchronous
+from privacy_risk import generate_synchronous
 
 
 def test_the_blocking_client_is_what_its_source_makes():

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.api.app import routed_app
-from app.client import Client
+from privacy_risk import Client
 
 ANSWER = {
     "id": "i", "name": "n", "sha256": "0", "state": "succeeded", "attempt": 1, "items": [],

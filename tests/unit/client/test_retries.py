@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.client import AsyncClient, Client, ProblemError, Retries
-from app.client.asynchronous.connection import AsyncConnection
-from app.client.retries import retry_after
-from app.client.synchronous.connection import Connection
+from privacy_risk import AsyncClient, Client, ProblemError, Retries
+from privacy_risk.asynchronous.connection import AsyncConnection
+from privacy_risk.retries import retry_after
+from privacy_risk.synchronous.connection import Connection
 
 CREATED = {"id": "id-race", "name": "race", "sha256": "00"}
 IN_FLIGHT = {

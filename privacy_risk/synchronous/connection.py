@@ -1,0 +1,173 @@
+# Made of asynchronous/connection.py by generate_synchronous.py: change that file, not this one.
+"""One pool of connections: requests that are sent again where that helps, and streams."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from privacy_risk.answers import cursor_in, items_in
+from privacy_risk.bodies import Content, body_of, is_repeatable
+from privacy_risk.problems import checked, checked_content, json_object
+from privacy_risk.retries import Retries
+from privacy_risk.values import Json
+
+Parameters = Mapping[str, str | int | bool | Sequence[str] | None]
+
+VERSION = "/v1"
+
+LONGEST_SILENCE = 60.0
+"""Seconds after which a stream of events is taken to be dead: the service sends a sign of life every 15."""
+
+
+class Connection:
+    """Sends requests to one service and answers what it says; ProblemError where it refuses."""
+
+    def __init__(
+        self,
+        http: httpx.Client,
+        retries: Retries,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._http = http
+        self._retries = retries
+        self._sleep = sleep
+
+    def get(
+        self, path: str, parameters: Parameters | None = None, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        """The answer to a GET."""
+        return self._send("GET", path, params=_said(parameters), headers=headers)
+
+    def get_json(
+        self, path: str, parameters: Parameters | None = None, headers: Mapping[str, str] | None = None
+    ) -> Json:
+        """The JSON object that a GET answers."""
+        return json_object(self.get(path, parameters, headers))
+
+    def items(self, path: str, parameters: Parameters) -> Iterator[Json]:
+        """The items of a list, asked for page by page as they are needed."""
+        cursor: str | None = None
+        while True:
+            page = self.get_json(path, {**parameters, "cursor": cursor})
+            yield from items_in(page)
+            cursor = cursor_in(page, cursor)
+            if cursor is None:
+                return
+
+    def post(
+        self,
+        path: str,
+        body: Json | None = None,
+        parameters: Parameters | None = None,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        """The JSON object that a POST of a JSON object answers."""
+        sent: dict[str, Any] = {} if body is None else {"json": body}
+        response = self._send(
+            "POST", path, params=_said(parameters), headers=self._once(idempotency_key), **sent
+        )
+        return json_object(response)
+
+    def post_content(
+        self, path: str, content: Content, media_type: str, parameters: Parameters | None = None
+    ) -> Json:
+        """The JSON object that a POST of bytes answers, however long they take."""
+        headers = {"Content-Type": media_type, **self._once(None)}
+        again = is_repeatable(content)
+
+        def send() -> httpx.Response:
+            return self._http.request(
+                "POST",
+                path,
+                params=_said(parameters),
+                content=body_of(content),
+                headers=headers,
+                timeout=httpx.Timeout(None, connect=self._http.timeout.connect),
+            )
+
+        return json_object(checked(self._repeated("POST", send) if again else send()))
+
+    def post_form(self, path: str, file: bytes, parameters: Parameters | None = None) -> Json:
+        """The JSON object that a POST of a form with one file answers."""
+        response = self._send(
+            "POST", path, params=_said(parameters), files={"file": file}, headers=self._once(None)
+        )
+        return json_object(response)
+
+    def delete(self, path: str) -> None:
+        """Delete; AnswerError unless it is the service that says so."""
+        response = self._send("DELETE", path)
+        if response.status_code != httpx.codes.NO_CONTENT:
+            json_object(response)
+
+    @contextmanager
+    def stream(
+        self,
+        path: str,
+        parameters: Parameters | None = None,
+        headers: Mapping[str, str] | None = None,
+        endless: bool = False,
+    ) -> Iterator[httpx.Response]:
+        """The answer to a GET as it comes; ``endless`` ones tell at times that they are alive."""
+        timeout = self._http.timeout
+        if endless:
+            timeout = httpx.Timeout(timeout.connect, read=LONGEST_SILENCE)
+        with self._http.stream(
+            "GET", path, params=_said(parameters), headers=headers, timeout=timeout
+        ) as response:
+            if response.is_error:
+                response.read()
+            yield checked_content(response)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's
+        def send() -> httpx.Response:
+            return self._http.request(method, path, **request)
+
+        return checked(self._repeated(method, send))
+
+    def _repeated(self, method: str, send: Callable[[], httpx.Response]) -> httpx.Response:
+        """The answer of the last attempt, or its transport error."""
+        attempt = 1
+        while True:
+            failure: httpx.Response | httpx.TransportError
+            try:
+                failure = send()
+                if not failure.is_error:
+                    return failure
+            except httpx.TransportError as error:
+                failure = error
+            delay = self._retries.delay(attempt, failure)
+            if delay is None:
+                return _final(method, attempt, failure)
+            self._sleep(delay)
+            attempt += 1
+
+    def _once(self, idempotency_key: str | None) -> Mapping[str, str]:
+        """The header by which the service knows the attempts of one POST to be one."""
+        if idempotency_key is None and self._retries.attempts == 1:
+            return {}
+        return {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+
+
+def _final(method: str, attempt: int, failure: httpx.Response | httpx.TransportError) -> httpx.Response:
+    if isinstance(failure, httpx.TransportError):
+        raise failure
+    if method == "DELETE" and attempt > 1 and failure.status_code == 404:
+        # An earlier attempt has deleted it, and its answer was lost.
+        return httpx.Response(204, request=failure.request)
+    return failure
+
+
+def _said(parameters: Parameters | None) -> dict[str, Any]:
+    """The parameters that are not left to the service's default."""
+    return {name: value for name, value in (parameters or {}).items() if value is not None}

@@ -1,0 +1,144 @@
+"""How time grows with records, entities, attributes and nodes: the exponent of a power law fitted to it.
+
+The specification (19.7) promises at most O(n · N · k) for the score of a rule, and O(N · k + k · L) per
+record for a lattice of L nodes. To search single records on lattices beyond enumeration is NP-hard in the
+number of attributes: of that it promises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from app.domain.assessment import assess
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.rules.rule import TableRule
+from app.domain.search.chains.chain_instance import ChainInstance
+from app.domain.search.chains.chain_search import solve as solve_chains
+from app.domain.search.context import SearchContext
+from app.domain.search.problem import Problem
+from app.domain.search.solvers import Enumeration
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from app.experiments.item_table import item_context, item_table
+from app.experiments.solving import solve
+from app.experiments.synthetic import generate
+from tests.benchmarks.row import Report, Row, timed
+
+ENTITIES = (50_000, 100_000, 200_000, 400_000)
+RECORDS = (25_000, 50_000, 100_000, 200_000)
+ATTRIBUTES = (5, 10, 20, 40)
+MANY_ENTITIES = (50_000, 100_000, 200_000)
+MANY_RECORDS = (25, 50, 100)
+MANY_ATTRIBUTES = (18, 35, 70)
+BRANCHING = ((3, 4, 4), (2, 3), (4, 3, 5), (3, 3, 2))
+LATTICES = (2, 3, 4, 5, 6)
+NO_PROMISE = "none: NP-hard in the number of attributes"
+
+Work = Callable[[], object]
+
+
+def rows(data: Path | None, report: Report) -> None:
+    """All fits; the data are generated."""
+    report(_fit("score of a table-level rule", "entities N", ENTITIES, _score_entities, "1"))
+    report(_fit("score of a table-level rule", "records n", RECORDS, _score_records, "1"))
+    report(_fit("score of a table-level rule", "attributes k", ATTRIBUTES, _score_attributes, "1"))
+    nodes = [3**attributes for attributes in LATTICES]
+    report(_fit("optimum per record by enumeration", "nodes L", nodes, _enumerate, "1"))
+    report(_fit("optimum per record by enumeration", "entities N", ENTITIES, _enumerate_entities, "1"))
+    report(_fit("local optimum of a record", "entities N", MANY_ENTITIES, _many_entities, NO_PROMISE))
+    report(_fit("local optima", "records n", MANY_RECORDS, _many_records, NO_PROMISE))
+    report(_fit("local optimum of a record", "attributes k", MANY_ATTRIBUTES, _many_attributes, NO_PROMISE))
+
+
+def _fit(work: str, what: str, sizes: Sequence[int], make: Callable[[int], Work], promise: str) -> Row:
+    """Time the work at every size and fit seconds = a · size^exponent."""
+    seconds, peak = [], 0
+    for size in sizes:
+        found = timed(make(size), repeats=3)
+        seconds.append(found.least)
+        peak = max(peak, found.peak_bytes)
+    exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    counters: dict[str, int | float] = {"exponent": round(exponent, 3)}
+    counters |= {f"seconds_at_{size}": taken for size, taken in zip(sizes, seconds, strict=True)}
+    return Row(
+        work=f"{work}: growth with {what}, {sizes[0]:,} to {sizes[-1]:,}",
+        bar=f"exponent {promise}" if promise != NO_PROMISE else promise,
+        aim="",
+        ours_seconds=seconds[-1],
+        peak_bytes=peak,
+        counters=counters,
+        detail="least of three runs at each size; what does not grow pulls the exponent down",
+    )
+
+
+def _score(n_entities: int, n_records: int, attributes: int) -> Work:
+    data = item_table(n_entities, attributes)
+    context = item_context(data, n_records)
+    rule = TableRule(tuple(height // 2 for height in context.table.heights))
+    _reduce(context.table, context.dictionary)
+    return lambda: assess(context.table, rule, context.dictionary, context.sensitivity, context.utility)
+
+
+def _reduce(table: Table, dictionary: Dictionary) -> int:
+    """Reduce both to their distinct rows, which are then kept; how many there are."""
+    return table.reduced.size + dictionary.reduced.size
+
+
+def _score_entities(size: int) -> Work:
+    return _score(size, 10_000, 10)
+
+
+def _score_records(size: int) -> Work:
+    return _score(200_000, size, 10)
+
+
+def _score_attributes(size: int) -> Work:
+    return _score(50_000, 10_000, size)
+
+
+def _small(n_entities: int, n_records: int, branching: Sequence[Sequence[int]]) -> SearchContext:
+    data = generate(1, n_entities, branching)
+    table = data.table(n_records)
+    dictionary = data.dictionary(0, n_entities)
+    _reduce(table, dictionary)
+    return SearchContext(table, dictionary, data.sensitivity(table, "linear_personal"), build_utility(table))
+
+
+def _enumerate(nodes: int) -> Work:
+    """Trees of height 2: 3 nodes per attribute."""
+    attributes = round(np.log(nodes) / np.log(3))
+    context = _small(20_000, 2_000, [(4, 4)] * attributes)
+    problem = Problem("min_risk", float(attributes), "record_level")
+    return lambda: solve(context, problem, Enumeration())
+
+
+def _enumerate_entities(size: int) -> Work:
+    context = _small(size, 2_000, BRANCHING)
+    return lambda: solve(context, Problem("min_risk", 5.0, "record_level"), Enumeration())
+
+
+def _many(n_entities: int, n_records: int, attributes: int) -> Work:
+    context = item_context(item_table(n_entities, attributes), n_records)
+    problem = Problem("min_risk", float(sum(context.table.heights) // 2), "record_level")
+
+    def work() -> None:
+        instance = ChainInstance(context, "zero")
+        for number in range(n_records):
+            solve_chains(instance.chains(number), problem)
+
+    return work
+
+
+def _many_entities(size: int) -> Work:
+    return _many(size, 20, 70)
+
+
+def _many_records(size: int) -> Work:
+    return _many(50_000, size, 70)
+
+
+def _many_attributes(size: int) -> Work:
+    return _many(50_000, 20, size)

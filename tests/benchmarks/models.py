@@ -1,0 +1,167 @@
+"""How fast the privacy models of a release are measured, beside the group-by that all of them begin with.
+
+On Adult as it is (8 quasi-identifiers, salary-class sensitive) and on Adult replicated to 995,346 records of
+which 5 % of the cells are drawn anew. A measure alone groups the records itself; together they group once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from app.domain.classes.grouping import Grouping
+from app.domain.measures.catalogue import MEASURES
+from app.domain.measures.entry import Measure, MeasureContext
+from app.domain.measures.privacy_profile import PRIVACY_PROFILE, PrivacyProfile
+from app.domain.risk.models import MODEL_I
+from app.domain.tables import Table
+from app.domain.utility import build_utility
+from tests.benchmarks.anonymity import read_table, replicated
+from tests.benchmarks.row import Report, Row, timed
+
+SENSITIVE: Final = "salary-class"
+ALONE_SECONDS: Final = 0.030
+TOGETHER_SECONDS: Final = 0.150
+MILLION_SECONDS: Final = 1.5
+BASELINE: Final = "pandas: one group-by of text that counts the sensitive values of every class"
+NEEDED: Final[Mapping[str, Mapping[str, Any]]] = {"population_uniqueness": {"sampling_fraction": 0.1}}
+"""Parameters that have no default."""
+
+
+def rows(data: Path | None, report: Report) -> None:
+    """All measurements on the folder of real data; none without it."""
+    if data is None:
+        return
+    adult = read_table(data / "arx-adult", "adult.csv", "adult_hierarchy_")
+    table = replace(adult, sensitive=frozenset({SENSITIVE}))
+    by_hand = GroupBy(table)
+    for measure in class_based(table):
+        report(_alone(measure, table, by_hand))
+    report(_together("Adult", table, by_hand, TOGETHER_SECONDS))
+    million = replace(replicated(adult), sensitive=frozenset({SENSITIVE}))
+    report(_together("Adult × 33", million, GroupBy(million), MILLION_SECONDS))
+
+
+def class_based(table: Table) -> Iterator[Measure[Any, Any]]:
+    """The measures of equivalence classes that need nothing but the table; those with a seed draw queries."""
+    context = _context(table)
+    for measure in MEASURES:
+        draws = any(own.name == "seed" for own in fields(measure.parameters))
+        is_asked = issubclass(measure.parameters, Grouping) and not (measure.needs or draws)
+        if is_asked and measure.supports(context, _parameters(measure)) is None:
+            yield measure
+
+
+class GroupBy:
+    """The counts of every class by pandas, on columns of text and on columns that are encoded already."""
+
+    def __init__(self, table: Table) -> None:
+        self._known = [table.attributes[j] for j in table.quasi_identifiers]
+        names = list(table.attributes)
+        encoded = pd.DataFrame(table.codes, columns=names)
+        labels = [np.array(tree.labels, dtype=object) for tree in table.hierarchies]
+        columns = {name: labels[j][table.codes[:, j]] for j, name in enumerate(names)}
+        text = pd.DataFrame(columns, dtype="str")
+        self.seconds = timed(lambda: self._count(text), repeats=1).seconds
+        timing = timed(lambda: self._count(encoded), repeats=3)
+        self.encoded_seconds = timing.seconds
+        self._counts = timing.answer
+
+    def _count(self, frame: pd.DataFrame) -> pd.Series[int]:
+        return frame.groupby([*self._known, SENSITIVE], sort=False).size()
+
+    def figures(self) -> dict[str, float]:
+        """What the profile must find."""
+        classes = self._counts.groupby(level=self._known, sort=False)
+        sizes = classes.sum()
+        return {
+            "k": float(sizes.min()),
+            "mean_size": float(sizes.mean()),
+            "distinct_l": float(classes.size().min()),
+            "alpha": float((classes.max() / sizes).max()),
+            "complete.share_of_records": float(sizes[classes.size() == 1].sum() / sizes.sum()),
+        }
+
+
+def _context(table: Table) -> MeasureContext:
+    """A context that keeps nothing of an earlier one."""
+    return MeasureContext(table, None, None, None, None, build_utility(table, "depth_sum"), MODEL_I, "zero")
+
+
+def _computed(measure: Measure[Any, Any], context: MeasureContext) -> object:
+    return measure.compute(context, _parameters(measure), lambda _: None)
+
+
+def _parameters(measure: Measure[Any, Any]) -> object:
+    return measure.parameters(**NEEDED.get(measure.name, {}))
+
+
+def _row(
+    work: str,
+    by_hand: GroupBy,
+    bar: float,
+    measured: Callable[[], object],
+    same: Callable[[Any], bool | None],
+) -> Row:
+    ours = timed(measured, repeats=5)
+    return Row(
+        work,
+        bar=f"{bar:g} s",
+        aim="",
+        ours_seconds=ours.seconds,
+        baseline=BASELINE,
+        baseline_seconds=by_hand.seconds,
+        peak_bytes=ours.peak_bytes,
+        counters={"cpu_seconds": ours.cpu_seconds, "least_seconds": ours.least},
+        same_result=same(ours.answer),
+        detail=f"pandas counts and measures nothing; on columns that are encoded already it takes "
+        f"{by_hand.encoded_seconds:.4f} s",
+        bar_seconds=bar,
+    )
+
+
+def _alone(measure: Measure[Any, Any], table: Table, by_hand: GroupBy) -> Row:
+    def same(found: object) -> bool | None:
+        return _agrees(found, by_hand) if isinstance(found, PrivacyProfile) else None
+
+    context = _context(table)
+    return _row(
+        f"Adult ({table.n_records:,} records): {measure.name}",
+        by_hand,
+        ALONE_SECONDS if measure is not PRIVACY_PROFILE else TOGETHER_SECONDS,
+        lambda: _computed(measure, replace(context)),
+        same,
+    )
+
+
+def _together(name: str, table: Table, by_hand: GroupBy, bar: float) -> Row:
+    chosen = [measure for measure in class_based(table) if measure is not PRIVACY_PROFILE]
+    prepared = _context(table)
+
+    def measured() -> object:
+        context = replace(prepared)
+        return [_computed(measure, context) for measure in chosen]
+
+    def same(found: object) -> bool:
+        return _agrees(_computed(PRIVACY_PROFILE, prepared), by_hand)
+
+    work = f"{name} ({table.n_records:,} records): all {len(chosen)} together, one grouping"
+    return _row(work, by_hand, bar, measured, same)
+
+
+def _agrees(profile: object, by_hand: GroupBy) -> bool:
+    """Whether the profile says what pandas counts."""
+    if not isinstance(profile, PrivacyProfile):
+        raise TypeError("only a profile can be compared")
+    found = {own.name: own.value for own in profile.figures}
+    return all(
+        value is not None and math.isclose(value, expected, rel_tol=1e-12)
+        for name, expected in by_hand.figures().items()
+        for value in (found[name],)
+    )
