@@ -350,8 +350,30 @@ class SearchResult(Found):
     objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
     risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
     utility: Annotated[Number | None, Field(description="Its mean utility.", examples=[6.5])]
+    optimal_rules: Annotated[
+        Count | None,
+        Field(
+            description="Rules that attain the objective's best value, the one found included; null where "
+            "the search need not know, where records are solved one by one, and in results from before this "
+            "field.",
+            examples=[1],
+        ),
+    ] = None
+    records_with_ties: Annotated[
+        Count | None,
+        Field(
+            description="Where records are solved one by one: those with several disclosures as good as the "
+            "one found. Null as above, and for rules of one level per attribute.",
+            examples=[None],
+        ),
+    ] = None
     ties: Annotated[
-        Count | None, Field(description="Rules (or records with several) that are as good.", examples=[1])
+        Count | None,
+        Field(
+            json_schema_extra={"deprecated": True},
+            description="`optimal_rules`, or where records are solved one by one `records_with_ties`.",
+            examples=[1],
+        ),
     ]
     infeasible_by: Annotated[Shortfall | None, Field(description="How far the threshold is out of reach.")]
     prohibited_records: Annotated[Count, Field(description="Records with infinite risk only.", examples=[0])]
