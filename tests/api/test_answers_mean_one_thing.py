@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.api.examples.gates import EVALUATIONS, NAME
 from app.api.examples.inputs import DATASETS, DICTIONARIES
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Kind, NewResource, RunState
@@ -159,9 +160,13 @@ async def test_a_rule_without_a_name_keeps_its_population(api, journey: httpx.As
         api, journey, "measurements/runs", {"name": "reused", **SOURCES, "rule": MAPPED, "measure": reuse}
     )
     await created(journey, "assessments", {"name": "mapped-score", **SOURCES, "rule": MAPPED})
+    gate = EVALUATIONS[NAME]["value"] | {"name": "mapped-gate", "rule": MAPPED}
+    judged = await created(journey, "gates/members-release/evaluations", gate)
+    assert 1 <= judged["result"]["risk"]["register"]["row_of_risk_max"] <= 12
     users = problem_of(await journey.delete("/v1/dictionaries/people"), 409, "conflict")["details"]["users"]
     assert sorted((own["kind"], own["name"]) for own in users) == [
         ("assessment", "mapped-score"),
+        ("evaluation", "mapped-gate"),
         ("measurement", "reused"),
     ]
     result = (await journey.get("/v1/measurements/reused")).json()["result"]
