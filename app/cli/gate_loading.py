@@ -44,7 +44,7 @@ class Loading:
         dataset = self._dataset(tables)
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
-        body |= self._profiles(subject, dataset)
+        body |= _rule_with_population(body) | self._profiles(subject, dataset)
         if (
             subject.tables is not None
             and subject.sensitivity is None
@@ -64,7 +64,7 @@ class Loading:
             )
         dataset = str(subject.dataset)
         body: Json = {"dataset": dataset, **self._form(subject, {}), "dictionaries": named}
-        return body | self._profiles(subject, dataset)
+        return body | _rule_with_population(body) | self._profiles(subject, dataset)
 
     def _profiles(self, subject: Subject, dataset: str) -> Json:
         """The profiles of harm that are given."""
@@ -196,6 +196,23 @@ class Loading:
         named = replace(table, name=stored_name(table.name, content))
         made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
         return made.name
+
+
+def _rule_with_population(body: Json) -> Json:
+    """The rule, if it compares classes with a dictionary by the slot that this fills: with its stored name.
+
+    A rule in a file cannot know under which name the dictionary of another file is stored.
+    """
+
+    def filled(rule: Json) -> Json:
+        inner, named = rule.get("rule"), rule.get("dictionary")
+        below = {"rule": filled(inner)} if isinstance(inner, dict) else {}
+        if isinstance(named, str) and named in body["dictionaries"]:
+            return {**rule, **below, "dictionary": body["dictionaries"][named]}
+        return {**rule, **below}
+
+    rule = body.get("rule")
+    return {"rule": filled(rule)} if isinstance(rule, dict) else {}
 
 
 def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:

@@ -9,7 +9,18 @@ from typing import Any, Final
 from app.cli.gate_verdict import Json
 
 RELATIVE: Final = 1e-12
-_SAID_LATER: Final = frozenset({"assumptions", "order", "order_chosen"})
+_SAID_LATER: Final = frozenset(
+    {
+        "assumptions",
+        "order",
+        "order_chosen",
+        "row_of_risk_max",
+        "row_of_risk_min",
+        "row_of_utility_min",
+        "row_of_min_consistent",
+        "row_of_k_equivalence",
+    }
+)
 """Members that reports of earlier versions do not have."""
 _NAMES: Final = frozenset({"name", "upload", "dataset", "sensitivity", "failure"})
 """Members of a verdict's subject that say what things are called, which is nothing to recompute."""

@@ -35,7 +35,7 @@ def json_report(walked: Walked, map_path: Path, release_path: Path) -> Json:
         "first_record": walked.first_record,
         "counts": {
             key: walked.search.get(key)
-            for key in ("ties", "visited_nodes", "risk_evaluations", "utility_evaluations")
+            for key in ("ties", "optimal_rules", "visited_nodes", "risk_evaluations", "utility_evaluations")
         },
         "records": {"before": walked.before, "after": walked.after},
         "seconds": {**walked.seconds, "total": sum(walked.seconds.values())},

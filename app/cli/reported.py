@@ -103,7 +103,7 @@ def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
         )
     if given.rule is not None or rule is None:
         return given
-    whole = _stated_rule(then, rule)
+    whole = _stated_rule(then, rule, by_name)
     if whole is None and by_name and rule.get("name") is not None:
         return replace(given, rule=checked_name(rule["name"], "--rule"))
     if whole is None:
@@ -113,11 +113,12 @@ def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
     return replace(given, rule=whole)
 
 
-def _stated_rule(then: Json, rule: Json) -> Json | None:
+def _stated_rule(then: Json, rule: Json, by_name: bool) -> Json | None:
     """The definition of the rule, if levels and classes to withhold that the report states are all of it."""
     # Rules know the searches, which take seconds to load: other commands need none of it.
     from app.domain.criteria.class_suppression import ALL_ATTRIBUTES
     from app.services.rule_documents import (
+        DICTIONARY,
         MEANING,
         ORDER,
         SUPPRESSION,
@@ -133,7 +134,38 @@ def _stated_rule(then: Json, rule: Json) -> Json | None:
         # Reports made before there was a second meaning say none.
         withheld[MEANING] = rule.get(MEANING) or ALL_ATTRIBUTES
     definition: Json = {"kind": TABLE_LEVEL, "levels": dict(rule["levels"]), **withheld}
+    if rule.get(DICTIONARY) is not None:
+        if _may_leave_out_values(definition):
+            return None
+        # Its hash is of those whom it suppresses, too: whether they are the same, the results say.
+        return {**definition, DICTIONARY: _slot_of(then, rule[DICTIONARY], by_name)}
     return definition if rule_sha256(definition, _hash_of(then, "dataset")) == rule["sha256"] else None
+
+
+def _may_leave_out_values(definition: Json) -> bool:
+    """Whether a criterion by which the rule suppresses may name values, which reports leave out."""
+    from app.domain.criteria.catalogue import CRITERIA
+    from app.services.cell_values import names_cell_values
+    from app.services.rule_documents import SUPPRESSION_OF_FAILING
+
+    kinds = {own["kind"] for own in definition[SUPPRESSION_OF_FAILING]}
+    return any(names_cell_values(own) for own in CRITERIA if own.kind in kinds)
+
+
+def _slot_of(then: Json, dictionary: str, by_name: bool) -> str:
+    """The slot that the rule's dictionary fills; its own name, which a server knows, if it fills none."""
+    for slot, name in then["parameters"]["dictionaries"].items():
+        if name == dictionary:
+            return str(slot)
+    if by_name:
+        return checked_name(dictionary, "--rule")
+    raise InvalidInput.of(
+        "--rule",
+        "needs-server",
+        f"The rule of the report compares its classes with the dictionary {dictionary!r}, which fills no "
+        "slot: no option gives its file.",
+        "Recompute the report on a service that holds it: --server URL --dataset-id NAME.",
+    )
 
 
 def _require_described(then: Json, given: Subject, held: bool) -> None:

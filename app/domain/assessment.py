@@ -11,7 +11,7 @@ import numpy as np
 from app.domain.anonymity import Classes, equivalence_k, matching_k
 from app.domain.counting.counter import Cost, Counter, Engine
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.distinct import Longs, distinct_rows
+from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
 from app.domain.harm.sensitivity import Sensitivity
 from app.domain.harm.weights import Floats
@@ -45,6 +45,17 @@ class RecordScores:
     loss: Floats
     utility: Floats
     psi: Floats | None
+
+
+@dataclass(frozen=True)
+class ExtremeRecords:
+    """The first record, counted from 0, at which each extreme of a score is attained."""
+
+    risk_max: int
+    risk_min: int
+    utility_min: int
+    min_consistent: int
+    k_equivalence: int
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,25 @@ class Assessment:
     weighted: bool
     warnings: tuple[str, ...]
     _scored: ScoredRows
+    _class_sizes: Longs
+    _weights: Floats | None
+
+    @cached_property
+    def extremes(self) -> ExtremeRecords:
+        """Which records attain the extremes; those of weight 0 are passed over where they do not count."""
+        rows, place = self._scored, self._scored.row_of.record
+        of_all = np.arange(len(place))
+        first = _first_records(place, of_all, len(rows.counts))
+        counted = first
+        if self._weights is not None:
+            counted = _first_records(place, np.flatnonzero(self._weights > 0), len(rows.counts))
+        return ExtremeRecords(
+            risk_max=int(counted[rows.loss == self.risk_max].min()),
+            risk_min=int(counted[rows.loss == self.risk_min].min()),
+            utility_min=int(counted[rows.utility == self.utility_min].min()),
+            min_consistent=int(first[rows.counts == self.min_consistent].min()),
+            k_equivalence=int(first[self._class_sizes == self.k_equivalence].min()),
+        )
 
     @cached_property
     def records(self) -> RecordScores:
@@ -173,7 +203,7 @@ def _summary(
 ) -> Assessment:
     table = counter.table
     levels = rule.levels if isinstance(rule, TableRule) else None
-    classes = _classes(scored, table)
+    classes, class_sizes = _classes(scored, table)
     k_equivalence = equivalence_k(classes)
     coincide = levels is not None and table.is_complete
     counted = scored.mass > 0
@@ -207,6 +237,8 @@ def _summary(
         weighted=table.weights is not None,
         warnings=counter.dictionary.warnings_under(policy),
         _scored=scored,
+        _class_sizes=class_sizes,
+        _weights=table.weights,
     )
 
 
@@ -239,11 +271,22 @@ def _refuse_absent(counter: Counter) -> None:
         )
 
 
-def _classes(scored: ScoredRows, table: Table) -> Classes:
-    """Distinct disclosed records, whoever's they are."""
+def _first_records(place: Ints, records: Longs, n_rows: int) -> Longs:
+    """The first of some ascending ``records`` at each row (n_rows,) that ``place`` has them at.
+
+    A row without any of them has the number of all records.
+    """
+    first = np.full(n_rows, len(place), dtype=np.int64)
+    # Of several assignments to one place the last is kept.
+    first[place[records[::-1]]] = records[::-1]
+    return first
+
+
+def _classes(scored: ScoredRows, table: Table) -> tuple[Classes, Longs]:
+    """Distinct disclosed records, whoever's they are, and the records that each scored row is alike with."""
     if not scored.is_split:
-        return Classes(scored.codes, scored.records)
+        return Classes(scored.codes, scored.records), scored.records
     columns = [scored.codes[:, j] for j in range(table.n_attributes)]
     rows = distinct_rows(columns, table.sizes, len(scored.codes))
     records = np.bincount(rows.inverse, scored.records, minlength=rows.size).astype(np.int64)
-    return Classes(rows.codes, records)
+    return Classes(rows.codes, records), records[rows.inverse]

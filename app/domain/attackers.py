@@ -71,9 +71,10 @@ class ViewScore:
 
     ``at_average``, ``at_max`` and ``at_min`` are the positions in the set of the dictionaries that attain the
     three risks (the first of several); None for Bayes risk, and for the average over records of which each
-    has a worst dictionary of its own. ``loss`` is the risk of each record (n,): expected over the prior, or
-    under the dictionary ``at`` (n,) that is worst, of the rule or of the record. ``monotone`` are the
-    hypotheses of 6.3 for all dictionaries that count.
+    has a worst dictionary of its own. ``row_max`` and ``row_min`` are the first records, from 0, of the
+    greatest and the least risk, under these dictionaries where there are any. ``loss`` is the risk of each
+    record (n,): expected over the prior, or under the dictionary ``at`` (n,) that is worst, of the rule or of
+    the record. ``monotone`` are the hypotheses of 6.3 for all dictionaries that count.
     """
 
     view: View
@@ -84,6 +85,8 @@ class ViewScore:
     at_average: int | None
     at_max: int | None
     at_min: int | None
+    row_max: int
+    row_min: int
     infinite: int
     monotone: Monotone
     loss: Floats
@@ -196,6 +199,8 @@ def _worst_case(found: tuple[Assessment, ...], losses: Floats) -> ViewScore:
         at_average=at_average,
         at_max=at_max,
         at_min=at_min,
+        row_max=found[at_max].extremes.risk_max,
+        row_min=found[at_min].extremes.risk_min,
         infinite=worst.infinite,
         monotone=_all_of(found),
         loss=losses[at_average],
@@ -221,6 +226,8 @@ def _of_records(view: View, loss: Floats, at: Ints | None, mass: Floats, monoton
         at_average=None,
         at_max=None if at is None else int(at[greatest]),
         at_min=None if at is None else int(at[least]),
+        row_max=int(greatest),
+        row_min=int(least),
         infinite=int(np.isposinf(loss).sum()),
         monotone=monotone,
         loss=loss,

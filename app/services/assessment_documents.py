@@ -56,9 +56,12 @@ def _result_of_one(found: Assessment) -> JsonObject:
         "absent_policy": found.absent_policy,
         "risk_model": found.model.name,
         **_risks(found),
+        **_extreme_risks(found.extremes.risk_max, found.extremes.risk_min),
         "utility_average": to_json_number(found.utility_average),
         "utility_min": to_json_number(found.utility_min),
+        "row_of_utility_min": found.extremes.utility_min + 1,
         "min_consistent": found.min_consistent,
+        "row_of_min_consistent": found.extremes.min_consistent + 1,
         "absent": found.absent,
         "add_self_risk_average": None if beside is None else to_json_number(beside),
         "histogram": {
@@ -67,6 +70,7 @@ def _result_of_one(found: Assessment) -> JsonObject:
         },
         "k_matching": found.k_matching,
         "k_equivalence": found.k_equivalence,
+        "row_of_k_equivalence": found.extremes.k_equivalence + 1,
         "classes": found.classes,
         "engine": found.engine,
         "weighted": found.weighted,
@@ -93,12 +97,15 @@ def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
         for warning in part.warnings
     ]
     absent = max(part.absent for part in parts)
+    fewest = min(parts, key=lambda part: part.min_consistent)
     return {
         **one,
         **_risks(chosen),
+        **_extreme_risks(chosen.row_max, chosen.row_min),
         "attacker_view": view,
         "n_entities": None,
-        "min_consistent": min(part.min_consistent for part in parts),
+        "min_consistent": fewest.min_consistent,
+        "row_of_min_consistent": fewest.extremes.min_consistent + 1,
         "absent": absent,
         "add_self_risk_average": None,
         "histogram": {
@@ -140,9 +147,15 @@ def _risks(found: Assessment | ViewScore) -> JsonObject:
     }
 
 
+def _extreme_risks(greatest: int, least: int) -> JsonObject:
+    """The records of the greatest and the least risk; rows are numbered from 1 for people."""
+    return {"row_of_risk_max": greatest + 1, "row_of_risk_min": least + 1}
+
+
 def _view(score: ViewScore) -> JsonObject:
     return {
         **_risks(score),
+        **_extreme_risks(score.row_max, score.row_min),
         "at_average": _number_of(score.at_average),
         "at_max": _number_of(score.at_max),
         "at_min": _number_of(score.at_min),

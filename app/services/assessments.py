@@ -29,7 +29,13 @@ from app.services.resources import (
     Scope,
     Stored,
 )
-from app.services.rule_documents import require_rule_of, rule_in_short, rule_of, rule_sha256
+from app.services.rule_documents import (
+    require_rule_of,
+    resources_of_rule,
+    rule_in_short,
+    rule_of,
+    rule_sha256,
+)
 from app.services.rules import RuleDefinition, defined_rule, kind_of
 from app.services.scoring_inputs import (
     SourceRefs,
@@ -311,7 +317,7 @@ def _posed(
         sha256,
         _summary(request, sources, shown),
         document,
-        sources.ids if stored_rule is None else (*sources.ids, stored_rule.id),
+        tuple(dict.fromkeys((*sources.ids, *resources_of_rule(rule, stored_rule)))),
     )
     return _Posed(request, sources, rule, new)
 

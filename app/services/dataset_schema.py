@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from app.domain.errors import Fault, InvalidInput
 from app.services.references import document_of
@@ -36,6 +37,17 @@ class Role(StrEnum):
     def is_disclosed(self) -> bool:
         """Whether columns of this role have levels, weights and utility, and are released."""
         return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+DISCLOSED: Final = tuple(role for role in Role if role.is_disclosed)
+
+
+def flat_warning(name: str) -> str:
+    """What becomes of a column without a hierarchy in a search that may generalise it."""
+    return (
+        f"{name!r} has no hierarchy: a search can only show its values as they are or suppress them. "
+        "Give it a hierarchy to have them generalised instead."
+    )
 
 
 class OnUnknown(StrEnum):

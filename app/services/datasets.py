@@ -24,6 +24,7 @@ from app.services.dataset_schema import (
     Role,
     check_schema,
     declarations_of,
+    flat_warning,
     identifier_of,
 )
 from app.services.fingerprints import plain, resource_sha256
@@ -251,10 +252,7 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
             warnings.append(f"{rows} cells of {name!r} are not in its hierarchy and count as missing.")
         warnings.extend(f"{name!r}: {warning}." for warning in attribute.hierarchy.warnings)
         if _keeps_or_loses(attribute):
-            warnings.append(
-                f"{name!r} has no hierarchy: a search can only show its values as they are or suppress them. "
-                "Give it a hierarchy to have them generalised instead."
-            )
+            warnings.append(flat_warning(name))
     return few(warnings)
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from app.domain.search.problem import Aggregate
 from app.domain.search.problem import Scope as RuleScope
+from app.services.dataset_schema import DISCLOSED
 from app.services.fingerprints import resource_sha256
 from app.services.frontier_work import FrontierPreparation
 from app.services.plans import RUN_BYTES
@@ -15,7 +16,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.resources import JsonObject, Kind, NewResource
 from app.services.scoring_inputs import SourceRefs, Sources
 from app.services.scoring_options import ScoringOptions
-from app.services.searches import SearchService
+from app.services.searches import SearchService, warnings_about
 from app.services.tables import TableLoader
 
 
@@ -61,6 +62,7 @@ class FrontierSummary:
     consistency: JsonObject
     attacker_view: str
     max_points: int
+    warnings: list[str]
 
 
 class FrontierService(SearchService[CreateFrontier]):
@@ -98,6 +100,7 @@ def _new(name: str, document: JsonObject, sources: Sources) -> NewResource:
             **document,
             **sources.shown(),
             **ScoringOptions.of(document).shown(),
+            "warnings": warnings_about(sources.dataset, *DISCLOSED),
         },
         {**document, "sources": sources.refs},
         sources.ids,

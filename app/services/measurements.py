@@ -27,7 +27,7 @@ from app.services.plans import DirectBudget, Plan
 from app.services.ports import Store, UnitOfWork
 from app.services.references import document_of
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Scope, Stored
-from app.services.rule_documents import require_rule_of, rule_in_short, rule_sha256
+from app.services.rule_documents import require_rule_of, resources_of_rule, rule_in_short, rule_sha256
 from app.services.rules import RuleDefinition, defined_rule, kind_of
 from app.services.scoring_inputs import (
     SourceRefs,
@@ -284,7 +284,7 @@ def _resource(
         "rule": question.rule if rule is None else None,
         "stored_rule": None if rule is None else rule.id,
     }
-    used = [*sources.ids, *([] if rule is None else [rule.id]), *(s.id for s in by_pointer.values())]
+    used = [*sources.ids, *resources_of_rule(question.rule, rule), *(s.id for s in by_pointer.values())]
     return NewResource(
         Kind.MEASUREMENT,
         request.name or f"measurement-{sha256[:16]}",

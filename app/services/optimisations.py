@@ -10,6 +10,7 @@ from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
 from app.domain.search.problem import Aggregate, Constraint
 from app.domain.search.solvers import AUTO, Solver
 from app.services.cell_values import require_to_name_values
+from app.services.dataset_schema import DISCLOSED, Role
 from app.services.fingerprints import resource_sha256
 from app.services.measurement_documents import references_in, with_references
 from app.services.objectives import AggregateObjective as AggregateObjective
@@ -31,7 +32,7 @@ from app.services.resources import Actor, JsonObject, Kind, NewResource, RunStat
 from app.services.rule_documents import require_rule_of
 from app.services.scoring_inputs import SourceRefs, Sources
 from app.services.scoring_options import ScoringOptions
-from app.services.searches import SearchService
+from app.services.searches import SearchService, warnings_about
 from app.services.tables import TableLoader
 
 
@@ -100,6 +101,7 @@ class OptimisationSummary:
     consistency: JsonObject
     attacker_view: str
     budget: JsonObject
+    warnings: list[str]
 
 
 class OptimisationService(SearchService[CreateOptimisation]):
@@ -249,6 +251,7 @@ def _least_loss(request: CreateOptimisation, sources: Sources) -> NewResource:
             "scope": request.scope,
             "solver": AUTO.name,
             "budget": request.budget.shown(),
+            "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
             **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
         },
         {**document, "sources": sources.refs},
@@ -295,6 +298,8 @@ def _new(
             **request.options.shown(),
             "constraint": "per_record" if per_record else "average",
             "aggregate": request.aggregate,
+            # Among given rules nothing is generalised or suppressed that they do not.
+            "warnings": [] if candidates else warnings_about(sources.dataset, *DISCLOSED),
         },
         {
             **document,

@@ -231,15 +231,26 @@ def new_rule(
 
     ``kind`` is the word that it was asked for with; ``found_by`` the hash of the optimisation that found it.
     """
-    population = document.get(DICTIONARY)
     return NewResource(
         Kind.RULE,
         name,
         rule_sha256(document, dataset.sha256),
         {"dataset": dataset.name, **rule_in_short(document, kind)},
         {**document, "dataset": reference(dataset), "found_by": found_by},
-        (dataset.id,) if population is None else (dataset.id, population["id"]),
+        (dataset.id, *resources_of_rule(document)),
     )
+
+
+def resources_of_rule(document: JsonObject | None, stored: Stored | None = None) -> tuple[str, ...]:
+    """Ids of what has to stay as long as the rule is in use: itself where it is stored.
+
+    A rule without a name has its document kept by its users; the population of its criteria is needed to
+    state it anew for another table.
+    """
+    if stored is not None:
+        return (stored.id,)
+    population = None if document is None else document.get(DICTIONARY)
+    return () if population is None else (population["id"],)
 
 
 def require_rule_of(rule: Stored, dataset: Stored) -> JsonObject:

@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from app.domain.search.plans import SearchCost
 from app.services.access import require
 from app.services.assessments import RunStarted, start_run
+from app.services.dataset_schema import Role, flat_warning
 from app.services.evidence_masking import shown_document, shown_resource
 from app.services.named import NamedResources
 from app.services.naming import check_name
@@ -49,6 +50,15 @@ class Question(Protocol):
 
 
 Q = TypeVar("Q", bound=Question)
+
+
+def warnings_about(dataset: Stored, *moved: Role) -> list[str]:
+    """One per column of these roles that a search can only show or suppress."""
+    return [
+        flat_warning(own["name"])
+        for own in dataset.summary["attributes"]
+        if own["role"] in moved and own["hierarchy"] is None and (own["leaves"] or 0) > 1
+    ]
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ def test_a_budget_gives_a_rule_and_a_bound_of_the_optimum(question, nodes, gap):
     for kind in (PrunedSearch, RacedSearch):
         found = carry_out(kind(TableInstance(context, problem), budget))
         if found.status != "heuristic":
-            assert_same(replace(found, ties=None), expected, spent=True)
+            assert_same(replace(found, optimal_rules=None), expected, spent=True)
             continue
         assert_within_bounds(found, expected, problem)
         if gap is not None and found.counters.visited_nodes < nodes and kind is PrunedSearch:
@@ -216,7 +216,7 @@ def test_a_search_that_is_halted_answers_with_a_rule_and_a_bound(question, calls
         left = itertools.count(calls, -1)
         found = carry_out(kind(TableInstance(context, problem), Budget()), halted=lambda: next(left) <= 0)  # noqa: B023
         if found.status != "heuristic":
-            assert_same(replace(found, ties=None), expected, spent=True)
+            assert_same(replace(found, optimal_rules=None), expected, spent=True)
             continue
         assert not found.complete
         assert_within_bounds(found, expected, problem)
@@ -229,7 +229,7 @@ def test_a_search_that_is_halted_answers_with_a_rule_and_a_bound(question, calls
 def test_a_race_that_is_not_cut_short_finds_the_optimum(question):
     context, problem = question
     found = carry_out(RacedSearch(TableInstance(context, problem), Budget(100_000)))
-    assert_same(replace(found, ties=None), optimum(context, problem))
+    assert_same(replace(found, optimal_rules=None), optimum(context, problem))
 
 
 def check_the_frontier(context, policy, view, n_points):

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource
 from app.api.schemas.problems import ProblemFault
-from app.api.schemas.results import AssessmentResult
 from app.api.schemas.rules import Definition
+from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
 from app.services import assessments
 from app.services.assessments import CreateAssessment

@@ -107,6 +107,14 @@ class FrontierSummary(ShownAttacker, Resource):
     scope: ScopeOfRules
     aggregate: AggregateOfRisk
     max_points: MaxPoints
+    warnings: Annotated[
+        list[str],
+        Field(
+            max_length=1000,
+            description="Columns that the search can only show or suppress, since they have no hierarchy.",
+            examples=[[]],
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
 
 
 class Frontier(FrontierSummary):

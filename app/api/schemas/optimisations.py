@@ -152,6 +152,15 @@ class OptimisationSummary(ShownAttacker, Resource):
         Field(max_length=10, description="What of the question was ignored, and why.", examples=[[]]),
     ] = []  # noqa: RUF012 - pydantic copies it
 
+    warnings: Annotated[
+        list[str],
+        Field(
+            max_length=1000,
+            description="Columns that the search can only show or suppress, since they have no hierarchy.",
+            examples=[[]],
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
+
     @model_validator(mode="before")
     @classmethod
     def _read_number_of_nodes(cls, summary: Any) -> Any:  # noqa: ANN401 - whatever is stored

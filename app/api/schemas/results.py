@@ -1,4 +1,4 @@
-"""What scores and searches found."""
+"""What searches found."""
 
 from __future__ import annotations
 
@@ -12,162 +12,11 @@ from app.api.schemas.common import (
     Number,
 )
 from app.api.schemas.criteria import AttainedCriterion, Refusal
+from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.shown_rules import ShownSuppression
 from app.domain.attackers import View
 from app.domain.search.anonymity.problem import MOST_CRITERIA
 from app.domain.search.recoding.rounds import MOST_ROUNDS
-from app.services.dictionary_sets import MOST_MEMBERS
-
-Position = Annotated[
-    int | None,
-    Field(ge=1, description="Number of the dictionary in its set that attains it, from 1; null: of none."),
-]
-
-
-class Histogram(Answer):
-    """Records by a number of theirs."""
-
-    edges: Annotated[list[Number], Field(description="Edges of the bins.", examples=[[1, 2, 4]])]
-    records: Annotated[list[Count], Field(description="Records per bin.", examples=[[3, 9]])]
-    infinite: Annotated[Count, Field(description="Records beyond all bins, at infinity.", examples=[0])]
-
-
-class Histograms(Answer):
-    """How records are distributed."""
-
-    counts: Annotated[
-        Histogram | None, Field(description="By consistent entities; null for several dictionaries.")
-    ]
-    losses: Annotated[Histogram, Field(description="By loss.")]
-
-
-class Monotone(Answer):
-    """Which hypotheses hold under which generalising further never raises a loss."""
-
-    non_empty: Annotated[bool, Field(description="Every record has consistent entities.", examples=[True])]
-    phi_monotone: Annotated[bool, Field(description="Coarser is never more harmful.", examples=[True])]
-    psi_le_phi: Annotated[
-        bool, Field(description="Failure is never more harmful than success.", examples=[True])
-    ]
-    model_monotone: Annotated[
-        bool | None, Field(description="The risk model is proved monotone.", examples=[True])
-    ] = None
-    holds: Annotated[bool | None, Field(description="All of them hold.", examples=[True])] = None
-
-
-class Risks(Answer):
-    """A mean risk, and what never leaves it alone."""
-
-    risk_average: Annotated[Number, Field(description="Mean risk of the records.", examples=[0.12])]
-    risk_max: Annotated[Number, Field(description="Risk of the worst record.", examples=[0.8])]
-    risk_min: Annotated[Number, Field(description="Risk of the best record.", examples=[0.02])]
-    loss_quantiles: Annotated[
-        dict[str, Number], Field(description="Quantiles of the records' risks.", examples=[{"0.5": 0.1}])
-    ]
-    infinite: Annotated[Count, Field(description="Records of infinite risk.", examples=[0])]
-
-
-class ViewResult(Risks):
-    """The risk in one view of an attacker who has one of several dictionaries."""
-
-    at_average: Annotated[Position, Field(description="Dictionary of the mean.")]
-    at_max: Annotated[Position, Field(description="Dictionary of the worst record.")]
-    at_min: Annotated[Position, Field(description="Dictionary of the best record.")]
-    monotone: Annotated[Monotone, Field(description="Hypotheses, for all dictionaries that count.")]
-
-
-class Hypothesis(Answer):
-    """One hypothesis of the upper-bound theorem."""
-
-    id: Annotated[str, Field(max_length=40, description="Which.", examples=["dictionary_order"])]
-    holds: Annotated[Literal["yes", "no", "assumed"], Field(description="Whether it holds.")]
-    reason: Annotated[str, Field(max_length=1000, description="Why.")]
-
-
-class BoundResult(Answer):
-    """Whether the risk is an upper bound of the risk under the true dictionary."""
-
-    claimed: Annotated[bool, Field(description="No hypothesis fails.", examples=[True])]
-    rests_on_assumptions: Annotated[
-        bool, Field(description="Some hypotheses could not be checked.", examples=[False])
-    ]
-    hypotheses: Annotated[list[Hypothesis], Field(max_length=20, description="All of them.")]
-
-
-class Score(Risks):
-    """The score of a rule."""
-
-    n_records: Annotated[Count, Field(description="Records.", examples=[12])]
-    n_entities: Annotated[
-        Count | None, Field(description="Entities of the dictionary; null for several.", examples=[20])
-    ]
-    absent_policy: Annotated[str, Field(max_length=20, description="Policy.", examples=["zero"])]
-    risk_model: Annotated[str, Field(max_length=20, description="Risk model.", examples=["I"])] = "I"
-    utility_average: Annotated[Number, Field(description="Mean utility.", examples=[8.0])]
-    utility_min: Annotated[Number, Field(description="Utility of the worst record.", examples=[7.0])]
-    min_consistent: Annotated[
-        Count, Field(description="Least number of consistent entities of a record.", examples=[1])
-    ]
-    absent: Annotated[
-        Count, Field(description="Records that no entity is consistent with (most of any dictionary).")
-    ]
-    add_self_risk_average: Annotated[
-        Number | None,
-        Field(description="Mean risk if every record's own entity counted; null where ids do not allow it."),
-    ]
-    histogram: Annotated[Histograms, Field(description="How records are distributed.")]
-    k_matching: Annotated[Count, Field(description="k by consistent records of the table.", examples=[1])]
-    k_equivalence: Annotated[Count, Field(description="k by identical records.", examples=[1])]
-    classes: Annotated[Count, Field(description="Distinct disclosed records.", examples=[12])]
-    engine: Annotated[str, Field(max_length=20, description="What counted.", examples=["cube"])]
-    weighted: Annotated[bool, Field(description="Means are by record weights.", examples=[False])] = False
-    monotone: Annotated[Monotone, Field(description="Hypotheses of monotonicity.")]
-    not_monotone: Annotated[
-        bool, Field(description="The risk model is known not to be monotone.", examples=[False])
-    ] = False
-    warnings: Annotated[
-        list[str], Field(max_length=1000, description="What to know before using it.", examples=[[]])
-    ] = []  # noqa: RUF012 - pydantic copies it
-
-
-class DictionaryScore(Score):
-    """The score under one dictionary of a set."""
-
-    prior: Annotated[float | None, Field(description="Its probability.", examples=[0.75])]
-
-
-class Views(Answer):
-    """The risk in every view of an attacker who has one of several dictionaries."""
-
-    bayes: Annotated[ViewResult | None, Field(description="By the prior; null without one.")] = None
-    worst_case: Annotated[ViewResult, Field(description="Under the dictionary that is worst for the rule.")]
-    worst_case_per_record: Annotated[
-        ViewResult, Field(description="Each record under the dictionary that is worst for it.")
-    ]
-
-
-class AssessmentResult(Score):
-    """The score of a rule in the view of the attacker that was asked for."""
-
-    attacker_view: Annotated[View, Field(description="The view.", examples=["known"])] = "known"
-    information_loss_average: Annotated[
-        Number | None, Field(description="Mean loss of information, for utilities that are losses.")
-    ] = None
-    information_loss_max: Annotated[Number | None, Field(description="Greatest loss of information.")] = None
-    utility_average_displayed: Annotated[
-        Number | None, Field(description="Mean utility as it is displayed, where rounding was asked for.")
-    ] = None
-    information_loss_average_displayed: Annotated[
-        Number | None, Field(description="Mean loss as it is displayed.")
-    ] = None
-    views: Annotated[Views | None, Field(description="All views of a dictionary set.")] = None
-    dictionaries: Annotated[
-        list[DictionaryScore] | None,
-        Field(max_length=MOST_MEMBERS, description="The score under each dictionary of a set, in its order."),
-    ] = None
-    bound: Annotated[
-        BoundResult | None, Field(description="Whether the risk is an upper bound, where that was asked.")
-    ] = None
 
 
 class Shortfall(Answer):
@@ -350,8 +199,30 @@ class SearchResult(Found):
     objective_value: Annotated[Number | None, Field(description="Value of the objective.", examples=[0.1])]
     risk: Annotated[Number | None, Field(description="Its average risk.", examples=[0.1])]
     utility: Annotated[Number | None, Field(description="Its mean utility.", examples=[6.5])]
+    optimal_rules: Annotated[
+        Count | None,
+        Field(
+            description="Rules that attain the objective's best value, the one found included; null where "
+            "the search need not know, where records are solved one by one, and in results from before this "
+            "field.",
+            examples=[1],
+        ),
+    ] = None
+    records_with_ties: Annotated[
+        Count | None,
+        Field(
+            description="Where records are solved one by one: those with several disclosures as good as the "
+            "one found. Null as above, and for rules of one level per attribute.",
+            examples=[None],
+        ),
+    ] = None
     ties: Annotated[
-        Count | None, Field(description="Rules (or records with several) that are as good.", examples=[1])
+        Count | None,
+        Field(
+            json_schema_extra={"deprecated": True},
+            description="`optimal_rules`, or where records are solved one by one `records_with_ties`.",
+            examples=[1],
+        ),
     ]
     infeasible_by: Annotated[Shortfall | None, Field(description="How far the threshold is out of reach.")]
     prohibited_records: Annotated[Count, Field(description="Records with infinite risk only.", examples=[0])]

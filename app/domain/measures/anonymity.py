@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le, doc
 
 from app.domain.anonymity import equivalence_k, matching_k
+from app.domain.classes.grouping import Bools
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.distinct import DistinctRows, distinct_rows
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported, given
@@ -49,10 +50,18 @@ class Anonymity:
     class_sizes: Annotated[tuple[ClassSize, ...], doc("How many classes there are of each size, ascending.")]
     records_below_k: Annotated[int, doc("Records whose class has fewer than k records.")]
     is_k_anonymous: Annotated[bool, doc("Whether no record is below k in the usual definition.")]
+    row_of_k_matching: Annotated[
+        int | None,
+        doc("The record of k_matching, the first of equals, as a row of the dataset from 1; null: measured "
+            "before it was told."),
+    ] = None  # fmt: skip
+    row_of_k_equivalence: Annotated[
+        int | None, doc("The first record of the smallest class, the first of equals; null as above.")
+    ] = None
 
 
 def _disclosed(table: Table, rule: Rule) -> DistinctRows:
-    """Distinct disclosed records with how many records they are; ``inverse`` has no meaning of its own."""
+    """Distinct disclosed records with how many records they are; ``inverse`` is of the records."""
     if not isinstance(rule, TableRule):
         codes = apply(rule, table)
         return distinct_rows([codes[:, j] for j in range(table.n_attributes)], table.sizes, len(codes))
@@ -60,7 +69,24 @@ def _disclosed(table: Table, rule: Rule) -> DistinctRows:
     codes = apply_to_codes(rule, table, reduced.codes)
     rows = distinct_rows([codes[:, j] for j in range(table.n_attributes)], table.sizes, len(codes))
     records = np.bincount(rows.inverse, reduced.counts, minlength=rows.size).astype(np.int64)
-    return DistinctRows(rows.codes, records, rows.inverse)
+    return DistinctRows(rows.codes, records, rows.inverse[reduced.inverse])
+
+
+def _first_row(disclosed: DistinctRows, among: Bools) -> int:
+    """The first record, as a row from 1, that is disclosed as one of some distinct records (d,)."""
+    return int(np.argmax(among[disclosed.inverse])) + 1
+
+
+def _least_matching(
+    context: MeasureContext, disclosed: DistinctRows, levels: tuple[int, ...] | None
+) -> tuple[int, int]:
+    """K in the matching sense, and the first record that attains it as a row from 1."""
+    counter = _counter_of_itself(context)
+    least = matching_k(counter, disclosed, levels)
+    # A record matches at least those that are disclosed like it.
+    among = disclosed.counts <= least
+    among[among] = counter.count_records(disclosed.codes[among], levels).values == least
+    return least, _first_row(disclosed, among)
 
 
 def _cost(context: MeasureContext, parameters: AnonymityParameters) -> Cost:
@@ -71,7 +97,8 @@ def _cost(context: MeasureContext, parameters: AnonymityParameters) -> Cost:
     if is_full_domain and table.is_complete:
         return Cost(seconds, size, 1, "classes")
     counting = _counter_of_itself(context).choose(rows, 1)
-    return Cost(seconds + counting.seconds, size + counting.bytes, 1, counting.engine)
+    # Once for k, and once more to find the record of it.
+    return Cost(seconds + 2 * counting.seconds, size + counting.bytes, 1, counting.engine)
 
 
 def _counter_of_itself(context: MeasureContext) -> Counter:
@@ -86,9 +113,13 @@ def _compute(context: MeasureContext, parameters: AnonymityParameters, tick: Tic
     # A full-domain rule on complete data makes classes that are also what each disclosed record matches.
     coincide = levels is not None and table.is_complete
     sizes, classes = np.unique(disclosed.counts, return_counts=True)
+    row_of_smallest = _first_row(disclosed, disclosed.counts == k_equivalence)
+    k_matching, row_of_matching = k_equivalence, row_of_smallest
+    if not coincide:
+        k_matching, row_of_matching = _least_matching(context, disclosed, levels)
     tick(1)
     return Anonymity(
-        k_matching=k_equivalence if coincide else matching_k(_counter_of_itself(context), disclosed, levels),
+        k_matching=k_matching,
         k_equivalence=k_equivalence,
         classes=disclosed.size,
         class_sizes=tuple(
@@ -96,6 +127,8 @@ def _compute(context: MeasureContext, parameters: AnonymityParameters, tick: Tic
         ),
         records_below_k=int(disclosed.counts[disclosed.counts < parameters.k].sum()),
         is_k_anonymous=k_equivalence >= parameters.k,
+        row_of_k_matching=row_of_matching,
+        row_of_k_equivalence=row_of_smallest,
     )
 
 

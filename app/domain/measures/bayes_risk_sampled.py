@@ -36,6 +36,11 @@ class SampleRisk:
     risk: Annotated[float, doc("Mean loss over records.")]
     risk_max: Annotated[float, doc("Greatest loss of a record.")]
     absent: Annotated[int, doc("Records that no entity of the sample is consistent with.")]
+    row_of_risk_max: Annotated[
+        int | None,
+        doc("The record of risk_max, the first of equals, as a row of the dataset from 1; null: measured "
+            "before it was told."),
+    ] = None  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class SampledBayesRisk:
     least: Annotated[float, doc("Risk against the sample with the least.")]
     greatest: Annotated[float, doc("Risk against the sample with the greatest: the worst of those drawn.")]
     samples: Annotated[tuple[SampleRisk, ...], doc("Every sample in the order given.")]
+    row_of_risk_max: Annotated[
+        int | None, doc("The record of risk_max against the first sample that has it; null as above.")
+    ] = None
 
 
 def mean_and_standard_error(risks: list[float]) -> tuple[float, float | None]:
@@ -79,16 +87,18 @@ def _compute(context: MeasureContext, parameters: SampledBayesParameters, tick: 
     scores = [found[ref] for ref in parameters.dictionaries]
     risks = [score.risk_average for score in scores]
     risk, error = mean_and_standard_error(risks)
+    worst = max(scores, key=lambda score: score.risk_max)
     return SampledBayesRisk(
         risk=risk,
         standard_error=error,
-        risk_max=max(score.risk_max for score in scores),
+        risk_max=worst.risk_max,
         least=min(risks),
         greatest=max(risks),
         samples=tuple(
-            SampleRisk(ref, score.risk_average, score.risk_max, score.absent)
+            SampleRisk(ref, score.risk_average, score.risk_max, score.absent, score.extremes.risk_max + 1)
             for ref, score in zip(parameters.dictionaries, scores, strict=True)
         ),
+        row_of_risk_max=worst.extremes.risk_max + 1,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
 from app.domain.catalogue_types import CellValue
+from app.domain.classes.by_class import Floats
 from app.domain.classes.gains import (
     Gains,
     LikenessBound,
@@ -31,7 +32,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.gains_found import GainFound, GainsOfClasses, require_values
-from app.domain.measures.judged import JudgedOn, judged_on
+from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 
 LARGEST_PRODUCT: Final = 2**62
@@ -120,6 +121,13 @@ class BetaLikeness:
     ]
     caps: Annotated[tuple[GainFound, ...], doc("Broken caps of greatest gain, highest first.")]
     implies: Annotated[LikenessImplies, doc("What follows for every class that satisfies the β asked for.")]
+    worst_negative: Annotated[
+        ClassRef | None,
+        doc("The class of beta_negative, the first of equals. null also: measured before it was told."),
+    ] = None
+    worst_absolute: Annotated[
+        ClassRef | None, doc("The class of max_absolute_gain, the first of equals; null as above.")
+    ] = None
 
 
 def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] | None) -> SensitiveCounts:
@@ -189,6 +197,7 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     caps = np.flatnonzero(gains.breaks_cap)
     mismatched = counts.n_values - len(known)
     basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
+    losses = greatest_losses(counts, gains)
     of_classes = listed.greatest(listed.one_per_class(), parameters.top)
     tick(1)
     return BetaLikeness(
@@ -201,7 +210,7 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         values_mismatched=mismatched,
         beta_basic=basic,
         beta_enhanced=math.inf if len(caps) and basic is not None else basic,
-        beta_negative=None if basic is None else float(greatest_losses(counts, gains).max()),
+        beta_negative=None if basic is None else float(losses.max()),
         beta_saturation=saturation(known),
         max_absolute_gain=None if basic is None else max(0.0, float(gains.absolute.max())),
         values_frequent=listed.frequent(parameters.beta),
@@ -214,7 +223,14 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         by_value=listed.greatest(listed.one_per_value(), parameters.top),
         caps=listed.greatest(caps, parameters.top),
         implies=_implies(known, parameters),
+        worst_negative=values.ref(values.worst(losses)),
+        worst_absolute=values.ref(None if basic is None else _class_of_greatest(counts, gains.absolute)),
     )
+
+
+def _class_of_greatest(counts: SensitiveCounts, of_entries: Floats) -> int:
+    """The class of the greatest of some numbers of the entries, the first of equals."""
+    return int(counts.of_entry[of_entries == of_entries.max()].min())
 
 
 def _cost(context: MeasureContext, parameters: BetaLikenessParameters) -> Cost:

@@ -16,6 +16,7 @@ from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.named_values import harmless_values, values_called
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.criterion import Others
+from app.domain.distinct import Longs
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
 from app.domain.measures.sensitive_values import (
@@ -131,6 +132,10 @@ class DisclosureDiversity:
     smallest_harmless_class: Annotated[
         int | None, doc("Records of the smallest of them: pd-recursive diversity implies no k-anonymity.")
     ]
+    smallest_harmless: Annotated[
+        ClassRef | None,
+        doc("The smallest of them, the first of equals. null also: measured before it was told."),
+    ] = None
 
 
 def _bound(values: SensitiveValues, ranks: RankedCounts, harmless: Bools, ell: int) -> DisclosureBound:
@@ -173,6 +178,11 @@ def _shown(
     return too_rare, shares
 
 
+def _smallest(sizes: Longs, among: Bools) -> int | None:
+    """The smallest of some classes, the first of equals; None if there are none."""
+    return int(np.argmin(np.where(among, sizes, np.iinfo(np.int64).max))) if among.any() else None
+
+
 def _compute(
     context: MeasureContext, parameters: DisclosureDiversityParameters, tick: Tick
 ) -> DisclosureDiversity:
@@ -207,6 +217,7 @@ def _compute(
         smallest_harmless_class=(
             int(values.classes.sizes[only_harmless].min()) if only_harmless.any() else None
         ),
+        smallest_harmless=values.ref(_smallest(values.classes.sizes, only_harmless)),
     )
     tick(1)
     return result

@@ -17,6 +17,7 @@ from app.domain.classes.entropy_estimates import corrected_values, has_corrected
 from app.domain.classes.grouping import Bools, Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.criteria.criterion import Others
+from app.domain.distinct import Longs
 from app.domain.errors import InvalidInput
 from app.domain.measures.entry import Cost, Measure, MeasureContext, Tick, always_supported
 from app.domain.measures.judged import ClassRef, JudgedOn, judged_on
@@ -160,6 +161,10 @@ class AttributeDiversity:
             "class shows; heuristic. null: measured before there was this estimate."
         ),
     ] = None
+    least_negations_in: Annotated[
+        ClassRef | None,
+        doc("The class of least_negations, the first of equals. null also: measured before it was told."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -232,8 +237,7 @@ def _bound(values: SensitiveValues, ranks: RankedCounts, whole: RankedCounts, el
     )
 
 
-def _negations(values: SensitiveValues, ranks: RankedCounts, confidence: float) -> tuple[NegationShare, ...]:
-    needed = diversity.needed_negations(ranks, as_written(confidence))
+def _negations(values: SensitiveValues, needed: Longs) -> tuple[NegationShare, ...]:
     records = np.bincount(needed[values.judged], values.classes.records[values.judged])
     return tuple(NegationShare(j, int(records[j])) for j in np.flatnonzero(records).tolist())
 
@@ -243,7 +247,8 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
     ranks, single = ranked(counts), values.in_one_class()
     whole = ranked(single)
     deepest = diversity.deepest_recursion(ranks, c)
-    negations = _negations(values, ranks, parameters.confidence)
+    needed = diversity.needed_negations(ranks, as_written(parameters.confidence))
+    negations = _negations(values, needed)
     return AttributeDiversity(
         attribute=values.name,
         split_by=values.others,
@@ -272,6 +277,7 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
         least_negations=negations[0].negations if negations else None,
         negations=negations,
         corrected_entropy=_estimate(values, ell),
+        least_negations_in=values.ref(values.worst(-needed.astype(np.float64))),
     )
 
 

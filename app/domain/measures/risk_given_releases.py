@@ -59,6 +59,12 @@ class ReleaseScore:
     min_consistent: Annotated[int, doc("Least number of consistent entities of a record.")]
     absent: Annotated[int, doc("Records that no entity of the dictionary is consistent with.")]
     utility: Annotated[float, doc("Mean utility of what is known of the records.")]
+    row_of_risk_max: Annotated[
+        int | None,
+        doc("The record of risk_max, the first of equals, as a row of the dataset from 1; null: measured "
+            "before it was told."),
+    ] = None  # fmt: skip
+    row_of_min_consistent: Annotated[int | None, doc("The same of min_consistent.")] = None
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,8 @@ def _score(found: Assessment) -> ReleaseScore:
         min_consistent=found.min_consistent,
         absent=found.absent,
         utility=found.utility_average,
+        row_of_risk_max=found.extremes.risk_max + 1,
+        row_of_min_consistent=found.extremes.min_consistent + 1,
     )
 
 

@@ -51,6 +51,12 @@ class DeliveryScore:
     ]  # fmt: skip
     min_consistent: Annotated[int, doc("Least number of consistent entities of a record.")]
     utility: Annotated[float, doc("Mean utility.")]
+    row_of_risk_max: Annotated[
+        int | None,
+        doc("The record of risk_max, the first of equals, as a row of the delivery from 1; null: measured "
+            "before it was told."),
+    ] = None  # fmt: skip
+    row_of_min_consistent: Annotated[int | None, doc("The same of min_consistent.")] = None
 
 
 @dataclass(frozen=True)
@@ -230,6 +236,8 @@ def _score(found: Assessment) -> DeliveryScore:
         add_self_risk=found.add_self_risk_average,
         min_consistent=found.min_consistent,
         utility=found.utility_average,
+        row_of_risk_max=found.extremes.risk_max + 1,
+        row_of_min_consistent=found.extremes.min_consistent + 1,
     )
 
 

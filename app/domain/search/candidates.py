@@ -110,7 +110,7 @@ class CandidatesPlan:
             rule=rule,
             score=scored,
             objective=objective,
-            ties=int(choice.ties[0]) if is_all and code == OPTIMAL else None,
+            optimal_rules=int(choice.ties[0]) if is_all and code == OPTIMAL else None,
             bounds=bounds,
             shortfall=shortfall,
             prohibited_records=0,

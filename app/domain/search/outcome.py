@@ -124,9 +124,11 @@ class Outcome:
     objective
         Value of what is minimised (risk, or risk − λ · utility) or maximised (utility, or the mean of
         λ/risk + utility^κ over records); None without a rule.
-    ties
-        Table-level: rules within the tie margin of the optimum, None where the solver need not know.
-        Record-level: records whose optimum is shared by several nodes.
+    optimal_rules
+        Rules whose objective is within the tie margin of the optimum, the one that is answered included; None
+        where the solver need not know, and where records are solved one by one.
+    records_with_ties
+        Where records are solved one by one: those whose optimum is shared by several nodes. None as above.
     bounds
         ``lower`` bounds what is minimised (minus the objective where that is maximised); gap 0 when proven.
     shortfall
@@ -149,7 +151,6 @@ class Outcome:
     rule: Rule | None
     score: Score | None
     objective: float | None
-    ties: int | None
     bounds: Bounds | None
     shortfall: Shortfall | None
     prohibited_records: int
@@ -161,6 +162,13 @@ class Outcome:
     not_monotone: bool = False
     complete: bool = True
     certificate: Certificate | None = None
+    optimal_rules: int | None = None
+    records_with_ties: int | None = None
+
+    @property
+    def ties(self) -> int | None:
+        """Rules or records that are tied, whichever the search knows of."""
+        return self.records_with_ties if self.optimal_rules is None else self.optimal_rules
 
     @property
     def assessment(self) -> Assessment | None:
@@ -204,6 +212,8 @@ class Outcome:
             "risk": _number(self.risk),
             "utility": _number(self.utility),
             "ties": self.ties,
+            "optimal_rules": self.optimal_rules,
+            "records_with_ties": self.records_with_ties,
             "lower_bound": None if self.bounds is None else _number(self.bounds.lower),
             "gap": None if self.bounds is None else _number(self.bounds.gap),
             "infeasible_by": self._shortfall(),

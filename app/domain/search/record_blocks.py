@@ -112,7 +112,6 @@ class SolvedRecords:
             rule=rule,
             score=scored,
             objective=objective,
-            ties=None,
             bounds=bounds,
             shortfall=shortfall,
             prohibited_records=int(self.multiplicity[prohibited].sum()),

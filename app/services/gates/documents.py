@@ -26,11 +26,13 @@ VERSION: Final = 1
 _SHOWN_RISKS: Final = (
     "risk_average",
     "risk_max",
+    "row_of_risk_max",
     "loss_quantiles",
     "infinite",
     "utility_average",
     "utility_min",
     "min_consistent",
+    "row_of_min_consistent",
     "absent",
     "add_self_risk_average",
     "risk_model",

@@ -19,7 +19,7 @@ from app.services.policy_documents import policy_of
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, NewResource, Stored
-from app.services.rule_documents import require_rule_of
+from app.services.rule_documents import require_rule_of, resources_of_rule
 from app.services.scoring_inputs import SourceRefs, find_sources
 
 
@@ -81,12 +81,12 @@ def _hashes(subject: Subject) -> dict[str, str]:
 
 
 def _uses(subject: Subject) -> tuple[str, ...]:
-    others = [stored for stored in (subject.stored_rule, subject.upload) if stored is not None]
     used = [
         subject.stored_policy.id,
         *subject.base.ids,
         *(stored.id for stored in subject.dictionaries.values()),
-        *(stored.id for stored in others),
+        *resources_of_rule(subject.rule, subject.stored_rule),
+        *(() if subject.upload is None else (subject.upload.id,)),
         *(stored.id for stored in subject.referred.values()),
     ]
     return tuple(dict.fromkeys(used))

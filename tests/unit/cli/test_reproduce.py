@@ -232,6 +232,53 @@ def test_the_policy_and_the_rule_of_the_report_are_asked_again(reproduce, recomp
     assert "The signature is not checked" in captured.err
 
 
+def mapped(**more: Any) -> dict[str, Any]:
+    """A report of a rule without a name that suppresses classes by comparing them with a population."""
+    definition = {
+        "kind": "table_level",
+        "levels": {"city": 1},
+        "suppress_classes_failing": [{"kind": "k_map", "k": 4}],
+    }
+    then = predicate()
+    # Its hash is of whom it suppresses as well, which the report does not list.
+    then["parameters"]["rule"] = stated_rule(definition, dictionary="census", records=3, sha256="8" * 64)
+    then["parameters"]["dictionaries"] = {"register": "census"}
+    then["parameters"] |= more
+    return then
+
+
+def test_a_rule_by_a_population_is_asked_again_with_the_file_of_its_dictionary(reproduce, recomputing):
+    recomputing.now = then = mapped()
+    assert reproduce(then, "--dictionary", "register=census.csv") == 0
+    asked = recomputing.sent["POST /gates/public-release@2/evaluations"]
+    assert asked["rule"] == {
+        "kind": "table_level",
+        "levels": {"city": 1},
+        "suppress_classes_failing": [{"kind": "k_map", "k": 4}],
+        "dictionary": recomputing.sent["POST /dictionaries"]["name"],
+    }
+    assert asked["dictionaries"] == {"register": asked["rule"]["dictionary"]}
+
+
+def test_a_rule_by_a_population_in_no_slot_is_refused_before_anything_is_computed(
+    reproduce, recomputing, capsys
+):
+    assert reproduce(mapped(dictionaries={"register": "other"}), "--dictionary", "register=census.csv") == 2
+    assert not recomputing.sent
+    said = capsys.readouterr().err
+    assert "'census', which fills no slot" in said
+    assert "--server URL" in said
+
+
+def test_a_rule_by_a_population_and_by_values_has_to_be_given(reproduce, recomputing, capsys):
+    then = mapped()
+    values = {"kind": "alpha_k_anonymity", "alpha": 0.5, "k": 2, "values": None}
+    then["parameters"]["rule"]["suppress_classes_failing"].append(values)
+    assert reproduce(then, "--dictionary", "register=census.csv") == 2
+    assert "by its hash only" in capsys.readouterr().err
+    assert not recomputing.sent
+
+
 def test_a_difference_is_1_and_is_named(reproduce, recomputing, capsys):
     recomputing.now = with_criterion(1, value=4)
     assert reproduce(predicate()) == 1

@@ -95,9 +95,8 @@ class World:
 
     async def add(self, kind: Kind, name: str, sha256: str) -> Stored:
         async with self.store.work(self.actor.tenant) as work:
-            new = NewResource(
-                kind, name, sha256, {"dataset": "members"}, {"upload": {"id": f"upload-of-{name}"}}
-            )
+            summary = {"dataset": "members", "attributes": []}
+            new = NewResource(kind, name, sha256, summary, {"upload": {"id": f"upload-of-{name}"}})
             stored, _ = await work.resources.add(new)
             await work.commit()
         return stored

@@ -94,6 +94,7 @@ async def test_a_question_is_stored_and_queued_together(
         "absent_policy": "zero", "risk_model": "I", "attacker_view": "known",
         "budget": {"max_nodes": None, "relative_gap": None, "time_limit_seconds": None},
         "consistency": {"default": {"mode": "compatible"}, "attributes": {}},
+        "warnings": [],
     }  # fmt: skip
     assert (await optimisations.view(actor, "optimum")).result is None
 

@@ -197,7 +197,7 @@ class JointPlan:
             rule=rule,
             score=scored,
             objective=objective,
-            ties=int(head["ties"]) if code == OPTIMAL else None,
+            optimal_rules=int(head["ties"]) if code == OPTIMAL else None,
             bounds=bounds,
             shortfall=shortfall,
             prohibited_records=0,

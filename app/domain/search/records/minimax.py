@@ -94,7 +94,13 @@ class MinimaxPlan:
         )
         complete = all(outcome.complete for outcome in outcomes)
         found = replace(
-            stand_in, problem=self._asked, solver=self.solver, counters=counters, ties=None, complete=complete
+            stand_in,
+            problem=self._asked,
+            solver=self.solver,
+            counters=counters,
+            optimal_rules=None,
+            records_with_ties=None,
+            complete=complete,
         )
         refused = [outcome for outcome in alone if outcome.status == "infeasible"]
         if refused:

@@ -198,7 +198,7 @@ class RecordPlan:
             solved.outcome(
                 self.solver, lambda: self._rule(found["node"]), instance.n_absent, instance.n_nodes, counters
             ),
-            ties=None if self._how or not complete else int(instance.multiplicity[tied].sum()),
+            records_with_ties=None if self._how or not complete else int(instance.multiplicity[tied].sum()),
             not_monotone=not instance.context.harm_is_monotone,
             complete=complete,
         )

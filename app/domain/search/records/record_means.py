@@ -186,7 +186,6 @@ class MeanPlan(CurveBlocks):
             rule=None,
             score=None,
             objective=None,
-            ties=None,
             bounds=None,
             shortfall=None,
             prohibited_records=0,

@@ -88,7 +88,7 @@ class AggregatePlan:
             rule=rule,
             score=scored,
             objective=objective,
-            ties=int(self._records.multiplicity[tied].sum())
+            records_with_ties=int(self._records.multiplicity[tied].sum())
             if self.solver == "enumeration" and complete
             else None,
             bounds=bounds,

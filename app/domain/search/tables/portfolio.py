@@ -95,7 +95,7 @@ class PrunedSearch:
         if not blocks:
             return conclude(self._instance, self.solver, untouched(self._instance))
         document = json.loads(blocks[0])
-        return conclude(self._instance, self.solver, _found(document["found"]), ties=document["ties"])
+        return conclude(self._instance, self.solver, _found(document["found"]), document["ties"])
 
 
 class RacedSearch:

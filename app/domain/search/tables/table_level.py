@@ -191,7 +191,9 @@ class TableEnumeration(RuleBlocks):
             code, node if code == OPTIMAL else None, float(risk[choice.node[0]]), float("nan"),
             float("nan"), False, reach, len(risk), len(risk), len(risk),
         )  # fmt: skip
-        return conclude(instance, self.solver, found, ties=int(choice.ties[0]), risk=risk, utility=utility)
+        return conclude(
+            instance, self.solver, found, optimal_rules=int(choice.ties[0]), risk=risk, utility=utility
+        )
 
     def _best_so_far(self, risk: Floats, utility: Floats) -> Outcome:
         """The best of the rules that were scored and of a start that is always tried."""
@@ -278,7 +280,7 @@ def conclude(
     instance: TableInstance,
     solver: str,
     found: Found,
-    ties: int | None = None,
+    optimal_rules: int | None = None,
     risk: Floats | None = None,
     utility: Floats | None = None,
 ) -> Outcome:
@@ -300,7 +302,7 @@ def conclude(
         rule=rule,
         score=scored,
         objective=objective,
-        ties=ties if found.code == OPTIMAL else None,
+        optimal_rules=optimal_rules if found.code == OPTIMAL else None,
         bounds=bounds,
         shortfall=shortfall_of(context, instance.asked, found.reach, n) if infeasible else None,
         prohibited_records=0,

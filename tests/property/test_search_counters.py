@@ -1,0 +1,66 @@
+"""Searches report as many nodes and evaluations as the documentation says, counted by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import assume, given
+
+from app.domain.numbers import tie_margin
+from app.domain.search.lattice_search import search_lattice
+from app.domain.search.plans import carry_out, plan
+from app.domain.search.problem import Problem
+from app.domain.search.solvers import Aruba, Enumeration
+from tests.property.search_instances import BruteForce, contexts
+from tests.property.test_lattice_searches import frontier_by_hand, random_lattice
+from tests.property.test_search_against_brute_force import QUESTIONS, THOROUGH
+
+
+@THOROUGH
+@given(contexts(), QUESTIONS)
+def test_enumeration_counts_the_forms_that_single_records_can_be_disclosed_in(context, question):
+    """Each once: neither records alike again, nor what lies above a record's own top in its lattice."""
+    assume(context.sensitivity.groups is None)
+    loops = BruteForce(context, "zero")
+    first_of = {tuple(row): i for i, row in reversed(list(enumerate(context.table.codes.tolist())))}
+    forms = sum(len(list(loops.record_nodes(row))) for row in first_of.values())
+    outcome = carry_out(plan(context, Problem(*question, "record_level", "zero"), Enumeration()))
+    assert set(vars(outcome.counters).values()) == {forms}
+    assert forms <= outcome.n_rules * len(first_of)
+
+
+def looked_at_for_ties(risk, frontier):
+    """What is one step more specific than a node that ties with the best of the frontier, step by step."""
+    best = min(risk[node] for node in frontier)
+    limit = best + 2 * tie_margin(best)
+    open_ = [node for node in frontier if risk[node] <= limit]
+    reached, looked = set(open_), set()
+    while open_:
+        node = open_.pop()
+        for j, level in enumerate(node):
+            below = (*node[:j], level - 1, *node[j + 1 :])
+            if level:
+                looked.add(below)
+                if risk[below] <= limit and below not in reached:
+                    reached.add(below)
+                    open_.append(below)
+    return looked
+
+
+def test_aruba_evaluates_the_risk_of_the_border_and_of_what_settles_ties():
+    """The border is all that the optimal value takes; which of the rules that tie comes first takes more."""
+    rng = np.random.default_rng(11)
+    compared = tied = 0
+    while compared < 60:
+        lattice = random_lattice(rng)
+        floor = float(rng.choice([1.0, 2.5, 4.0]))
+        frontier = frontier_by_hand(lattice.utilities, floor)
+        if not frontier or math.isinf(min(lattice.scores[node] for node in frontier)):
+            continue
+        found = search_lattice(lattice, Problem("min_risk", floor, "record_level"), Aruba())
+        more = looked_at_for_ties(lattice.scores, frontier) - frontier
+        assert found.value_risks == len(frontier)
+        assert found.risk_evaluations == len(frontier) + len(more)
+        compared, tied = compared + 1, tied + bool(more)
+    assert tied > 5
