@@ -164,3 +164,25 @@ def test_no_rule_is_found_that_does_better_by_zayatz(adult):
     loss, gone = measured_zayatz(adult, (0, 3, 0, 0, 1, 1, 1, 1, 0))
     assert (found.rule.levels, found.suppressed_records) == ((0, 3, 0, 0, 1, 1, 1, 1, 0), gone)
     assert found.loss == pytest.approx(loss, abs=1e-12)
+
+
+UNEVEN = {"age": 3.0, "sex": 0.5, "race": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("choice", "limit", "row"),
+    [
+        (LossChoice("geometric", weights=UNEVEN), 0.0, "none | {levels} | {loss:.12f}"),
+        (LossChoice("geometric", weights=UNEVEN), 0.04, "4 % | {levels} | {loss:.12f}"),
+        (LossChoice("arithmetic", aggregate="rank"), 0.0, "none | {levels} | greatest {loss:g}"),
+        (LossChoice("arithmetic", aggregate="rank"), 0.04, "4 % | {levels} | greatest {loss:g}"),
+        (LossChoice("arithmetic", suppression_factor=0.0), 0.04, "4 % | {levels} | {loss:.12f}"),
+    ],
+    ids=["weights", "weights, 4 %", "rank", "rank, 4 %", "suppression factor, 4 %"],
+)
+def test_weighed_optima_stand_on_the_page(adult, choice, limit, row):
+    """That they are the optima is proved by trying every rule, in the tests of weighed losses."""
+    found = solve(adult, AnonymityProblem((FIVE,), limit, choice))
+    levels = ", ".join(map(str, found.rule.levels))
+    assert found.status == "optimal"
+    assert f"| {row.format(levels=levels, loss=found.loss)} |" in PAGE
