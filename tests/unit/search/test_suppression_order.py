@@ -83,6 +83,15 @@ def test_an_estimate_that_is_no_quotient_of_sums_is_never_called_optimal_for_wha
     assert (found.status, found.bounds.lower) == ("heuristic", 0.0)
 
 
+@pytest.mark.parametrize("limit", [0.0, 0.004])
+def test_where_no_class_may_be_suppressed_every_rule_is_judged_and_the_best_is_proved(limit: float) -> None:
+    """A limit of less than a record leaves the rule nothing to choose, however little is known of choices."""
+    problem = AnonymityProblem((PopulationUniqueness(0.0, 0.5, estimator="zayatz"),), limit)
+    found = solved(PAIRS_AND_UNIQUES, problem)
+    assert found.rule is not None
+    assert (found.status, found.rule.levels, found.suppressed_records) == ("optimal", (1,), 0)
+
+
 @pytest.mark.parametrize(("order", "gone"), [("size_by_size", 4), ("class_by_class", 3)])
 def test_a_rule_that_does_not_name_the_order_suppresses_size_by_size(order: Order, gone: int) -> None:
     rule = TableRule((0,))

@@ -371,14 +371,15 @@ class Judge:
         is_least = found.satisfied and np.array_equal(self._rows(judged, found.classes), necessary)
         if is_least and (verdict.allowed or verdict.suppressed > self.allowed):
             return None
+        spare = self.allowed - int(self._counts[necessary].sum())
+        if not judged.overlaps and not (judged.records[~found.necessary] <= spare).any():
+            # The necessary classes do not do, and no class more may be suppressed.
+            return None
         choice = choice_of(judged, found.necessary, necessary, () if judged.overlaps else self._table_wide)
         return None if least_records(choice, self._counts) > self.allowed else choice
 
     def _block_passes(self, levels: Levels, judged: JudgedClasses, failing: Bools) -> bool:
-        """Whether all criteria are met by the classes with that of the suppressed records as one more.
-
-        No criterion looks at the records that are left out.
-        """
+        """Whether the classes and that of the suppressed records, without those left out, pass."""
         number = np.append(np.where(failing, 0, np.cumsum(~failing)), -1)
         of_group = number[judged.class_of_group]
         n_classes = int(of_group.max()) + 1
