@@ -25,6 +25,7 @@ from app.domain.policies.demands import MEASURE_OF, slots_of
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundDemand,
+    Demand,
     MeasureDemand,
     OptimumDemand,
     Policy,
@@ -55,6 +56,9 @@ class Columns:
         The columns whose disclosure the sensitivity profile weighs.
     worst
         What the dataset is like if nobody is protected; None: nothing is known of it.
+    lacking
+        The slots whose dictionary lacks more people who are told apart by what it carries than may be: the
+        risk of whom it does not have counts as 0, which bounds nothing.
     """
 
     quasi_identifiers: frozenset[str]
@@ -62,6 +66,7 @@ class Columns:
     carried: Mapping[str, frozenset[str]] = field(default_factory=dict)
     weighed: frozenset[str] = _NOTHING
     worst: WorstCase | None = None
+    lacking: frozenset[str] = _NOTHING
 
     @property
     def disclosed(self) -> frozenset[str]:
@@ -92,7 +97,10 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
     if criterion.scope.attributes is not None:
         grouped = frozenset(criterion.scope.attributes) & columns.disclosed
     demand = criterion.demand
-    carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots_of(demand, policy))
+    slots = slots_of(demand, policy)
+    if rests_on_risk(demand):
+        slots -= columns.lacking
+    carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots)
     try:
         match demand:
             case PrivacyModelDemand():
@@ -111,6 +119,22 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
                 return Reading()
     except InvalidInput:
         return Reading()
+
+
+def rests_on_risk(demand: Demand) -> bool:
+    """Whether it is judged by risks, which are 0 of whom the dictionary does not have."""
+    match demand:
+        case ScoreDemand():
+            return demand.value not in _OF_ALL and demand.value != "min_consistent"
+        case MeasureDemand():
+            measure = MEASURE_OF.get(demand.measure)
+            return measure is not None and "sensitivity" in measure.needs
+        case OptimumDemand():
+            try:
+                return not isinstance(problem_of(demand.objective, demand.scope), AnonymityProblem)
+            except InvalidInput:
+                return False
+    return False
 
 
 def _of_model(

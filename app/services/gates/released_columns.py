@@ -10,11 +10,13 @@ import numpy as np
 from app.domain.criteria.alone import AloneRecords
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints
-from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
+from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn, alone_in
 from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns
+from app.domain.gates.reading import Columns, rests_on_risk
 from app.domain.harm.sensitivity import Sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.numbers import highest_accepted
+from app.domain.policies.demands import slots_of
 from app.domain.policies.schema import Giver
 from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
@@ -51,13 +53,42 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
         for slot, scoring in bench.scorings.items()
     }
     sensitivity = bench.base.sensitivity
+    asked = {
+        slot
+        for own in subject.policy.criteria
+        if own.severity == "block" and rests_on_risk(own.demand)
+        for slot in slots_of(own.demand, subject.policy)
+    }
     return Columns(
         quasi_identifiers=frozenset(readable - table.sensitive),
         sensitive=frozenset(readable & table.sensitive),
         carried=carried,
+        lacking=frozenset(slot for slot in asked & carried.keys() if _lacks_people(subject, bench, slot)),
         weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
         worst=_worst_case(bench),
     )
+
+
+def _lacks_people(subject: Subject, bench: Bench, slot: str) -> bool:
+    """Whether more records than may be are alone in what the dictionaries carry and like nobody in them.
+
+    Their risk counts as 0. With them the dictionary says of nobody that others are like him.
+    """
+    scoring, rule, table = bench.scorings[slot], bench.rule, bench.table
+    carried = sorted({table.position(own.attribute) for one in scoring.linked for own in one.links})
+    if (
+        rule is None
+        or scoring.sensitivity is None
+        or not carried
+        or bench.base.options.absent_policy != "zero"
+    ):
+        return False
+    released = np.ones(table.n_records, bool) if bench.absent is None else ~bench.absent
+    codes = bench.release(rule).codes[released]
+    sizes = [table.hierarchies[j].n_nodes for j in carried]
+    alone = alone_in([codes[:, j] for j in carried], sizes)
+    like_nobody = bench.score(slot, rule).like_nobody[released]
+    return bool((alone & like_nobody).sum() > highest_accepted(subject.policy.singled_out_share * len(codes)))
 
 
 def _carried(dictionary: Dictionary) -> list[str]:
