@@ -138,14 +138,6 @@ class RuleScore:
             return found.view(self._scoring.options.attacker_view or "worst_case").loss
         return found.records.loss
 
-    @property
-    def like_nobody(self) -> npt.NDArray[np.bool_]:
-        """(n,) whether nobody in any dictionary is consistent with the record."""
-        found = self.found
-        parts = (found,) if isinstance(found, Assessment) else found.assessments
-        like_nobody: npt.NDArray[np.bool_] = np.all([part.records.counts == 0 for part in parts], axis=0)
-        return like_nobody
-
     def result(self) -> JsonObject:
         """The result document."""
         result = dict(self.document)

@@ -57,8 +57,8 @@ class Columns:
     worst
         What the dataset is like if nobody is protected; None: nothing is known of it.
     lacking
-        The slots whose dictionary lacks more people who are told apart by what it carries than may be: the
-        risk of whom it does not have counts as 0, which bounds nothing.
+        The slots whose dictionary lacks more people who are told apart by what it carries than may be: that
+        nobody finds them in it bounds nothing.
     """
 
     quasi_identifiers: frozenset[str]
@@ -98,7 +98,7 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
         grouped = frozenset(criterion.scope.attributes) & columns.disclosed
     demand = criterion.demand
     slots = slots_of(demand, policy)
-    if rests_on_risk(demand):
+    if takes_absence_for_safety(policy, demand):
         slots -= columns.lacking
     carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots)
     try:
@@ -121,19 +121,24 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
         return Reading()
 
 
-def rests_on_risk(demand: Demand) -> bool:
-    """Whether it is judged by risks, which are 0 of whom the dictionary does not have."""
+def takes_absence_for_safety(policy: Policy, demand: Demand) -> bool:
+    """Whether records that are like nobody in the dictionary count as safe: not found, or of risk 0."""
+    risk_of_absent_is_0 = policy.assumes.options.get("absent_policy", "zero") == "zero"
     match demand:
         case ScoreDemand():
-            return demand.value not in _OF_ALL and demand.value != "min_consistent"
+            counts_people = demand.value in _OF_ALL or demand.value == "min_consistent"
+            return risk_of_absent_is_0 and not counts_people
         case MeasureDemand():
             measure = MEASURE_OF.get(demand.measure)
-            return measure is not None and "sensitivity" in measure.needs
+            if measure is None:
+                return False
+            return risk_of_absent_is_0 if "sensitivity" in measure.needs else "dictionary" in measure.needs
         case OptimumDemand():
             try:
-                return not isinstance(problem_of(demand.objective, demand.scope), AnonymityProblem)
+                problem = problem_of(demand.objective, demand.scope)
             except InvalidInput:
                 return False
+            return risk_of_absent_is_0 and not isinstance(problem, AnonymityProblem)
     return False
 
 

@@ -12,7 +12,7 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints
 from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn, alone_in
 from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns, rests_on_risk
+from app.domain.gates.reading import Columns, takes_absence_for_safety
 from app.domain.harm.sensitivity import Sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.numbers import highest_accepted
@@ -56,7 +56,7 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
     asked = {
         slot
         for own in subject.policy.criteria
-        if own.severity == "block" and rests_on_risk(own.demand)
+        if own.severity == "block" and takes_absence_for_safety(subject.policy, own.demand)
         for slot in slots_of(own.demand, subject.policy)
     }
     return Columns(
@@ -72,23 +72,21 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
 def _lacks_people(subject: Subject, bench: Bench, slot: str) -> bool:
     """Whether more records than may be are alone in what the dictionaries carry and like nobody in them.
 
-    Their risk counts as 0. With them the dictionary says of nobody that others are like him.
+    Nobody finds them by it, and their risk counts as 0. It says of nobody that others are like them.
     """
-    scoring, rule, table = bench.scorings[slot], bench.rule, bench.table
-    carried = sorted({table.position(own.attribute) for one in scoring.linked for own in one.links})
-    if (
-        rule is None
-        or scoring.sensitivity is None
-        or not carried
-        or bench.base.options.absent_policy != "zero"
-    ):
+    dictionaries, rule, table = bench.scorings[slot].members, bench.rule, bench.table
+    carried = sorted({table.position(own.attribute) for one in dictionaries for own in one.links})
+    if rule is None or not carried:
         return False
-    released = np.ones(table.n_records, bool) if bench.absent is None else ~bench.absent
-    codes = bench.release(rule).codes[released]
+    codes = bench.release(rule).codes
+    released = codes if bench.absent is None else codes[~bench.absent]
     sizes = [table.hierarchies[j].n_nodes for j in carried]
-    alone = alone_in([codes[:, j] for j in carried], sizes)
-    like_nobody = bench.score(slot, rule).like_nobody[released]
-    return bool((alone & like_nobody).sum() > highest_accepted(subject.policy.singled_out_share * len(codes)))
+    alone = released[alone_in([released[:, j] for j in carried], sizes)]
+    allowed = highest_accepted(subject.policy.singled_out_share * len(released))
+    if len(alone) <= allowed:
+        return False
+    found = [bench.counter(own).count_records(alone).values for own in dictionaries]
+    return int((np.max(found, axis=0) == 0).sum()) > allowed
 
 
 def _carried(dictionary: Dictionary) -> list[str]:
