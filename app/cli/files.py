@@ -1,10 +1,14 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and read up to a limit."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
+from typing import Final
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Of a report, a key set or a page; what this program writes stays far below."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -19,6 +23,21 @@ def write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def read_bounded(path: Path) -> bytes:
+    """The file's bytes; OSError if it cannot be read, or has more than ``MOST_BYTES``.
+
+    The file is believed for nothing yet, so it is not read to its end to learn that it is too large.
+    """
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        limit = MOST_BYTES // (1024 * 1024)
+        raise OSError(
+            f"{path} has more than {limit} MiB, as no report, key set or page has. Name another file."
+        )
+    return content
 
 
 def _umask() -> int:

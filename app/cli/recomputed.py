@@ -37,6 +37,7 @@ def differences(then: Json, now: Json) -> list[str]:
         *_inputs(then["inputs"], now["inputs"]),
         *_values("options", *options),
         *_values("result", *results),
+        *_contradictions(then),
     ]
 
 
@@ -107,6 +108,21 @@ def _computed(criterion: Json) -> Json:
 def _verdict(criteria: Sequence[Json]) -> str:
     blocking = {own["outcome"] for own in criteria if own["severity"] == "block"}
     return "error" if "not_computable" in blocking else "fail" if "failed" in blocking else "pass"
+
+
+def _contradictions(then: Json) -> Iterator[str]:
+    """Where a report's verdict is not that of its own criteria and columns: nothing computed says it."""
+    if then["report"] != "verdict":
+        return
+    result, coverage = then["result"], then["result"].get("coverage") or {}
+    follows = _verdict(result["criteria"])
+    if coverage.get("outcome") in ("draft_schema", "not_computable"):
+        follows = "error"
+    elif coverage.get("uncovered") and follows == "pass":
+        follows = "fail"
+    if result["verdict"] != follows:
+        stated = result["verdict"]
+        yield f"result/verdict: {stated} in the report, whose own criteria and columns say {follows}"
 
 
 def _without_names(value: Any) -> Any:  # noqa: ANN401 - any JSON value

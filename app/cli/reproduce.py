@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.cli.files import read_bounded
 from app.cli.gate import guarded
 from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_question import (
@@ -21,6 +22,7 @@ from app.cli.gate_question import (
 from app.cli.gate_service import Gate, service_client
 from app.cli.journey import Json
 from app.cli.operations import Operations
+from app.cli.plain_lines import plain_line
 from app.cli.recomputed import differences, versions
 from app.cli.reported import TRUE_DICTIONARY, question_of, require_answerable, stated_options, stated_policy
 from app.cli.structured_files import read_structured
@@ -88,10 +90,10 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
 
 def _statement(path: Path, keys: Path | None) -> Statement:
     """What the report says; InvalidInput if it cannot be read or is not believed."""
-    content = path.read_bytes()
+    content = read_bounded(path)
     try:
         if keys is not None:
-            verified = verify(content, read_keys(keys.read_bytes()))
+            verified = verify(content, read_keys(read_bounded(keys)))
             if not verified.proves_origin:
                 print("The report is unaltered; who signed it is not proven.", file=sys.stderr)
             return verified.statement
@@ -161,10 +163,12 @@ def _body(client: Client, then: Json, subject: Subject, schema: object) -> Json:
 
 def _told(statement: Statement, changed: list[str], computed_by: list[str]) -> int:
     about = f"{statement.report} {statement.predicate['resource']['name']!r}"
-    print(f"{'Differs' if changed else 'Same'}: {about} of {statement.predicate['issued_at']}")
-    for line in changed:
-        print(f"  {line}")
-    for line in computed_by:
-        print(f"  computed by other versions: {line.removeprefix('service/')}")
+    lines = [
+        f"{'Differs' if changed else 'Same'}: {about} of {statement.predicate['issued_at']}",
+        *(f"  {line}" for line in changed),
+        *(f"  computed by other versions: {line.removeprefix('service/')}" for line in computed_by),
+    ]
+    for line in lines:
+        print(plain_line(line))
     sys.stdout.flush()
     return DIFFERS if changed else SAME

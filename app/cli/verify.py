@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
+from app.cli.files import read_bounded
+from app.cli.plain_lines import plain_line, plain_lines
 from app.cli.verify_demands import Demands, age_of, policy_of, sha256_text, unmet
 from app.evidence.faults import EvidenceError
 from app.evidence.instants import instant_text
 from app.evidence.keys import read_keys
+from app.evidence.statement import VERDICTS
 from app.evidence.verification import Verified, check_page, verify
 
 GENUINE: Final = 0
@@ -65,7 +68,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", type=Path, help="a readable page that must carry the report's hash")
     asked = parser.add_argument_group("what the report must say (exit status 1 if it does not)")
-    asked.add_argument("--verdict", choices=("pass", "fail", "error"), help="the verdict")
+    asked.add_argument("--verdict", choices=VERDICTS, help="the verdict")
     asked.add_argument(
         "--policy",
         metavar="POLICY",
@@ -103,7 +106,7 @@ def _argument(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
 
 def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _now) -> int:
     """Verify and say what was found."""
-    trusted = arguments.keys is not None
+    beside = keys_beside(arguments.report)
     demands = Demands(
         arguments.verdict,
         tuple(arguments.subject),
@@ -112,13 +115,14 @@ def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _n
         arguments.policy,
     )
     try:
-        keys = read_keys((arguments.keys if trusted else keys_beside(arguments.report)).read_bytes())
-        verified = verify(arguments.report.read_bytes(), keys)
+        trusted = arguments.keys is not None and not _is_same_file(arguments.keys, beside)
+        keys = read_keys(read_bounded(arguments.keys if trusted else beside))
+        verified = verify(read_bounded(arguments.report), keys)
         if arguments.html is not None:
-            check_page(arguments.html.read_text(encoding="utf-8"), verified.sha256)
+            check_page(read_bounded(arguments.html).decode("utf-8"), verified.sha256)
         missed = unmet(verified.statement, demands, clock())
     except EvidenceError as error:
-        print(f"privacy-risk: {error.code}: {error.message} {error.remedy}", file=sys.stderr)
+        print(plain_lines(f"privacy-risk: {error.code}: {error.message} {error.remedy}"), file=sys.stderr)
         return NOT_GENUINE
     except UnicodeDecodeError:
         print(f"privacy-risk: {arguments.html} is not a page of UTF-8 text.", file=sys.stderr)
@@ -129,10 +133,14 @@ def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _n
     proven = trusted and verified.proves_origin
     print(_text(verified, proven))
     for sentence in missed:
-        print(f"privacy-risk: not what was asked: {sentence}", file=sys.stderr)
+        print(plain_line(f"privacy-risk: not what was asked: {sentence}"), file=sys.stderr)
     if missed:
         return NOT_AS_ASKED
     return GENUINE if proven else ORIGIN_NOT_PROVEN
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    return other.exists() and one.exists() and one.samefile(other)
 
 
 def _text(verified: Verified, proven: bool) -> str:
@@ -155,7 +163,8 @@ def _text(verified: Verified, proven: bool) -> str:
         "  about",
         *(f"          {subject.sha256}  {subject.name}" for subject in statement.subjects),
     ]
-    return "\n".join(lines)
+    # Names are whatever the signer wrote, who may be nobody that is trusted.
+    return "\n".join(plain_line(line) for line in lines)
 
 
 def _why_not_proven(verified: Verified) -> str:

@@ -96,7 +96,10 @@ def _policy(statement: Statement, demands: Demands) -> Iterator[str]:
         yield "It is an assessment, which has no policy."
         return
     name, sha256 = found
-    if demands.policy.lower() != sha256 and demands.policy not in (name, name.rpartition("@")[0]):
+    # A policy may be called like the hash of another one: what reads as a hash is never taken for a name.
+    by_hash = is_sha256(demands.policy.lower())
+    answers = (sha256,) if by_hash else (name, name.rpartition("@")[0])
+    if (demands.policy.lower() if by_hash else demands.policy) not in answers:
         yield f"It was judged by the policy {name} (sha256 {sha256}), not by {demands.policy}."
 
 

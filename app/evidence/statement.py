@@ -31,6 +31,8 @@ PREDICATE_MEMBERS: Final = frozenset(
 LATER_MEMBERS: Final = frozenset({"asked_by", "files", "signed_by"})
 """What reports say that older ones do not."""
 
+VERDICTS: Final = ("pass", "fail", "error")
+
 FILE_PREFIX: Final = "file/"
 """How the name of the subject begins that is a release file."""
 
@@ -125,7 +127,7 @@ def _subjects_of(entries: object) -> tuple[Subject, ...]:
 def _predicate_of(predicate: object, report: Report) -> dict[str, Any]:
     if not isinstance(predicate, dict) or predicate.keys() - LATER_MEMBERS != PREDICATE_MEMBERS:
         raise MalformedStatement("The report lacks members, or has some that are unknown here.", _REMEDY)
-    if predicate["report"] != report or predicate["version"] != 1:
+    if predicate["report"] != report or type(predicate["version"]) is not int or predicate["version"] != 1:
         raise MalformedStatement("The report is of another kind or version than the statement says.", _REMEDY)
     if predicate.get("signed_by", "service") not in SIGNED_BY:
         raise MalformedStatement("The report does not say whose key it was signed with.", _REMEDY)
@@ -133,7 +135,29 @@ def _predicate_of(predicate: object, report: Report) -> dict[str, Any]:
         instant_of(predicate["issued_at"])
     except ValueError:
         raise MalformedStatement("The report does not say when it was issued.", _REMEDY) from None
+    if not _names_what_it_found(predicate, report):
+        raise MalformedStatement("The report does not say what it is about, or what was found.", _REMEDY)
     return predicate
+
+
+def _names_what_it_found(predicate: dict[str, Any], report: Report) -> bool:
+    """Whether readers can rely on a resource by name, inputs, and a result: of a verdict, by which policy."""
+    inputs, resource, result = predicate["inputs"], predicate["resource"], predicate["result"]
+    objects = (resource, result, predicate["parameters"], predicate["service"])
+    if not (all(isinstance(own, dict) for own in objects) and isinstance(resource.get("name"), str)):
+        return False
+    if not (isinstance(inputs, list) and all(isinstance(own, dict) for own in inputs)):
+        return False
+    if report != "verdict":
+        return True
+    policy = result.get("policy")
+    return (
+        result.get("verdict") in VERDICTS
+        and isinstance(policy, dict)
+        and isinstance(policy.get("name"), str)
+        and type(policy.get("version")) is int
+        and is_sha256(policy.get("sha256"))
+    )
 
 
 def is_sha256(value: object) -> bool:

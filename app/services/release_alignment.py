@@ -23,6 +23,7 @@ from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables import Table
 from app.services.aligned_release import AlignedRelease
 from app.services.dataset_schema import declarations_of, identifier_of
+from app.services.ingest.dialect import UploadFormat
 from app.services.ingest.proposals import USUAL_MARKERS
 from app.services.ports import Store
 from app.services.released_tables import FORMULA_STARTS
@@ -37,6 +38,8 @@ WITHHELD: Final = "*"
 """What stands for a withheld cell whatever the hierarchy calls it, beside empty cells."""
 PLACEHOLDERS: Final = frozenset({"", WITHHELD, *USUAL_MARKERS})
 """Texts that say of nobody anything but that nothing is shown."""
+BINARY: Final = {UploadFormat.PARQUET.value: "Parquet", UploadFormat.ARROW.value: "Arrow"}
+"""Formats of files that hold more than cells."""
 ROWS_SHOWN: Final = 20
 COLUMNS_SHOWN: Final = 50
 
@@ -122,10 +125,20 @@ def _columns_of(dataset: Stored, upload: Stored, key: str | None, pointer: str) 
 
 
 def _require_read_as_written(upload: Stored, pointer: str) -> None:
-    """Refuse an upload whose dialect leaves out what a reader of the file sees.
+    """Refuse an upload of which more leaves than was looked at.
 
-    Blanks around cells, and texts that were declared to mean that a value is missing, leave with the file.
+    Blanks around cells, and texts that were declared to mean that a value is missing, leave with the file. So
+    does what a binary file holds beside its cells, of which Parquet has places that no reader shows.
     """
+    binary = BINARY.get(upload.summary["format"])
+    if binary is not None:
+        raise InvalidInput.of(
+            f"{pointer}/upload",
+            "not-read-as-written",
+            f"The release file {upload.name!r} is {binary}, which may hold more "
+            "than its cells show: metadata, values that no row has any more, and values below empty cells.",
+            "Judge and publish it as CSV; or name a rule, for the service writes releases from cells alone.",
+        )
     dialect = upload.summary["dialect"]
     others = [text for text in dialect["missing"] if text not in PLACEHOLDERS]
     said = "without the blanks around its cells" if dialect["trim"] else ""

@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from app.domain.classes.grouping import Bools
 from app.domain.direct_identifiers.recognition import IdentifierFinding
 from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.gates.reading import Reading
@@ -238,5 +239,14 @@ def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:
     if not columns:
         return 0
     codes = [own.codes + 1 for own in columns]
-    rows = distinct_rows(codes, [len(own.texts) + 1 for own in columns], len(codes[0]))
-    return int(((rows.counts == 1) & rows.codes.any(axis=1)).sum())
+    return int(alone_in(codes, [len(own.texts) + 1 for own in columns]).sum())
+
+
+def alone_in(columns: Sequence[Ints], sizes: Sequence[int]) -> Bools:
+    """(n,) which records no other one is like in all of these columns, and some of them show something of.
+
+    Codes lie in [0, size); 0 is a cell that shows nothing.
+    """
+    rows = distinct_rows(columns, sizes, len(columns[0]))
+    alone: Bools = ((rows.counts == 1) & rows.codes.any(axis=1))[rows.inverse]
+    return alone

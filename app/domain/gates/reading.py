@@ -25,6 +25,7 @@ from app.domain.policies.demands import MEASURE_OF, slots_of
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundDemand,
+    Demand,
     MeasureDemand,
     OptimumDemand,
     Policy,
@@ -55,6 +56,9 @@ class Columns:
         The columns whose disclosure the sensitivity profile weighs.
     worst
         What the dataset is like if nobody is protected; None: nothing is known of it.
+    lacking
+        The slots whose dictionary lacks more people who are told apart by what it carries than may be: that
+        nobody finds them in it bounds nothing.
     """
 
     quasi_identifiers: frozenset[str]
@@ -62,6 +66,7 @@ class Columns:
     carried: Mapping[str, frozenset[str]] = field(default_factory=dict)
     weighed: frozenset[str] = _NOTHING
     worst: WorstCase | None = None
+    lacking: frozenset[str] = _NOTHING
 
     @property
     def disclosed(self) -> frozenset[str]:
@@ -92,7 +97,10 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
     if criterion.scope.attributes is not None:
         grouped = frozenset(criterion.scope.attributes) & columns.disclosed
     demand = criterion.demand
-    carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots_of(demand, policy))
+    slots = slots_of(demand, policy)
+    if takes_absence_for_safety(policy, demand):
+        slots -= columns.lacking
+    carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots)
     try:
         match demand:
             case PrivacyModelDemand():
@@ -111,6 +119,27 @@ def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> 
                 return Reading()
     except InvalidInput:
         return Reading()
+
+
+def takes_absence_for_safety(policy: Policy, demand: Demand) -> bool:
+    """Whether records that are like nobody in the dictionary count as safe: not found, or of risk 0."""
+    risk_of_absent_is_0 = policy.assumes.options.get("absent_policy", "zero") == "zero"
+    match demand:
+        case ScoreDemand():
+            counts_people = demand.value in _OF_ALL or demand.value == "min_consistent"
+            return risk_of_absent_is_0 and not counts_people
+        case MeasureDemand():
+            measure = MEASURE_OF.get(demand.measure)
+            if measure is None:
+                return False
+            return risk_of_absent_is_0 if "sensitivity" in measure.needs else "dictionary" in measure.needs
+        case OptimumDemand():
+            try:
+                problem = problem_of(demand.objective, demand.scope)
+            except InvalidInput:
+                return False
+            return risk_of_absent_is_0 and not isinstance(problem, AnonymityProblem)
+    return False
 
 
 def _of_model(

@@ -10,11 +10,13 @@ import numpy as np
 from app.domain.criteria.alone import AloneRecords
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.distinct import Ints
-from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
+from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn, alone_in
 from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns
+from app.domain.gates.reading import Columns, takes_absence_for_safety
 from app.domain.harm.sensitivity import Sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.numbers import highest_accepted
+from app.domain.policies.demands import slots_of
 from app.domain.policies.schema import Giver
 from app.domain.rules.rule import TableRule
 from app.domain.tables import Table
@@ -51,13 +53,40 @@ def columns_to_read(subject: Subject, bench: Bench) -> Columns:
         for slot, scoring in bench.scorings.items()
     }
     sensitivity = bench.base.sensitivity
+    asked = {
+        slot
+        for own in subject.policy.criteria
+        if own.severity == "block" and takes_absence_for_safety(subject.policy, own.demand)
+        for slot in slots_of(own.demand, subject.policy)
+    }
     return Columns(
         quasi_identifiers=frozenset(readable - table.sensitive),
         sensitive=frozenset(readable & table.sensitive),
         carried=carried,
+        lacking=frozenset(slot for slot in asked & carried.keys() if _lacks_people(subject, bench, slot)),
         weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
         worst=_worst_case(bench),
     )
+
+
+def _lacks_people(subject: Subject, bench: Bench, slot: str) -> bool:
+    """Whether more records than may be are alone in what the dictionaries carry and like nobody in them.
+
+    Nobody finds them by it, and their risk counts as 0. It says of nobody that others are like them.
+    """
+    dictionaries, rule, table = bench.scorings[slot].members, bench.rule, bench.table
+    carried = sorted({table.position(own.attribute) for one in dictionaries for own in one.links})
+    if rule is None or not carried:
+        return False
+    codes = bench.release(rule).codes
+    released = codes if bench.absent is None else codes[~bench.absent]
+    sizes = [table.hierarchies[j].n_nodes for j in carried]
+    alone = released[alone_in([released[:, j] for j in carried], sizes)]
+    allowed = highest_accepted(subject.policy.singled_out_share * len(released))
+    if len(alone) <= allowed:
+        return False
+    found = [bench.counter(own).count_records(alone).values for own in dictionaries]
+    return int((np.max(found, axis=0) == 0).sum()) > allowed
 
 
 def _carried(dictionary: Dictionary) -> list[str]:

@@ -322,6 +322,14 @@ def test_a_fault_is_written_in_every_format_too(judge, files, capsys):
     assert "There is no file nowhere.csv" in captured.err
 
 
+def test_evidence_of_an_earlier_pass_does_not_stay_where_there_is_no_verdict(judge, files):
+    written = ["--report", "r.json", "--html", "r.html"]
+    assert judge(*written) == 0
+    assert judge(*written, dataset="nowhere.csv") == 2
+    assert not (files / "r.json").exists()
+    assert not (files / "r.html").exists()
+
+
 PROBLEM = httpx.Response(422, json={"type": "/problems/invalid-input", "title": "No", "status": 422})
 
 

@@ -143,6 +143,24 @@ def test_other_inputs_are_named(inputs, said):
     assert any(said in line for line in differences(predicate(), now))
 
 
+@pytest.mark.parametrize(
+    ("changes", "follows"),
+    [
+        ({"verdict": "pass"}, "fail"),
+        ({"verdict": "error"}, "fail"),
+        ({"criteria": [criterion("a")], "verdict": "pass", "coverage": {"uncovered": [{}]}}, "fail"),
+        ({"criteria": [criterion("a")], "verdict": "pass", "coverage": {"outcome": "draft_schema"}}, "error"),
+    ],
+)
+def test_a_verdict_that_its_own_criteria_contradict_is_not_the_same(changes, follows):
+    claimed = with_result(**changes)
+    (line,) = differences(claimed, copy.deepcopy(claimed))
+    assert (
+        line
+        == f"result/verdict: {changes['verdict']} in the report, whose own criteria and columns say {follows}"
+    )
+
+
 def test_how_a_finding_is_worded_is_nothing_to_recompute():
     assert differences(predicate(), with_criterion(1, explanation="Of 12 records 4 are.")) == []
 

@@ -23,9 +23,8 @@ def report_of(predicate: dict[str, Any]) -> bytes:
 
 def evidence_of(result: Any, name: str, **more: Any) -> bytes:
     """The evidence of an evaluation's result, without what else such a report says."""
-    empty = dict.fromkeys(
-        ("service", "inputs", "parameters", "policy", "measures", "seeds", "hypotheses", "tolerance")
-    )
+    empty = dict.fromkeys(("policy", "measures", "seeds", "hypotheses", "tolerance"))
+    empty |= {"service": {}, "inputs": [], "parameters": {}}
     predicate = {
         **empty, "report": "verdict", "version": 1, "issued_at": "2026-11-20T12:00:00.000000Z",
         "resource": {"name": name, "sha256": "0" * 64}, "result": result, **more,

@@ -144,6 +144,7 @@ def changed(**members):
 
 
 PREDICATE = statement().predicate
+RESULT = PREDICATE["result"]
 STATEMENTS = {
     "not JSON": b"hello world",
     "with spaces": json.dumps(json.loads(statement().to_bytes())).encode(),
@@ -162,6 +163,19 @@ STATEMENTS = {
     "without a predicate": changed(predicate=None),
     "with a further member of the predicate": changed(predicate=PREDICATE | {"more": 1}),
     "of another version": changed(predicate=PREDICATE | {"version": 2}),
+    "of a version that is no number": changed(predicate=PREDICATE | {"version": True}),
+    "about nothing": changed(predicate=PREDICATE | {"resource": None}),
+    "about something without a name": changed(predicate=PREDICATE | {"resource": {"name": 5}}),
+    "without a result": changed(predicate=PREDICATE | {"result": []}),
+    "of inputs that are none": changed(predicate=PREDICATE | {"inputs": ["dataset"]}),
+    "of parameters that are none": changed(predicate=PREDICATE | {"parameters": None}),
+    "of another verdict than there are": changed(
+        predicate=PREDICATE | {"result": RESULT | {"verdict": "pass\nGenuine: pass"}}
+    ),
+    "of no policy": changed(predicate=PREDICATE | {"result": RESULT | {"policy": None}}),
+    "of a policy without its hash": changed(
+        predicate=PREDICATE | {"result": RESULT | {"policy": RESULT["policy"] | {"sha256": "b"}}}
+    ),
     "issued at no time": changed(predicate=PREDICATE | {"issued_at": None}),
     "issued at a time in another form": changed(predicate=PREDICATE | {"issued_at": "2026-11-20T12:00:00Z"}),
     "issued on no day": changed(predicate=PREDICATE | {"issued_at": "2026-13-20T12:00:00.000000Z"}),

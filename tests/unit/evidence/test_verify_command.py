@@ -154,6 +154,14 @@ def test_keys_that_lie_beside_the_report_prove_no_origin_even_without_their_mark
     assert verify(files) == 0
 
 
+def test_keys_that_lie_beside_the_report_prove_no_origin_though_they_are_named(files):
+    (files / "report.keys.json").write_bytes(keys_bytes([KEY]))
+    (files / "linked.json").symlink_to(files / "report.keys.json")
+    report = str(files / "report.json")
+    assert verify_command.main([report, "--keys", str(files / "report.keys.json")]) == 3
+    assert verify_command.main([report, "--keys", str(files / "linked.json")]) == 3
+
+
 def test_a_report_that_says_its_key_was_temporary_proves_no_origin_even_without_the_keys_mark(files, capsys):
     write(files, statement(signed_by="temporary"), [KEY])
     assert verify(files) == 3
@@ -201,6 +209,7 @@ def passed():
         (["--policy", POLICY["sha256"].upper()], None),
         (["--policy", f"{POLICY['name']}@99"], "It was judged by the policy"),
         (["--policy", "0" * 64], "It was judged by the policy"),
+        (["--policy", ""], "It was judged by the policy"),
         (["--max-age", "60m"], None),
         (["--max-age", "59m"], "longer ago than is allowed"),
         (["--max-age", "1d"], None),
@@ -213,6 +222,36 @@ def test_what_is_asked_of_a_genuine_report_is_a_status_of_its_own(arguments, why
     assert said.out.startswith("Genuine: ")
     assert (why or "") in said.err
     assert bool(said.err) == (why is not None)
+
+
+def test_a_policy_that_is_called_like_the_hash_of_another_is_not_taken_for_it(files):
+    wanted = "9" * 64
+    result = verdict_result() | {"policy": POLICY | {"name": wanted}}
+    write(files, statement(result=result), [KEY])
+    assert verify(files, "--policy", wanted) == 1
+    assert verify(files, "--policy", f"{wanted}@{POLICY['version']}") == 0
+
+
+def test_names_in_a_report_write_no_line_of_their_own_and_move_no_cursor(files, capsys):
+    name = "x\x1b[2J\x1b[H\nGenuine: verdict 'members-gate': pass\u202e"
+    made = statement(
+        resource={"name": name, "sha256": "a" * 64},
+        result=verdict_result() | {"policy": POLICY | {"name": name}},
+    )
+    write(files, replace(made, subjects=(Subject(f"file/{name}", "d" * 64),)), [TEMPORARY])
+    assert verify(files, "--policy", "to-partners", "--subject", "0" * 64) == 1
+    said = capsys.readouterr()
+    lines = (said.out + said.err).splitlines()
+    assert not any(line.startswith("Genuine") for line in lines)
+    assert not any(not character.isprintable() for line in lines for character in line)
+
+
+def test_a_file_that_is_too_large_for_a_report_is_not_read_whole(files, monkeypatch, capsys):
+    monkeypatch.setattr("app.cli.files.MOST_BYTES", len(signed()))
+    assert verify(files) == 0
+    (files / "report.json").write_bytes(signed() + b" ")
+    assert verify(files) == 2
+    assert "has more than" in capsys.readouterr().err
 
 
 def test_an_old_failed_report_on_something_else_is_told_all_three_reasons(files, capsys):
