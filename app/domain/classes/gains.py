@@ -34,6 +34,9 @@ LogBase = Literal["e", "2"]
 CAP_TOLERANCE: Final = 1e-12
 """Share of an irrational bound that a frequency may be above it."""
 
+NEAR: Final = 1e-9
+"""More than a bound computed in doubles is wrong by, as a share of it."""
+
 DIGITS: Final = Context(prec=60)
 """Enough to tell e^δ from every quotient of whole numbers of 64 bits."""
 
@@ -189,7 +192,16 @@ def greatest_ratios(counts: SensitiveCounts, gains: Gains, absent_count: bool = 
 
 def unlike(counts: SensitiveCounts, beta: Fraction, bound: LikenessBound) -> Bools:
     """(G,) which classes violate β-likeness."""
-    return any_by_class(counts, Gains.of(counts).exceed(beta, bound))
+    population = int(counts.totals.sum())
+    limits = frequency_bounds(counts.totals, population, beta, bound)[counts.values]
+    limits *= counts.sizes[counts.of_entry]
+    above: Bools = counts.counts > limits * (1 + NEAR)
+    # What rounding may decide, few entries, is compared exactly.
+    near = np.flatnonzero(~above & (counts.counts > limits * (1 - NEAR)))
+    if len(near):
+        sizes, totals = counts.sizes[counts.of_entry[near]], counts.totals[counts.values[near]]
+        above[near] = Gains(counts.counts[near], sizes, totals, population).exceed(beta, bound)
+    return any_by_class(counts, above)
 
 
 def disclosing(counts: SensitiveCounts, delta: Fraction, base: LogBase) -> Bools:

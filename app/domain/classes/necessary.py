@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.classes.by_class import Floats, least_by_class, sum_by_class
+from app.domain.classes.by_class import Floats
 from app.domain.classes.grouping import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.distinct import Longs
@@ -26,6 +26,8 @@ SIZES_AT_ONCE: Final = 32
 MOST_SIZES: Final = 4096
 MOST_CELLS: Final = 2_000_000
 """Sizes above are not tried: the least that was not ruled out is a bound all the same."""
+MOST_STEPS: Final = 64
+"""Steps towards the records that can pass: all before are bounds, too."""
 
 
 def least_size(possible: Callable[[Longs], Bools], totals: Longs) -> int:
@@ -134,28 +136,25 @@ def greatest_shift(divergence: float) -> float:
 def most_passing(counts: SensitiveCounts, shares: Floats, mass: float) -> Longs:
     """(G,) how many records of each class can be in classes that pass, at most.
 
-    Passing classes have Σ min(k_i, s_i · K) ≥ mass · K with the ``shares`` s_i (m,): for every part A of the
-    values Σ_A n_i + K · Σ_not A s_i ≥ mass · K. The parts that bound K most hold the values that run out
-    first, those of the least n_i / s_i.
+    Passing classes have Σ min(k_i, s_i · K) ≥ mass · K with the ``shares`` s_i (m,), hence together no more
+    than g(K) / mass records, with g(K) = Σ min(n_i, s_i · K). As g never falls, K ≤ M implies
+    K ≤ g(M) / mass: from the size of the class on, every M leads to one that is no greater. For a mass of 1
+    no k_i is above s_i · K, and whole numbers count.
     """
-    share = shares[counts.values]
-    with np.errstate(divide="ignore"):
-        order = np.lexsort((counts.counts / share, counts.of_entry))
-    taken = _running(counts.counts[order], counts)
-    # In whole parts of 2⁻⁴⁰, rounded up: sums of any number of classes stay exact, and bounds safe.
-    parts = np.ceil(share[order] * 2.0**40).astype(np.int64)
-    rest = sum_by_class(counts, parts)[counts.of_entry] - _running(parts, counts)
-    lacking = mass - rest * 2.0**-40
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bounds = np.where(lacking > SAFE, taken / lacking, np.inf)
-    # Before any value runs out: what is present must make up the mass at all.
-    none = sum_by_class(counts, parts) * 2.0**-40 < mass - SAFE
-    most = np.floor(least_by_class(counts, bounds, np.inf) * (1 + SAFE) + SAFE)
-    return np.where(none, 0, np.minimum(most, counts.sizes)).astype(np.int64)
-
-
-def _running(amounts: Longs, counts: SensitiveCounts) -> Longs:
-    """(E,) sums of each class's entries up to each."""
-    sums = np.concatenate(([0], np.cumsum(amounts)))
-    found: Longs = sums[1:] - sums[counts.starts[counts.of_entry]]
-    return found
+    most = counts.sizes.astype(np.int64)
+    open_ = np.flatnonzero(counts.distinct) if mass > SAFE else np.empty(0, dtype=np.intp)
+    share, amounts = shares[counts.values], counts.counts
+    for _ in range(MOST_STEPS):
+        if not len(open_):
+            break
+        lengths = counts.distinct[open_]
+        starts = np.cumsum(lengths) - lengths
+        room = share * np.repeat(most[open_], lengths)
+        room = np.floor(room + SAFE) if mass == 1 else room
+        reached = np.add.reduceat(np.minimum(amounts, room), starts)
+        fits = np.floor(reached / mass * (1 + SAFE) + SAFE).astype(np.int64)
+        falls = fits < most[open_]
+        most[open_[falls]] = fits[falls]
+        entries = np.repeat(falls, lengths)
+        open_, share, amounts = open_[falls], share[entries], amounts[entries]
+    return most

@@ -84,8 +84,9 @@ def count_values(
     else:
         occurring, inverse = np.unique(keys, return_inverse=True)
         counts = np.bincount(inverse, amounts, len(occurring)).astype(np.int64)
-    owners, found = np.divmod(occurring, n_values)
-    starts = np.searchsorted(owners, np.arange(n_classes + 1))
+    begins = np.arange(n_classes + 1, dtype=np.int64) * n_values
+    starts = np.searchsorted(occurring, begins)
+    found = occurring - np.repeat(begins[:-1], np.diff(starts))
     return starts.astype(np.int64), found.astype(np.int32), counts
 
 

@@ -83,8 +83,7 @@ class BetaLikeness(Criterion):
     def unavoidable(self, judged: Judged) -> Longs:
         """What does not fit into any mixture of values below their bounds."""
         counts = judged.counts(self.attribute)
-        at_most = counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0)
-        return np.asarray(np.maximum(at_most, self.failing(judged)))
+        return np.asarray(counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0))
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """The least class that can be filled within the bounds (L4), and how many values it has (L6)."""

@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.classes.grouping import Bools
+from app.domain.classes.least_uniqueness import least_gone
 from app.domain.classes.uniqueness import (
     MOST_PEOPLE,
     OVERLAPPING,
@@ -28,6 +29,7 @@ from app.domain.criteria.criterion import Criterion, Judged
 from app.domain.criteria.population import AtMost
 from app.domain.criteria.ranges import require_positive_share, require_within
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.numbers import highest_accepted
 from app.domain.tables import Table
 
 NOT_ASKED: Final = Estimate(None)
@@ -111,6 +113,23 @@ class PopulationUniqueness(AtMost):
         if self.sampling_fraction is not None:
             return people_of_fraction(records, self.sampling_fraction, "")
         return people_with_all(records, self.population or 0, "")
+
+    def least_suppressed(self, judged: Judged) -> int:
+        """What the estimators of Zayatz and Pitman need at least (``classes.least_uniqueness``).
+
+        Of the slide negative binomial nothing is known, nor of the decision rule where it may take that one.
+        """
+        records, people = int(judged.records.sum()), self._people(judged)
+        whole = judged.table_records()
+        by_pitman = self.estimator in ("pitman", "decision_rule")
+        may_slide = self.estimator == "decision_rule" and people * SMALL_SAMPLE < whole
+        if not records or self.threshold >= 1 or may_slide or self.estimator == "slide_negative_binomial":
+            return 0
+        unique = int(np.count_nonzero(judged.records == 1))
+        # The records left out stand for people of their own; one more allows for rounding.
+        scaled = min(people, people * records // whole + 1)
+        threshold = highest_accepted(self.threshold)
+        return least_gone(len(judged.records), unique, records, scaled, threshold, by_pitman)
 
     def impossible(self, whole: Judged) -> str | None:
         """A single record has the same estimate, whatever is disclosed of it."""

@@ -7,6 +7,7 @@ those below it, and their loss is at least that of their levels with the lost re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -36,7 +37,11 @@ class Progress:
         none can be better than what is known.
     counted, evaluated, visited
         Rules whose classes were counted; those of them whose loss was computed; steps of the budget.
+    bounds_others
+        Whether checking a rule is to bound the rules that disclose more as sharply as is known.
     """
+
+    bounds_others: bool = True
 
     def __init__(
         self, judge: Judge, budget: Budget, tick: Callable[[int], None], halted: Halted = never
@@ -57,7 +62,7 @@ class Progress:
         self.counted += 1
         self.visited += 1
         self._tick(self.counted)
-        return self.judge.judge(levels)
+        return self.judge.judge(levels, bounds=self.bounds_others)
 
     def note(self, levels: Levels, loss: float, suppressed: int) -> bool:
         """Take an allowed rule as a candidate; whether it is better than all before."""
@@ -134,7 +139,11 @@ class Checks(Progress):
         return verdict
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
-        """Take an allowed rule as a candidate."""
+        """Take an allowed rule as a candidate, unless so many suppressed records lose too much, whoever."""
+        if verdict.withheld is not None and self.best < math.inf:
+            least = self.loss.of(levels, self._choices.least_of(levels, verdict.suppressed))
+            if least > self.best + 2 * tie_margin(self.best):
+                return
         loss = self.loss.of(levels, self.added_by(levels, verdict))
         if self.note(levels, loss, verdict.suppressed):
             self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING

@@ -98,6 +98,7 @@ class ChoiceBound:
         ]
         self._cheapest = [np.argsort(per_level, axis=1, kind="stable") for per_level in loss.uncovered]
         self._sorted = [np.sort(per_level, axis=1) for per_level in loss.uncovered]
+        self._paid: dict[tuple[int, int], tuple[Floats, Floats]] = {}
 
     def least(self, levels: Levels, added: Sequence[Sums], choice: Choice, known: float) -> float:
         """What the rule loses at least, or more than ``known``; ``added`` is of the necessary records."""
@@ -132,6 +133,18 @@ class ChoiceBound:
             before = np.minimum(np.cumsum((records - gone)[order], axis=1), more)
             before[:, 1:] -= before[:, :-1].copy()
             found.append((costs * before).sum(axis=1))
+        return found
+
+    def least_of(self, levels: Levels, records: int) -> list[Sums]:
+        """What so many suppressed ``records`` add per attribute to the loss of a rule at least."""
+        found: list[Sums] = []
+        for j, level in enumerate(levels):
+            if (j, level) not in self._paid:
+                amounts = self._loss.records[j][self._cheapest[j][level]]
+                paid = np.concatenate(([0.0], np.cumsum(self._sorted[j][level] * amounts)))
+                self._paid[j, level] = np.concatenate(([0.0], np.cumsum(amounts))), paid
+            least = float(np.interp(records, *self._paid[j, level])) * (1 - SAME_SUM)
+            found.append(np.full(level + 1, least))
         return found
 
     def _costs(self, levels: Levels, choice: Choice) -> list[Floats]:

@@ -219,6 +219,28 @@ class ClassSizes:
             self._last = levels, numbered(*self._keys(levels))
         return self._last[1]
 
+    def halves(self, rows: Indices) -> tuple[Indices, Indices]:
+        """Of some distinct records the combinations of the left and of the right half."""
+        return self._left.positions[rows], self._right.positions[rows]
+
+    def merged(
+        self, levels: Levels, finer: Groups, halves: tuple[Indices, Indices]
+    ) -> tuple[Groups, Indices]:
+        """The class of every distinct record, and the class that each of the ``finer`` ones is part of.
+
+        The same as of :meth:`classes`; ``halves`` are those of one distinct record of each finer class.
+        """
+        if self._last is None or self._last[0] != levels:
+            left, right = self._left.groups(levels), self._right.groups(levels)
+            keys = (right.of * left.size)[halves[1]]
+            keys += left.of[halves[0]]
+            parts = numbered(keys, left.size * right.size)
+            self._last = levels, Groups(parts.of[finer.of], parts.size)
+            return self._last[1], parts.of
+        becomes = np.empty(finer.size, dtype=np.intp)
+        becomes[finer.of] = self._last[1].of
+        return self._last[1], becomes
+
     def values_of(self, chosen: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.int64]]:
         """Per attribute, how many of the records of the distinct ones chosen (d,) have each value."""
         rows = np.flatnonzero(chosen)

@@ -36,6 +36,12 @@ POWER: Final = 0.8
 """Forecasts of much are less sure: what would be closed counts with this power."""
 OF_BETTER: Final = 0.3
 """What a better rule closes counts by this factor, since its loss is guessed from below."""
+WORTH: Final = 2.0
+"""Bounding the rules below one takes as long as checking so many of them."""
+MEMORY: Final = 0.05
+"""What the last rule's bounds closed counts so much in what bounds are expected to close."""
+SELDOM: Final = 12
+"""Where bounds close too few, they are tried again at one in so many rules."""
 
 
 class LatticeSearch:
@@ -50,6 +56,7 @@ class LatticeSearch:
         )
         self._greatest = float(checks.loss.of_sums(self._open.bounds.max(keepdims=True))[0])
         self._powers = np.arange(self._open.size + 1, dtype=np.float64) ** POWER
+        self._closed, self._last_bounded = 8 * WORTH, 0
 
     @property
     def least_open(self) -> float:
@@ -96,8 +103,13 @@ class LatticeSearch:
         """Score the rules of the open ones' box, and check the best while the scores hold."""
         lowest = self._open.levels.min(axis=1).tolist()
         scores, refuting = self._scores(lowest, self._open.levels.max(axis=1).tolist())
+        if self._bounds_little:
+            open_ = np.zeros(scores.size, dtype=bool)
+            open_[self._open.places(lowest, scores.shape)] = True
+            scores *= open_.reshape(scores.shape)
         per_score = max(PER_SCORE, self._checks.table.reduced.size // 4)
-        for _ in range(min(MOST_PER_SCORE, 1 + scores.size // per_score)):
+        most = MOST_PER_SCORE if self._bounds_little else 1 + scores.size // per_score
+        for _ in range(min(MOST_PER_SCORE, most)):
             place = tuple(int(at) for at in np.unravel_index(int(scores.argmax()), scores.shape))
             if scores[place] <= 0 or not self._open.size or not self._checks.goes_on(self._open.least):
                 break
@@ -139,14 +151,20 @@ class LatticeSearch:
         """Check a rule and close what it settles; whether that is all below it."""
         checks, open_ = self._checks, self._open
         self._unseen[rule] = False
+        checks.bounds_others = not self._bounds_little or checks.counted >= self._last_bounded + SELDOM
         verdict = checks.check(rule)
-        self._forecast.learn(rule, verdict.unavoidable)
-        below = open_.below(rule)
+        below, before = open_.below(rule), open_.size
         if verdict.unavoidable > checks.allowed:
             open_.keep(~below)
+            self._forecast.learn(rule, verdict.unavoidable)
+            self._expect(before - open_.size)
             return True
         if verdict.allowed:
             checks.evaluate(rule, verdict)
+        if not checks.bounds_others:
+            open_.keep((open_.bounds <= checks.limit) & ~open_.at(rule))
+            return False
+        self._forecast.learn(rule, verdict.unavoidable)
         added = checks.added_below(rule, verdict)
         under = np.flatnonzero(below)
         levels = open_.levels[:, under]
@@ -154,9 +172,20 @@ class LatticeSearch:
         for j, level in enumerate(rule):
             bounds += checks.terms(j, added[j][: level + 1])[levels[j]]
         open_.bounds[under] = np.maximum(open_.bounds[under], bounds)
-        keep = open_.bounds <= checks.limit
-        keep[under[(levels == np.array(rule, dtype=np.int16)[:, None]).all(axis=0)]] = False
+        keep = (open_.bounds <= checks.limit) & ~open_.at(rule)
         if len(under):
-            self._forecast.learn_refuted(chance, 1.0 - np.count_nonzero(keep[under]) / len(under))
+            left = int(np.count_nonzero(keep[under]))
+            self._forecast.learn_refuted(chance, 1.0 - left / len(under))
+            self._expect(len(under) - left - 1)
         open_.keep(keep)
         return False
+
+    @property
+    def _bounds_little(self) -> bool:
+        """Whether rules are rather checked one by one, since bounding others takes longer than it saves."""
+        return self._checks.judge.bounds_are_dear and self._closed < WORTH
+
+    def _expect(self, closed: int) -> None:
+        """Take in how many other rules the bounds of a rule closed."""
+        self._last_bounded = self._checks.counted
+        self._closed += MEMORY * (closed - self._closed)

@@ -51,6 +51,10 @@ class OpenRules:
         """Which open rules have no smaller level anywhere."""
         return np.asarray((self.levels >= np.array(levels, dtype=np.int16)[:, None]).all(axis=0))
 
+    def at(self, levels: Levels) -> npt.NDArray[np.bool_]:
+        """Which open rule is the one of these levels, if it is open."""
+        return np.asarray((self.levels == np.array(levels, dtype=np.int16)[:, None]).all(axis=0))
+
     def places(self, lowest: list[int], shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
         """Where the rules are in a box that begins at ``lowest``, flattened."""
         found = np.zeros(self.size, dtype=np.intp)

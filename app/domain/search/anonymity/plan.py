@@ -29,6 +29,7 @@ from app.domain.search.anonymity.estimates import (
     steps_of_sums,
 )
 from app.domain.search.anonymity.lattice import LatticeSearch
+from app.domain.search.anonymity.merged_classes import MOST_KEPT
 from app.domain.search.anonymity.minimal import minimal_rules
 from app.domain.search.anonymity.population_suppression import suppressed_at
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
@@ -196,7 +197,9 @@ class AnonymityPlan:
     @property
     def n_bytes(self) -> int:
         """Estimated memory."""
-        rows = len(self._judge.records.group) * (32 * KEPT_ROWS + 128 * self._table.n_attributes)
+        rows = len(self._judge.records.group) * (
+            32 * (KEPT_ROWS + MOST_KEPT) + 128 * self._table.n_attributes
+        )
         rows += BYTES_PER_PAIR * min(self._judge.pairs, PAIRS_AT_ONCE)
         per_rule = BYTES_PER_RULE
         if self._problem.loss.is_ranked:

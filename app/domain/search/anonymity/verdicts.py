@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from app.domain.classes.grouping import Bools
 from app.domain.classes.population import require_tuples
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.criterion import Criterion
 from app.domain.criteria.judging import (
     JudgedClasses,
     JudgedRecords,
@@ -43,11 +43,16 @@ from app.domain.search.anonymity.choices import choice_of, least_records
 from app.domain.search.anonymity.class_entities import ClassEntities, shown_by_classes
 from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
 from app.domain.search.anonymity.estimates import seconds_of_believing, seconds_of_overlapping
+from app.domain.search.anonymity.merged_classes import ClassesOfRules
 from app.domain.search.anonymity.problem import AnonymityProblem, Attained, Refusal
+from app.domain.search.anonymity.refusals import refusals_of
 from app.domain.search.anonymity.shows_nothing import ShowsNothing
 from app.domain.search.anonymity.sorted_criteria import sorted_criteria
 from app.domain.search.anonymity.verdict import Choice, Verdict
 from app.domain.tables import Table
+
+MUCH: Final = 0.4
+"""Where more of the records may be suppressed, small classes alone seldom forbid a rule."""
 
 
 class Judge:
@@ -106,6 +111,7 @@ class Judge:
         rows = table.reduced
         groups = group_of_row(table, self.table)
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
+        self._classes = ClassesOfRules(self.classes, self.records)
         self._entities = None if dictionary is None else ClassEntities(table, self.table, dictionary)
         self.overlaps = problem.missing == "matches_everything" and bool((reduced.codes == TOP).any())
         if problem.missing == "matches_everything":
@@ -126,6 +132,11 @@ class Judge:
             own.merging != "fewer_fail" if self.overlaps else own.merging == "none" and not own.adds_up
             for own in self._problem.privacy
         )
+
+    @property
+    def bounds_are_dear(self) -> bool:
+        """Whether what a rule says of those that disclose more takes long to compute."""
+        return not self.overlaps and any(own.merging == "passes_stay" for own in self._others)
 
     @property
     def pairs(self) -> int:
@@ -157,61 +168,35 @@ class Judge:
 
     def refusals(self) -> tuple[Refusal, ...]:
         """The criteria that no rule can meet, known without looking at any."""
-        found = []
-        for criterion in () if self._nobody_left else self._problem.privacy:
-            own, reason = self._lost_as_one_class(criterion)
-            least = self.left_out + own
-            if own and criterion.table_wide and self._problem.suppressed == "own_block":
-                # Who is suppressed has to meet it with the others, and all of them are no better than one.
-                found.append(Refusal(criterion, reason))
-            elif own and least > self.allowed:
-                said = f"{reason} {self._of_the_limit(least)} {criterion.alternative(self._whole)}"
-                found.append(Refusal(criterion, said.rstrip()))
-        if not found and self.left_out > self.allowed:
-            reason = f"{self.left_out} records have a missing quasi-identifier and would be suppressed."
-            found.append(Refusal(None, f"{reason} {self._of_the_limit(self.left_out)}"))
-        return tuple(found)
-
-    def _lost_as_one_class(self, criterion: Criterion) -> tuple[int, str]:
-        """Records that no rule keeps, known from all of them as one class, and why."""
-        whole, cannot = self._whole, "The criterion cannot be met."
-        everybody = int(whole.records.sum())
-        if criterion.table_wide:
-            reason = criterion.impossible(whole)
-            return (0, "") if reason is None else (everybody, reason)
-        if not self.overlaps:
-            return int(criterion.unavoidable(whole).sum()), criterion.impossible(whole) or cannot
-        # Classes that overlap may all meet what their records as one class do not.
-        for own in (criterion, *criterion.implied(whole)):
-            if own.merging == "fewer_fail" and own.failing(whole).any():
-                return everybody, own.impossible(whole) or cannot
-        return 0, ""
+        whole = None if self._nobody_left else self._whole
+        return refusals_of(self._problem, whole, self.allowed, self.left_out, overlaps=self.overlaps)
 
     @cached_property
     def _whole(self) -> JudgedClasses:
         """The records that are not left out as the classes of the most general rule."""
         return self._judged(self.table.heights)
 
-    def _of_the_limit(self, least: int) -> str:
-        return f"At least {least} records would have to be suppressed, and {self.allowed} may be."
-
     @property
     def _nobody_left(self) -> bool:
         """Every record has a missing value and is suppressed by every rule."""
         return self.left_out == self.table.n_records
 
-    def judge(self, levels: Levels) -> Verdict:
-        """The verdict on a rule."""
+    def judge(self, levels: Levels, *, bounds: bool = True) -> Verdict:
+        """The verdict on a rule.
+
+        Without ``bounds`` less is said of the rules that disclose more, only what is known at once.
+        """
         if self._nobody_left:
             rows, gone = self.rows_left_out, self.left_out
             return Verdict(gone, gone, gone <= self.allowed, rows, rows)
         if self.overlaps:
             return self._judge_overlapping(levels)
-        small = self.left_out + self.classes.below(levels, self.k)
-        if small > self.allowed:
-            return Verdict(small, small, False)
-        if self.is_plain:
-            return self._judge_plain(levels, small)
+        if self.is_plain or self.allowed < MUCH * self.table.n_records:
+            small = self.left_out + self.classes.below(levels, self.k)
+            if small > self.allowed:
+                return Verdict(small, small, False)
+            if self.is_plain:
+                return self._judge_plain(levels, small)
         judged = self._judged(levels)
         sizes = judged.sizes
         failing = failing_any(judged, self._monotone)
@@ -219,7 +204,8 @@ class Judge:
         others = np.zeros_like(failing)
         for criterion in self._others:
             if not criterion.table_wide:
-                np.maximum(least, criterion.unavoidable(judged), out=least)
+                if bounds:
+                    np.maximum(least, criterion.unavoidable(judged), out=least)
                 others |= criterion.failing(judged)
         never_shown = self._shows_nothing.always if least.any() and not self.left_out else None
         lost_classes = least >= sizes
@@ -295,13 +281,16 @@ class Judge:
 
     def _judged(self, levels: Levels) -> JudgedClasses:
         """The classes of a rule but for the records that are left out."""
+        rows = self._shows_nothing.at(levels)
+        if not (self.overlaps or self.left_out or self._entities is not None):
+            return self._classes.judged(levels, rows)
         groups = self.classes.classes(levels)
         of_group = groups.of.astype(np.int64, copy=False)
         population = None if self._entities is None else self._entities.of(levels, of_group, groups.size)
         if self.overlaps:
             shown = self._shown(levels, of_group, groups.size)
             return OverlappingClasses(self.records, of_group, groups.size, shown, population)
-        rows, nothing = self._shows_nothing.at(levels), None
+        nothing = None
         if rows is not None:
             nothing = np.zeros(groups.size, dtype=bool)
             nothing[of_group[rows]] = True
