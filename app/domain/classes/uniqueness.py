@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
@@ -74,12 +75,12 @@ class Sample:
     classes: Longs
     population: int
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Records."""
         return int((self.sizes * self.classes).sum())
 
-    @property
+    @cached_property
     def u(self) -> int:
         """Classes."""
         return int(self.classes.sum())
