@@ -13,14 +13,14 @@ from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from privacy_risk import AsyncClient
 from tests.api.fixture_f import make_fixture_f
-from tests.api.journey import walk
+from tests.api.journey import Answers, walk
 from tests.api.prepared import Go, Prepared, prepared
 from tests.api.service import Api, build_api
 from tests.api.tables import rows_of_tables
 from tests.conftest import DatabaseUrls, PostgresServer
 
-PREPARED = ("journeys_end", "assessable", "with_datasets", "journey_and_access", "fixture_f_made")
-"""The fixtures that a test's database may be a copy of."""
+PREPARED = ("journey_and_access", "journeys_end", "assessable", "with_datasets", "fixture_f_made")
+"""The fixtures that a test's database may be a copy of; those that go on from another one stand before it."""
 
 
 @pytest.fixture(scope="session")
@@ -29,27 +29,39 @@ def master_key() -> MasterKey:
 
 
 @pytest.fixture(scope="session")
-def journeys_end(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
-    """The examples, gone through up to the releases."""
-    yield from prepared(postgres, master_key, _examples("access"))
+def answered() -> Answers:
+    """The answers to the examples that were gone through for the fixtures below."""
+    return []
 
 
 @pytest.fixture(scope="session")
-def assessable(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
-    """The examples, gone through up to all that a score rests on."""
-    yield from prepared(postgres, master_key, _examples("assessments"))
-
-
-@pytest.fixture(scope="session")
-def with_datasets(postgres: PostgresServer, master_key: MasterKey) -> Iterator[Prepared]:
+def with_datasets(postgres: PostgresServer, master_key: MasterKey, answered: Answers) -> Iterator[Prepared]:
     """The examples, gone through up to the sensitivity profiles."""
-    yield from prepared(postgres, master_key, _examples("sensitivity profiles"))
+    yield from prepared(postgres, master_key, _examples(answered, None, "sensitivity profiles"))
 
 
-def _examples(before: str) -> Go:
+@pytest.fixture(scope="session")
+def assessable(
+    postgres: PostgresServer, master_key: MasterKey, answered: Answers, with_datasets: Prepared
+) -> Iterator[Prepared]:
+    """The examples, gone through up to all that a score rests on."""
+    go = _examples(answered, "sensitivity profiles", "assessments")
+    yield from prepared(postgres, master_key, go, with_datasets)
+
+
+@pytest.fixture(scope="session")
+def journeys_end(
+    postgres: PostgresServer, master_key: MasterKey, answered: Answers, assessable: Prepared
+) -> Iterator[Prepared]:
+    """The examples, gone through up to the releases."""
+    yield from prepared(postgres, master_key, _examples(answered, "assessments", "access"), assessable)
+
+
+def _examples(answered: Answers, since: str | None, before: str) -> Go:
     async def go(api: Api, client: httpx.AsyncClient) -> None:
-        async for step, response in walk(api, client, before=before):
+        async for step, response in walk(api, client, before, since):
             assert response.status_code < 400 or step.operation_id == "cancel_run", response.text
+            answered.append((step, response))
 
     return go
 
@@ -82,11 +94,11 @@ def database_urls(
     request: pytest.FixtureRequest, postgres: PostgresServer, untouched: dict[str, str]
 ) -> Iterator[DatabaseUrls]:
     """The addresses of the file's database, or of a copy of what was prepared for such tests."""
-    begins_with = [name for name in PREPARED if name in request.fixturenames]
-    if not begins_with:
+    begins_with = next((name for name in PREPARED if name in request.fixturenames), None)
+    if begins_with is None:
         yield postgres.urls(request.getfixturevalue("file_database"))
         return
-    prepared_database = request.getfixturevalue(*begins_with).database
+    prepared_database = request.getfixturevalue(begins_with).database
     name = untouched.pop(prepared_database, None) or postgres.clone(prepared_database)
     before = postgres.written()
     yield postgres.urls(name)

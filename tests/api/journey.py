@@ -67,6 +67,9 @@ class Step:
         return {}, ""
 
 
+Answers = list[tuple[Step, httpx.Response]]
+
+
 def steps() -> list[Step]:
     """All steps in the order of the page."""
     sections = {tag["name"]: number for number, tag in enumerate(TAGS)}
@@ -93,12 +96,19 @@ def _keys(operation: Mapping[str, Any]) -> list[str | None]:
 
 
 async def walk(
-    api: Any, client: httpx.AsyncClient, before: str | None = None
+    api: Any, client: httpx.AsyncClient, before: str | None = None, since: str | None = None
 ) -> AsyncIterator[tuple[Step, httpx.Response]]:
-    """Send every step up to the section ``before``; runs that begin are worked off before the next one."""
+    """Send every step from the section ``since`` up to the section ``before``, or from and to the ends.
+
+    Runs that begin are worked off before the next step.
+    """
     known: dict[str, str] = {}
+    sections = [None, *(tag["name"] for tag in TAGS)]
     for step in steps():
-        if before in step.operation["tags"]:
+        (section,) = step.operation["tags"]
+        if sections.index(section) < sections.index(since):
+            continue
+        if section == before:
             return
         response = await client.send(step.request(client, known))
         if response.status_code == 202:

@@ -26,19 +26,28 @@ class Prepared:
     token: str
 
 
-def prepared(postgres: PostgresServer, master_key: MasterKey, go: Go) -> Iterator[Prepared]:
-    """A database in which a new tenant has gone through ``go``, until it is not needed any more."""
-    database = postgres.clone()
-    yield Prepared(database, asyncio.run(_token_after(go, postgres.urls(database), master_key)))
+def prepared(
+    postgres: PostgresServer, master_key: MasterKey, go: Go, begins_with: Prepared | None = None
+) -> Iterator[Prepared]:
+    """A database in which a tenant has gone through ``go``, until it is not needed any more.
+
+    The tenant is that of ``begins_with``, with all that it has there, or a new one.
+    """
+    database = postgres.clone(None if begins_with is None else begins_with.database)
+    token = None if begins_with is None else begins_with.token
+    token = asyncio.run(_token_after(go, postgres.urls(database), master_key, token))
+    postgres.settle(database)
+    yield Prepared(database, token)
     postgres.drop(database)
 
 
-async def _token_after(go: Go, urls: DatabaseUrls, master_key: MasterKey) -> str:
+async def _token_after(go: Go, urls: DatabaseUrls, master_key: MasterKey, token: str | None) -> str:
     engine, clock = create_engine(urls.runtime), FixedClock()
     try:
         store, registry = (kind(engine, master_key, clock) for kind in (PostgresStore, PostgresRegistry))
         api = build_api(store, registry, clock)
-        _, token = await api.tenant_with_key()
+        if token is None:
+            _, token = await api.tenant_with_key()
         async with api.client(token) as client:
             await go(api, client)
         return token

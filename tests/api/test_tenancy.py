@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
+from app.api.examples.measurements import MEASUREMENTS
 from app.persistence.encryption import MasterKey
-from tests.api.journey import DOCUMENT, Step, walk
+from tests.api.journey import DOCUMENT, Answers, Step, walk
 from tests.api.prepared import Prepared, prepared
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -58,14 +59,18 @@ def owned() -> Known:
 
 
 @pytest.fixture(scope="module")
-def journey_and_access(postgres: PostgresServer, master_key: MasterKey, owned: Known) -> Iterator[Prepared]:
+def journey_and_access(
+    postgres: PostgresServer, master_key: MasterKey, owned: Known, journeys_end: Prepared, answered: Answers
+) -> Iterator[Prepared]:
     """The examples, gone through up to where they clean up."""
+    for step, response in answered:
+        _note(owned, step, response)
 
     async def go(api: Api, client: httpx.AsyncClient) -> None:
-        async for step, response in walk(api, client, before="clean up"):
+        async for step, response in walk(api, client, before="clean up", since="access"):
             _note(owned, step, response)
 
-    yield from prepared(postgres, master_key, go)
+    yield from prepared(postgres, master_key, go, journeys_end)
 
 
 @pytest.fixture
@@ -209,7 +214,12 @@ async def test_a_cursor_of_another_tenant_is_refused(client, other_client, known
 
 
 async def test_two_tenants_make_the_same_journey_without_meeting(api, anonymous, other_client):
-    """The same names and contents in both tenants, interleaved step by step."""
+    """The same names and contents in both tenants, interleaved step by step.
+
+    What is measured is the same in both: results hold neither ids nor times, and nothing of them is a matter
+    of chance.
+    """
+    measured = set()
     _, token = await api.tenant_with_key()
     anonymous.headers["Authorization"] = f"Bearer {token}"
     mine, theirs = walk(api, anonymous), walk(api, other_client)
@@ -220,6 +230,11 @@ async def test_two_tenants_make_the_same_journey_without_meeting(api, anonymous,
             continue
         assert first.status_code == second.status_code, (step.operation_id, step.key)
         _assert_disjoint(step, first, second)
+        if step.operation_id == "create_measurement":
+            one, other = first.json(), second.json()
+            assert (one["sha256"], one["result"]) == (other["sha256"], other["result"])
+            measured.add(one["name"])
+    assert measured == set(MEASUREMENTS)
 
 
 def _assert_disjoint(step: Step, first: httpx.Response, second: httpx.Response) -> None:

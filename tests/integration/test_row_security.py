@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import psycopg
 import pytest
 from psycopg import sql
 
 from app.domain.errors import NotFound
+from app.persistence.addresses import create_engine
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
 from app.persistence.tables import metadata
 from app.services.ports import Fenced
 from app.services.resources import Claim, Kind, RunState
-from tests.integration.population import populate, resource
+from tests.conftest import FixedClock
+from tests.integration.population import Population, populate, resource
 
 pytestmark = pytest.mark.anyio
 
@@ -21,10 +27,39 @@ def count(connection, table):
     return connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()[0]
 
 
+@dataclass(frozen=True)
+class TwoTenants:
+    """Two tenants with rows in every table, and what was made for the first one."""
+
+    first: str
+    second: str
+    population: Population
+
+
+@pytest.fixture(scope="module")
+async def two_tenants(anyio_backend, database_urls, master_key):
+    """Made once: every test is refused what it tries, so that the next one finds the same rows."""
+    engine = create_engine(database_urls.runtime)
+    store, registry = (kind(engine, master_key, FixedClock()) for kind in (PostgresStore, PostgresRegistry))
+    first, second = [(await registry.add_tenant(name))[0].id for name in ("tenant", "other tenant")]
+    await populate(store, registry, second)
+    yield TwoTenants(first, second, await populate(store, registry, first))
+    await engine.dispose()
+
+
 @pytest.fixture
-async def populated(store, registry, tenant, second_tenant):
-    await populate(store, registry, second_tenant)
-    return await populate(store, registry, tenant)
+def populated(two_tenants):
+    return two_tenants.population
+
+
+@pytest.fixture
+def tenant(two_tenants):
+    return two_tenants.first
+
+
+@pytest.fixture
+def second_tenant(two_tenants):
+    return two_tenants.second
 
 
 @pytest.mark.usefixtures("populated")

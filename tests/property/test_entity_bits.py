@@ -8,11 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.bit_sums import at_least, sum_planes
-from app.domain.counting.bitsets import EntityBitsets, everybody, members_of, size_of, words_for
+from app.domain.counting.bitsets import (
+    CODES_AT_ONCE,
+    EntityBitsets,
+    everybody,
+    members_of,
+    size_of,
+    words_for,
+)
 from app.domain.counting.counter import Counter
+from app.domain.counting.sorted_keys import _sums_at
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import RecordRule, apply
+from app.domain.tables import Table
 from tests.property.effort import examples
 from tests.property.search_instances import contexts
+from tests.property.test_wildcard_search import dictionary_of
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -61,3 +72,33 @@ def test_bits_count_what_keys_count(context, seed, kept_bytes):
         bits = [index.of(j, node) for j, node in enumerate(row) if node]
         if bits:
             assert size_of(np.bitwise_and.reduce(bits)) == count
+
+
+def test_few_entities_of_many_are_counted_by_their_codes():
+    """Nodes of few entities are counted along their lists; the codes are filled in several blocks."""
+    rng, n, names = np.random.default_rng(5), 2 * CODES_AT_ONCE + 9, ("a", "b", "c")
+    tree = Hierarchy.from_rows([[str(i), f"group {i // 10}", "*"] for i in range(100)])
+    people = tree.leaves[np.minimum(rng.integers(0, 100, (n, 3)), rng.integers(0, 100, (n, 3)))]
+    table = Table(names, (tree,) * 3, people[:50].astype(np.int32))
+    index = EntityBitsets(Counter(table, dictionary_of(table, people.tolist())).compatibilities, n)
+    rare = tree.leaves[-15:]
+    nodes = np.stack([rng.choice(own, 60) for own in (rare, tree.leaves, tree.parent[tree.leaves])], axis=1)
+    # Whoever comes first and last in a block, and the entity next to each, are asked for by name.
+    edges = [0, 1, CODES_AT_ONCE - 1, CODES_AT_ONCE, 2 * CODES_AT_ONCE, n - 1]
+    for row in (*nodes, *people[edges]):
+        shown = np.array([[tree.parent[leaf], leaf] for leaf in range(tree.n_nodes)])
+        fits = (shown[people] == row[None, :, None]).any(axis=2).all(axis=1)
+        assert index.count(list(enumerate(row.tolist()))) == int(fits.sum())
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=12),
+    st.lists(st.integers(0, 9), max_size=12),
+    st.sampled_from([10, 10**6]),
+)
+def test_weights_are_summed_under_every_key_that_is_asked_for(entries, wanted, limit):
+    """Both ways to do it, and keys below, between and above those that there are."""
+    keys, weights = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
+    found = _sums_at(keys, weights, np.array(wanted, dtype=np.int64), limit)
+    assert found.tolist() == [sum(weight for key, weight in entries if key == own) for own in wanted]

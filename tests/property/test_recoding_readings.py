@@ -96,11 +96,13 @@ def judged_by_hand(table, problem, people, shown):
 def is_valid(table, problem, people, shown):
     """Whether what is shown meets what was asked, with withheld records and without, as searches judge."""
     judged = judged_by_hand(table, problem, people, shown)
-    if judged is None:
+    if judged is None or not judged.is_met(problem.privacy):
         return False
     table_wide = [own for own in problem.privacy if own.table_wide]
+    if not table_wide:
+        return True
     disclosed = Recoded(table, shown, people, judged.kept, missing=problem.missing)
-    return judged.is_met(problem.privacy) and all(map(disclosed.meets_together, table_wide))
+    return all(map(disclosed.meets_together, table_wide))
 
 
 TREES = (SMALL, CHAIN)
@@ -289,7 +291,13 @@ def least_by_hand(table, problem, people):
     ]
     least = math.inf
     missing = "matches_everything" if problem.missing == "matches_everything" else "own_category"
+    originals, seen = table.codes.tolist(), set()
     for shown in itertools.product(*own):
+        # Which of equal records shows what makes no difference.
+        pairs = tuple(sorted(zip(map(tuple, originals), shown, strict=True)))
+        if pairs in seen:
+            continue
+        seen.add(pairs)
         if is_valid(table, problem, people, list(shown)):
             context = context_of(table, rule_showing(table, shown), None)
             measured = computed(INFORMATION_LOSS, context, missing=missing)

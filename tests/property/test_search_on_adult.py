@@ -58,10 +58,16 @@ def answer(context, problem, solver="auto"):
     return carry_out(chosen)
 
 
-@pytest.mark.parametrize("floor", [2, 5, 8, 11])
-def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor):
+@pytest.fixture(scope="module")
+def rated_by_hand():
+    """The brute force over five attributes, and the risk of every rule by it."""
     hand = by_hand(*FIVE)
-    rated = {levels: hand.risk(levels) for levels in hand.rules()}
+    return hand, {levels: hand.risk(levels) for levels in hand.rules()}
+
+
+@pytest.mark.parametrize("floor", [2, 5, 8, 11])
+def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor, rated_by_hand):
+    hand, rated = rated_by_hand
     expected = hand.best(rated, floor)
     for solver in ("enumeration", "branch_and_bound"):
         outcome = answer(context_of(*FIVE), Problem("min_risk", floor), solver)

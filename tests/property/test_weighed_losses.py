@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -109,16 +110,21 @@ def cost(kind, tree, original, shown, records):
             return math.log2(at_or_below(tree, shown, records) / at_or_below(tree, original, records))
 
 
-def loss_of_attribute(choice, tree, cells, level):
+def costs_by_hand(kind, tree, originals):
+    """(original, shown) → what a cell costs, worked out once: it is the same under every rule."""
+    records = Counter(originals)
+    return cache(lambda original, shown: cost(kind, tree, original, shown, records))
+
+
+def loss_of_attribute(choice, tree, costs, cells, level):
     """The loss of one attribute from its cells (original, shown, whether suppressed), in the loss's unit."""
     kind, n = choice.kind, len(cells)
     if kind == "height":
         return float(level)
     kept, gone = min(1.0, 2 - 2 * choice.suppression_factor), min(1.0, 2 * choice.suppression_factor)
-    records = Counter(original for original, _, _ in cells)
     total = 0.0
     for original, shown, suppressed in cells:
-        own, most = (cost(kind, tree, original, node, records) for node in (shown, 0))
+        own, most = costs(original, shown), costs(original, 0)
         total += own + gone * (most - own) if suppressed else kept * own
     leaves = len(tree.leaves)
     match kind:
@@ -132,23 +138,31 @@ def loss_of_attribute(choice, tree, cells, level):
             return total
 
 
-def squared_loss(choice, tree, labels, cells):
-    """SSE / SST of a number's cells (original, shown, whether suppressed)."""
-    kept, gone = min(1.0, 2 - 2 * choice.suppression_factor), min(1.0, 2 * choice.suppression_factor)
+def errors_by_hand(tree, labels, originals):
+    """(original, shown) → squared error of a number's cell, worked out once: the same under every rule."""
 
+    @cache
     def is_below(node, other):
         return node == other or any(tree.at(node, level) == other for level in range(tree.height + 1))
 
+    @cache
     def number(node):
         own = [float(labels[leaf]) for leaf in tree.leaves if is_below(leaf, node)]
         return sum(own) / len(own)
 
+    @cache
     def error(original, node):
         if original in (node, 0):
             return 0.0
-        alike = [number(own) for own, _, _ in cells if own and is_below(own, node)]
+        alike = [number(own) for own in originals if own and is_below(own, node)]
         return (number(original) - sum(alike) / len(alike)) ** 2
 
+    return error
+
+
+def squared_loss(choice, error, cells):
+    """SSE / SST of a number's cells (original, shown, whether suppressed)."""
+    kept, gone = min(1.0, 2 - 2 * choice.suppression_factor), min(1.0, 2 * choice.suppression_factor)
     total = 0.0
     for original, shown, suppressed in cells:
         own, most = error(original, shown), error(original, 0)
@@ -181,6 +195,17 @@ def rules_by_hand(table, problem):
     trees = [ByHand(tree) for tree in table.hierarchies]
     codes = table.codes.tolist()
     allowed = int(problem.suppression_limit * len(codes) + 1e-9)
+    is_number = [
+        problem.loss.kind == "squared_error" and name in problem.loss.numeric for name in table.attributes
+    ]
+    costs = [
+        errors_by_hand(tree, hierarchy.labels, originals)
+        if number
+        else costs_by_hand(problem.loss.kind, tree, originals)
+        for tree, hierarchy, number, originals in zip(
+            trees, table.hierarchies, is_number, zip(*codes, strict=True), strict=True
+        )
+    ]
     for levels in itertools.product(*(range(tree.height + 1) for tree in trees)):
         rows = [tuple(map(ByHand.at, trees, row, levels)) for row in codes]
         sizes = Counter(rows)
@@ -192,10 +217,10 @@ def rules_by_hand(table, problem):
         losses = []
         for j, tree in enumerate(trees):
             cells = [(own[j], row[j], lost) for own, row, lost in zip(codes, rows, gone, strict=True)]
-            if problem.loss.kind == "squared_error" and table.attributes[j] in problem.loss.numeric:
-                losses.append(squared_loss(problem.loss, tree, table.hierarchies[j].labels, cells))
+            if is_number[j]:
+                losses.append(squared_loss(problem.loss, costs[j], cells))
             else:
-                losses.append(loss_of_attribute(problem.loss, tree, cells, levels[j]))
+                losses.append(loss_of_attribute(problem.loss, tree, costs[j], cells, levels[j]))
         yield levels, value_of(problem.loss, losses, table.attributes), sum(gone)
 
 

@@ -226,7 +226,11 @@ class Shown:
         return found <= exact(criterion.threshold)
 
     def is_met(self, privacy):
-        return not any(self.fails(own) for own in privacy) and all(map(self.meets_together, privacy))
+        """Whether no class fails a criterion: as soon as one record is bad, its class does."""
+        of_classes = [own for own in privacy if not own.table_wide]
+        return not any(self.is_bad(own, record) for own in of_classes for record in self.judged) and all(
+            map(self.meets_together, privacy)
+        )
 
 
 def ancestors(tree, node):
