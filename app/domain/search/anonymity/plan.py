@@ -118,9 +118,6 @@ class AnonymityPlan:
         self._table = table
         self._problem = problem
         self._budget = budget
-        for hierarchy in (table.hierarchies[j] for j in table.quasi_identifiers):
-            if hierarchy.height > 1:
-                hierarchy.require_tree("A level of an attribute")
         self._judge = Judge(table, problem, dictionary)
         if self._judge.tries_rules:
             most = MOST_STEPS if budget.max_nodes is None else min(MOST_STEPS, budget.max_nodes)
