@@ -255,9 +255,9 @@ def dags(draw):
 
 @pytest.mark.spec("INV-5")
 @THOROUGH
-@given(contexts(dags()), QUESTIONS)
-def test_top_down_search_finds_the_enumerated_rule_in_any_partial_order(context, question):
-    problem = Problem(*question, "record_level")
+@given(contexts(dags()), st.sampled_from(["zero", "add_self"]), QUESTIONS)
+def test_top_down_search_finds_the_enumerated_rule_in_any_partial_order(context, policy, question):
+    problem = Problem(*question, "record_level", policy)
     everything = carry_out(plan(context, problem, Enumeration()))
     found = carry_out(plan(context, problem, TopDown()))
     assert (found.status, found.objective) == (everything.status, everything.objective)
