@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.api.fixture_f import post, upload
-from tests.api.problem_documents import pointers, problem_of
+from tests.api.problem_documents import pointers, pointers_with_remedies, problem_of
 from tests.api.test_searches import found
 
 pytestmark = pytest.mark.anyio
@@ -130,7 +130,15 @@ async def test_what_a_search_over_records_found_is_read_and_stated_again(api, wo
 )
 async def test_steps_beyond_the_top_and_two_ways_to_count_are_refused(world, rule, pointer):
     response = await world.post("/v1/rules", json={"name": "bad", "dataset": "uneven", "rule": rule})
-    assert pointers(problem_of(response, 422, "invalid-input")) == [pointer]
+    assert pointers_with_remedies(problem_of(response, 422, "invalid-input")) == [pointer]
+
+
+async def test_a_rank_needs_several_attributes(world):
+    loss = {"kind": "arithmetic", "aggregate": "rank"}
+    objective = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": loss}
+    body = {"name": "ranked", "dataset": "uneven", "objective": objective}
+    refused = problem_of(await world.post("/v1/optimisations", json=body), 422, "invalid-input")
+    assert pointers_with_remedies(refused) == ["/objective/loss/aggregate"]
 
 
 async def test_levels_of_single_records_keep_the_meaning_that_they_had(world):
