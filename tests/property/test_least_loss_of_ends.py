@@ -14,6 +14,7 @@ from app.domain.criteria.anonymity import KAnonymity
 from app.domain.criteria.population import KMap
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import NotSupported
+from app.domain.gates.optima import gap_of_loss, loss_of_release
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.rules.rule import TableRule, apply
@@ -21,9 +22,11 @@ from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.plans import carry_out
 from app.domain.tables import Table
+from app.domain.utility import build_utility
 from tests.property.effort import examples
 from tests.property.search_instances import hierarchies
 from tests.property.test_anonymity_search import ByHand
+from tests.property.test_gate_of_found_rules import released
 from tests.property.test_weighed_losses import check_found, choices, rules_by_hand
 
 DAG = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"], "b": ["p"], "c": ["q"]})
@@ -135,6 +138,20 @@ def test_losses_of_classes_are_least_among_both_end_levels(kind, data, table):
     assert found.bounds.lower <= least * (1 + 1e-12)
     assert found.loss == pytest.approx(rated[found.rule.levels], rel=1e-12)
     assert found.loss >= least * (1 - 1e-12)
+
+
+@given(st.data(), tables())
+@settings(deadline=None, max_examples=examples(60))
+def test_a_rule_of_end_levels_loses_at_the_gate_what_its_search_said(data, table):
+    weighed = choices(list(table.attributes), aggregates=("sum", "mean", "maximum"), factors=(0.5,))
+    problem = data.draw(problems(table, data.draw(weighed)))
+    release, outcome = released(table, problem)
+    if release is None:
+        return
+    utility = build_utility(table, "depth_sum", {}, {})
+    assert gap_of_loss(release, problem, utility, outcome.bounds.lower) <= 1e-9
+    if problem.loss.kind != "height":
+        assert loss_of_release(release, problem.loss, utility) == pytest.approx(outcome.loss, abs=1e-9)
 
 
 @given(st.data(), tables(), st.integers(1, 3))
