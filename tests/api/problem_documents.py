@@ -27,6 +27,12 @@ def problem_of(response: httpx.Response, status: int, code: str) -> dict[str, An
     return body
 
 
+def pointers_with_remedies(body: dict[str, Any]) -> list[str]:
+    """The same, after checking that every fault says what to do."""
+    assert all(error["remedy"] for error in body["errors"]), body
+    return pointers(body)
+
+
 def pointers(body: dict[str, Any]) -> list[str]:
     """Where the faults of a problem are."""
     return [error["pointer"] for error in body["errors"]]

@@ -99,7 +99,9 @@ async def test_links_that_cannot_be_are_refused_where_they_stand(
     refused = await fixture_f.post("/v1/measurements", json=body(linkage))
     dry = await fixture_f.post("/v1/measurements?dry_run=true", json=body(linkage))
     for faults in (problem_of(refused, 422, "invalid-input")["errors"], dry.json()["missing"]):
-        assert [(own["pointer"], own["code"]) for own in faults] == [(pointer, code)]
+        assert [(own["pointer"], own["code"], bool(own["remedy"])) for own in faults] == [
+            (pointer, code, True)
+        ]
 
 
 async def test_links_of_values_that_exclude_each_other_are_refused_with_what_to_do(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import defaultdict
 
 import httpx
 import pytest
 
 from app.services.resources import Scope
-from tests.api.problem_documents import problem_of
+from tests.api.problem_documents import pointers_with_remedies, problem_of
 from tests.api.test_searches import EXAMPLES, found, pointers, result_of
 
 TWO = [{"kind": "k_anonymity", "k": 2}]
@@ -100,8 +102,15 @@ async def test_a_criterion_of_a_population_needs_a_dictionary(api, journey: http
          "/objective/loss/weights"),
         (TWO, {"loss": {"kind": "discernibility", "weights": {"city": 2}}}, "/objective/loss/weights"),
         (TWO, {"loss": {"kind": "geometric", "aggregate": "rank"}}, "/objective/loss/aggregate"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"city": math.inf}}}, "/objective/loss/weights/city"),
+        (TWO, {"loss": {"kind": "precision", "weights": {"city": None}}}, "/objective/loss/weights/city"),
         (TWO, {"loss": {"kind": "precision", "suppression_factor": 1.1}},
          "/objective/loss/suppression_factor"),
+        (TWO, {"loss": {"kind": "precision", "suppression_factor": -0.1}},
+         "/objective/loss/suppression_factor"),
+        (TWO, {"loss": {"kind": "precision", "suppression_factor": "inf"}},
+         "/objective/loss/suppression_factor"),
+        (TWO, {"loss": {"kind": "precision", "aggregate": "median"}}, "/objective/loss/aggregate"),
         (TWO, {"loss": {"kind": "ambiguity", "suppression_factor": 0.4}},
          "/objective/loss/suppression_factor"),
         (TWO, {"loss": {"kind": "squared_error"}}, "/objective/loss/numeric"),
@@ -115,8 +124,11 @@ async def test_a_criterion_of_a_population_needs_a_dictionary(api, journey: http
 async def test_what_is_wrong_with_a_criterion_or_loss_is_named(
     journey: httpx.AsyncClient, privacy, more, pointer
 ):
-    response = await journey.post("/v1/optimisations", json=asking("wrong", privacy, **more))
-    assert pointers(problem_of(response, 422, "invalid-input")) == [pointer]
+    # JSON has no infinity, but numbers that are too large.
+    content = json.dumps(asking("wrong", privacy, **more)).replace("Infinity", "1e999")
+    headers = {"Content-Type": "application/json"}
+    response = await journey.post("/v1/optimisations", content=content, headers=headers)
+    assert pointers_with_remedies(problem_of(response, 422, "invalid-input")) == [pointer]
 
 
 async def test_criteria_that_name_values_are_for_those_who_may_read_the_data(api, journey: httpx.AsyncClient):

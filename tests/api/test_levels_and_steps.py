@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.api.fixture_f import post, upload
-from tests.api.problem_documents import pointers, problem_of
+from tests.api.problem_documents import pointers, pointers_with_remedies, problem_of
 from tests.api.test_searches import found
 
 pytestmark = pytest.mark.anyio
@@ -130,7 +130,15 @@ async def test_what_a_search_over_records_found_is_read_and_stated_again(api, wo
 )
 async def test_steps_beyond_the_top_and_two_ways_to_count_are_refused(world, rule, pointer):
     response = await world.post("/v1/rules", json={"name": "bad", "dataset": "uneven", "rule": rule})
-    assert pointers(problem_of(response, 422, "invalid-input")) == [pointer]
+    assert pointers_with_remedies(problem_of(response, 422, "invalid-input")) == [pointer]
+
+
+async def test_a_rank_needs_several_attributes(world):
+    loss = {"kind": "arithmetic", "aggregate": "rank"}
+    objective = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": loss}
+    body = {"name": "ranked", "dataset": "uneven", "objective": objective}
+    refused = problem_of(await world.post("/v1/optimisations", json=body), 422, "invalid-input")
+    assert pointers_with_remedies(refused) == ["/objective/loss/aggregate"]
 
 
 async def test_levels_of_single_records_keep_the_meaning_that_they_had(world):
@@ -152,3 +160,43 @@ async def test_a_batch_names_the_record_whose_steps_lead_too_far(world):
     ]
     body["rule"]["records"].pop()
     assert pointers(problem_of(await world.post(path, json=body), 422, "invalid-input")) == ["/rule/records"]
+
+
+async def test_a_value_with_several_parents_is_shown_as_it_is_or_not_at_all_by_one_rule(api, client):
+    """Four records of a, b, b and c; a is below p and q, so that only single records may say so."""
+    parents = {"a": ["p", "q"], "b": ["p"], "c": ["q"], "p": [None], "q": [None]}
+    definition = {"kind": "parents", "parents": parents}
+    await post(client, "hierarchies", {"name": "overlap", "definition": definition})
+    rows = [(f"r{i}", value) for i, value in enumerate("abbc")]
+    await upload(client, "overlap", ("id", "x"), rows)
+    attributes = [
+        {"name": "id", "type": "text", "role": "identifier"},
+        {"name": "x", "type": "categorical", "role": "quasi_identifier", "hierarchy": "overlap"},
+    ]
+    await post(client, "datasets", {"name": "overlap", "upload": "overlap", "attributes": attributes})
+    body = {
+        "name": "shown",
+        "dataset": "overlap",
+        "objective": {
+            "kind": "min_loss",
+            "privacy": [{"kind": "k_anonymity", "k": 2}],
+            "suppression_limit": 0.5,
+            "loss": "height",
+            "minimal_rules": True,
+        },
+    }
+    result = await found(api, client, body)
+    assert (result["status"], result["rule"]["levels"], result["suppressed_records"]) == (
+        "optimal",
+        {"x": 0},
+        2,
+    )
+    assert result["minimal_rules"] == [{"x": 0}]
+    body["objective"]["suppression_limit"] = 0.0
+    result = await found(api, client, {**body, "name": "hidden"})
+    assert (result["rule"]["levels"], result["loss"], result["minimal_rules"]) == ({"x": 2}, 2.0, [{"x": 2}])
+    made = await post(client, "releases", {"name": "shown", "dataset": "overlap", "rule": "shown"})
+    assert made["suppressed_records"] == 2
+    del body["objective"]["minimal_rules"]
+    refused = await client.post("/v1/optimisations", json={**body, "name": "single", "scope": "record_level"})
+    assert "table_level" in problem_of(refused, 422, "not-supported")["remedy"]

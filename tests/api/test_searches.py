@@ -126,6 +126,9 @@ async def test_an_approximation_shows_its_certificate(journey: httpx.AsyncClient
     certificate = result["certificate"]
     assert certificate["records"] == 12
     assert certificate["guarantee_met"] == (certificate["met"] == 12)
+    assert certificate["rounded"] == 12 - certificate["exact"]
+    assert 0 <= certificate["expected_met"] <= certificate["rounded"]
+    assert float(certificate["expected_inverse_risk"]) > 0
     assert result["lower_bound"] * certificate["ratio"] == pytest.approx(result["risk"])
     assert result["assessment"]["utility_min"] >= certificate["kept_floor"] - 1e-9
 

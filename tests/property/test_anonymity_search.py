@@ -60,17 +60,19 @@ class ByHand:
         inner = set(self.parent[1:])
         self.leaves = [node for node in range(len(self.parent)) if node not in inner] if inner else [0]
         self.height = max(self.depth)
+        self.levels = range(self.height + 1)
 
     def at(self, node, level):
         while self.depth[node] > self.height - level:
             node = self.parent[node]
         return node
 
+    def is_below(self, node, other):
+        """Whether a node is another one or below it."""
+        return node == other or any(self.at(node, level) == other for level in self.levels)
+
     def share(self, node):
-        below = sum(
-            any(self.at(leaf, level) == node for level in range(self.height + 1)) for leaf in self.leaves
-        )
-        return below / len(self.leaves)
+        return sum(self.is_below(leaf, node) for leaf in self.leaves) / len(self.leaves)
 
 
 def rules_by_hand(table, problem):

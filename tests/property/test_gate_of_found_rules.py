@@ -23,7 +23,7 @@ from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.measures.delta_presence import DELTA_PRESENCE
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.plans import least_loss_plan
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.tables import Table
 from app.domain.utility import build_utility
@@ -34,7 +34,7 @@ from tests.property.test_population_models import context_of
 
 def released(table, problem, dictionary=None):
     """The release of the rule that a search finds, and the search's outcome; None if there is none."""
-    plan = AnonymityPlan(table, problem, dictionary=dictionary)
+    plan = least_loss_plan(table, problem, dictionary=dictionary)
     outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
     if outcome.rule is None:
         return None, outcome

@@ -18,7 +18,7 @@ from app.domain.search.records import compromises, knapsack
 from app.domain.search.solvers import SOLVERS, BranchAndBound
 from tests.property.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
 from tests.property.effort import examples
-from tests.property.search_instances import solve
+from tests.property.search_instances import hierarchies, solve
 
 THOROUGH = settings(
     max_examples=examples(150),
@@ -26,6 +26,7 @@ THOROUGH = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 POLICIES = st.sampled_from(["zero", "add_self"])
+SHAPES = st.one_of(hierarchies(), dags())
 QUESTIONS = st.one_of(
     st.tuples(st.just("min_risk"), st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0])),
     st.tuples(st.just("max_utility"), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])),
@@ -183,12 +184,12 @@ def test_minimax_over_single_records(monkeypatch, context, policy, question, con
 
 
 @THOROUGH
-@given(st.data(), instances(models=PROPER_MODELS, max_records=3, shapes=dags()), QUESTIONS)
-def test_single_records_of_hierarchies_that_are_no_trees(data, context, question):
+@given(st.data(), instances(models=PROPER_MODELS, max_records=3, shapes=dags()), POLICIES, QUESTIONS)
+def test_single_records_of_hierarchies_that_are_no_trees(data, context, policy, question):
     objective, threshold = question
     view = data.draw(views(context))
     constraint = data.draw(st.sampled_from(["per_record", "average"]))
-    by_hand = ByHand(context, "zero")
+    by_hand = ByHand(context, policy)
     assume(math.prod(len(by_hand.nodes(row)) for row in range(context.table.n_records)) <= 2000)
     assume(objective != "max_utility" or constraint == "average")
     rules = list(by_hand.record_rules())
@@ -197,7 +198,7 @@ def test_single_records_of_hierarchies_that_are_no_trees(data, context, question
         rules = [rule for rule in rules if all(by_hand.utility(codes) >= threshold - 1e-9 for codes in rule)]
     rated = [by_hand.score(view, "average", rule) for rule in rules]
     status, value = optimum(rated, objective, -1.0 if each else threshold)
-    outcome = answer(context, Problem(*question, "record_level", "zero", view, constraint))
+    outcome = answer(context, Problem(*question, "record_level", policy, view, constraint))
     if not (each and context.table.weights is not None):
         # A record of weight 0 that has no risk but ∞ counts as prohibited, though no mean depends on it.
         assert outcome.status == status
@@ -238,7 +239,7 @@ def test_the_frontier_of_table_rules_is_that_of_all_rules(data, context, policy,
 
 
 @THOROUGH
-@given(st.data(), instances(models=PROPER_MODELS, max_records=3), POLICIES, AGGREGATES)
+@given(st.data(), instances(models=PROPER_MODELS, max_records=3, shapes=SHAPES), POLICIES, AGGREGATES)
 def test_the_frontier_of_record_rules_is_exact_or_its_hull(data, context, policy, aggregate):
     view = data.draw(views(context))
     assume(aggregate == "max" or view != "worst_case")

@@ -88,12 +88,7 @@ def questions(draw, most_attributes=4, most_records=14, **options):
 
 def at_or_below(tree, node, records):
     """Records whose original is the node or a descendant."""
-    levels = range(tree.height + 1)
-    return sum(
-        count
-        for original, count in records.items()
-        if original == node or any(tree.at(original, level) == node for level in levels)
-    )
+    return sum(count for original, count in records.items() if tree.is_below(original, node))
 
 
 def cost(kind, tree, original, shown, records):
@@ -142,19 +137,15 @@ def errors_by_hand(tree, labels, originals):
     """(original, shown) → squared error of a number's cell, worked out once: the same under every rule."""
 
     @cache
-    def is_below(node, other):
-        return node == other or any(tree.at(node, level) == other for level in range(tree.height + 1))
-
-    @cache
     def number(node):
-        own = [float(labels[leaf]) for leaf in tree.leaves if is_below(leaf, node)]
+        own = [float(labels[leaf]) for leaf in tree.leaves if tree.is_below(leaf, node)]
         return sum(own) / len(own)
 
     @cache
     def error(original, node):
         if original in (node, 0):
             return 0.0
-        alike = [number(own) for own in originals if own and is_below(own, node)]
+        alike = [number(own) for own in originals if own and tree.is_below(own, node)]
         return (number(original) - sum(alike) / len(alike)) ** 2
 
     return error
@@ -190,9 +181,9 @@ def value_of(choice, losses, names):
             return tuple(sorted(weighed, reverse=True))
 
 
-def rules_by_hand(table, problem):
+def rules_by_hand(table, problem, trees=None):
     """(levels, value, suppressed records) of every rule that is allowed."""
-    trees = [ByHand(tree) for tree in table.hierarchies]
+    trees = trees or [ByHand(tree) for tree in table.hierarchies]
     codes = table.codes.tolist()
     allowed = int(problem.suppression_limit * len(codes) + 1e-9)
     is_number = [
@@ -206,8 +197,11 @@ def rules_by_hand(table, problem):
             trees, table.hierarchies, is_number, zip(*codes, strict=True), strict=True
         )
     ]
-    for levels in itertools.product(*(range(tree.height + 1) for tree in trees)):
-        rows = [tuple(map(ByHand.at, trees, row, levels)) for row in codes]
+    for levels in itertools.product(*(tree.levels for tree in trees)):
+        rows = [
+            tuple(tree.at(code, level) for tree, code, level in zip(trees, row, levels, strict=True))
+            for row in codes
+        ]
         sizes = Counter(rows)
         if min(sizes.values()) < problem.privacy[0].k:
             sizes.pop((0,) * len(trees), None)
@@ -241,7 +235,10 @@ def best_by_hand(rated):
 
 
 def check_optimum(table, problem):
-    found, rated = solved(table, problem), list(rules_by_hand(table, problem))
+    check_found(solved(table, problem), list(rules_by_hand(table, problem)), problem)
+
+
+def check_found(found, rated, problem):
     if not rated:
         assert found.status == "infeasible"
         return

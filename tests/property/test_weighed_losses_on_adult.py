@@ -13,6 +13,7 @@ import pytest
 from app.domain.criteria.anonymity import KAnonymity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
+from app.domain.search.anonymity.estimates import Asked, steps_of_ranks
 from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.tables import Table
 from tests.property.adult_by_hand import read_rows
@@ -114,6 +115,19 @@ def check(hand, k, limit):
 @pytest.mark.parametrize("limit", [0.0, 0.04, 1.0])
 def test_optima_over_five_attributes_of_a_part_are_those_of_trying_all_rules(limit):
     check(by_hand("adult_subset.csv", FIVE), 5, limit)
+
+
+@pytest.mark.parametrize("names", [FIVE, ALL])
+@pytest.mark.parametrize("limit", [0.0, 0.04])
+@pytest.mark.parametrize("aggregate", ["maximum", "rank"])
+def test_half_to_twice_as_many_rules_are_checked_as_estimated(names, limit, aggregate):
+    table = by_hand("adult.csv", ALL).table()
+    places = [ALL.index(name) for name in names]
+    part = Table(names, tuple(table.hierarchies[j] for j in places), table.codes[:, places])
+    asked = AnonymityProblem((KAnonymity(5),), limit, LossChoice("arithmetic", aggregate=aggregate))
+    found = solved(part, asked)
+    own = Asked(found.n_rules, part.n_records, 5, asked.suppression_allowed(part.n_records), True, 1)
+    assert 0.5 <= found.counters.risk_evaluations / steps_of_ranks(own, aggregate) <= 2
 
 
 @pytest.mark.deep

@@ -66,6 +66,28 @@ class Certificate(Answer):
     ]
     linear_programmes: Annotated[Count, Field(description="Linear programmes solved.", examples=[60])]
     rounding_trials: Annotated[Count, Field(description="Roundings tried.", examples=[240])]
+    rounded: Annotated[
+        Count | None, Field(description="Records that programmes were solved for.", examples=[12])
+    ] = None
+    expected_inverse_risk: Annotated[
+        Number | None,
+        Field(
+            description="Mean over these of E[1/risk] after the rounding that was published, without "
+            "polishing; null without any.",
+            examples=[4.2],
+        ),
+    ] = None
+    promised_inverse_risk: Annotated[
+        Number | None,
+        Field(
+            description="Mean over these of what was published for it, 1/(`promised` · least risk), with the "
+            "proven lower bound for a least risk that is not known.",
+            examples=[1.3],
+        ),
+    ] = None
+    expected_met: Annotated[
+        Count | None, Field(description="Records whose E[1/risk] is as great as published.", examples=[12])
+    ] = None
 
 
 class Found(Answer):

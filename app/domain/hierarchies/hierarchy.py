@@ -119,6 +119,11 @@ class Hierarchy:
         """Covering edges on the longest path from ⊥ to a leaf: the number of levels less one."""
         return int(self.depth.max())
 
+    @property
+    def numbers_of_levels(self) -> tuple[int, ...]:
+        """What rules call each level of 0..``height``: 0 is as it is, the last one ⊥."""
+        return tuple(range(self.height + 1))
+
     @cached_property
     def is_leaf(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """(nodes,) whether nothing lies below the node."""
@@ -290,13 +295,15 @@ class Hierarchy:
         unknown = {value for value in values if value is not None and value not in known}
         return codes, unknown
 
-    def require_tree(self, what: str) -> None:
-        """Raise NotSupported, naming ``what`` needs it, unless every value has one parent."""
+    def require_tree(
+        self, what: str, instead: str = "use rules that name the disclosed values per record"
+    ) -> None:
+        """Raise NotSupported, naming ``what`` needs it and what to do ``instead``, unless it is a tree."""
         if not self.is_tree:
             offender = next(i for i, node in enumerate(self.parents) if len(node) > 1)
             raise NotSupported(
                 f"{what} needs a tree, but the value {self.labels[offender]!r} has several parents.",
-                "Give every value one parent, or use rules that name the disclosed values per record.",
+                f"Give every value one parent, or {instead}.",
             )
 
     @cached_property

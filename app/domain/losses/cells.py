@@ -291,6 +291,9 @@ class HeightLoss(SummedLoss):
         self.aggregate = counting.aggregate_of("height")
         self.counting = counting
         self.nodes, self.records, self.uncovered = [], [], []
+        self._levels = [
+            np.array(table.hierarchies[j].numbers_of_levels, dtype=np.float64) for j in attributes
+        ]
         for j in attributes:
             height = table.heights[j]
             counts = np.bincount(table.reduced.codes[:, j], table.reduced.counts, table.sizes[j])
@@ -301,8 +304,9 @@ class HeightLoss(SummedLoss):
 
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
         """The levels themselves, times the attribute's weight."""
-        levels = added.size if isinstance(added, np.ndarray) else len(self.uncovered[attribute])
-        return self.counting.weighed(attribute, np.arange(levels, dtype=np.float64))
+        levels = self._levels[attribute]
+        chosen = levels[: added.size] if isinstance(added, np.ndarray) else levels
+        return self.counting.weighed(attribute, chosen)
 
     def of_sums(self, totals: Floats) -> Floats:
         """The sum of the levels as it is, or their mean."""
@@ -314,8 +318,11 @@ class HeightLoss(SummedLoss):
 
     def of(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> float:
         """The sum of the levels; ``added`` changes nothing."""
-        return self.counting.combined("height", [float(level) for level in levels])
+        return self.counting.combined("height", self._named(levels))
 
     def of_attributes(self, levels: Sequence[int], added: Sequence[Sums] | None = None) -> tuple[float, ...]:
         """The levels, times the attributes' weights."""
-        return tuple(self.counting.all_weighed([float(level) for level in levels]))
+        return tuple(self.counting.all_weighed(self._named(levels)))
+
+    def _named(self, levels: Sequence[int]) -> list[float]:
+        return [float(own[level]) for own, level in zip(self._levels, levels, strict=True)]

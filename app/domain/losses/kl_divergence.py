@@ -61,7 +61,7 @@ class KLDivergenceLoss(ClassLoss):
         self._lacking = [column for _, column in originals if (column == TOP).any()]
         self._has_inner_nodes = False
         for tree, column in originals:
-            tree.require_tree("A divergence")
+            tree.require_tree("A divergence", "choose another loss")
             self._has_inner_nodes |= bool((~tree.is_leaf[column] & (column != TOP)).any())
         if self._has_inner_nodes:
             trees, columns = [tree for tree, _ in originals], [column for _, column in originals]

@@ -7,13 +7,16 @@ it answers speaks of the levels of the hierarchy itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
+from app.domain.classes.grouping import Bools
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule
+from app.domain.search.anonymity.plan import AnonymityPlan
+from app.domain.search.anonymity.problem import AnonymityOutcome
 from app.domain.search.budget import Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier import FrontierOutcome
@@ -29,8 +32,13 @@ class HierarchyOfEnds(Hierarchy):
 
     @cached_property
     def height(self) -> int:
-        """1, or 0 if there is nothing below ⊥."""
-        return min(1, int(self.depth.max()))
+        """1: what is no tree has values below ⊥."""
+        return 1
+
+    @property
+    def numbers_of_levels(self) -> tuple[int, ...]:
+        """0 and the height of the hierarchy that it is made of."""
+        return (0, int(self.depth.max()))
 
 
 class _Search(Protocol[A_co]):
@@ -51,23 +59,31 @@ class _Search(Protocol[A_co]):
 
 def of_ends(context: SearchContext) -> SearchContext:
     """The instance with only the end levels of hierarchies that are no trees; itself if all others are."""
-    table = context.table
-    if all(hierarchy.is_tree for hierarchy in table.hierarchies):
-        return context
+    table = table_of_ends(context.table, range(context.table.n_attributes))
+    return context if table is context.table else replace(context, table=table)
+
+
+def table_of_ends(table: Table, attributes: Sequence[int]) -> Table:
+    """The table with only the end levels of those of the attributes' hierarchies that are no trees.
+
+    Itself if all of them are.
+    """
+    chosen = {j for j in attributes if not table.hierarchies[j].is_tree}
+    if not chosen:
+        return table
     hierarchies = tuple(
-        own if own.is_tree else HierarchyOfEnds(own.labels, own.parents, own.warnings)
-        for own in table.hierarchies
+        HierarchyOfEnds(own.labels, own.parents, own.warnings) if j in chosen else own
+        for j, own in enumerate(table.hierarchies)
     )
-    return replace(context, table=replace(table, hierarchies=hierarchies))
+    return replace(table, hierarchies=hierarchies)
 
 
 class _SearchOfEnds(Generic[A_co]):
-    """A search on what :func:`of_ends` gives, which answers in the levels of the table's own hierarchies."""
+    """A search on a table of ends, which answers in the levels of the table's own hierarchies."""
 
-    def __init__(self, search: _Search[A_co], table: Table) -> None:
+    def __init__(self, search: _Search[A_co], ends: Table) -> None:
         self._search = search
-        self._is_of_ends = [not hierarchy.is_tree for hierarchy in table.hierarchies]
-        self._heights = table.heights
+        self._numbers = [hierarchy.numbers_of_levels for hierarchy in ends.hierarchies]
         self.n_blocks, self.units, self.solver = search.n_blocks, search.units, search.solver
 
     @property
@@ -85,8 +101,7 @@ class _SearchOfEnds(Generic[A_co]):
         return self._search.run_block(index, tick, halted)
 
     def _levels(self, levels: Levels) -> Levels:
-        ends = zip(levels, self._heights, self._is_of_ends, strict=True)
-        return tuple(height if is_of_ends and level else level for level, height, is_of_ends in ends)
+        return tuple(own[level] for own, level in zip(self._numbers, levels, strict=True))
 
 
 class RuleSearchOfEnds(_SearchOfEnds[Outcome]):
@@ -115,3 +130,26 @@ class FrontierSearchOfEnds(_SearchOfEnds[FrontierOutcome]):
             for own in found.points
         )
         return replace(found, points=points)
+
+
+class LeastLossOfEnds(_SearchOfEnds[AnonymityOutcome]):
+    """A search for the rule of least loss."""
+
+    def __init__(self, search: AnonymityPlan, ends: Table) -> None:
+        super().__init__(search, ends)
+        self._of_loss = search
+
+    def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
+        """What the search answers, with the levels of the hierarchies themselves."""
+        found = self._search.combine(blocks)
+        rule, minimal = found.rule, found.minimal
+        if isinstance(rule, TableRule):
+            rule = TableRule(self._levels(rule.levels))
+        if minimal is not None:
+            minimal = tuple(TableRule(self._levels(own.levels)) for own in minimal)
+        return replace(found, rule=rule, minimal=minimal)
+
+    def withheld(self, levels: Levels) -> Bools:
+        """(n,) records that a rule of levels of all attributes withholds."""
+        numbered = zip(self._numbers, levels, strict=True)
+        return self._of_loss.withheld(tuple(own.index(level) for own, level in numbered))

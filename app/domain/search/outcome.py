@@ -78,6 +78,13 @@ class Certificate:
     ``ratio`` is the mean risk over its lower bound (+∞ over 0), ``promised`` what was published for it. Of
     the ``records``, ``exact`` were solved exactly where that was plain and ``fallback`` because they missed
     the promise; ``met`` is how many keep it. ``kept_floor`` is the utility that every record keeps at least.
+
+    What was published is E[1/r] ≥ 1/(``promised`` · z*), with r the risk after rounding and z* the least one.
+    Of the ``rounded`` records, those of the fallback included, the means of both sides are given,
+    ``expected_inverse_risk`` and ``promised_inverse_risk``, and for how many the statement holds,
+    ``expected_met``. E is exact, of the algorithm as printed, which draws until it accepts and polishes
+    nothing. For z* stands its lower bound where the fallback did not find it: there less may have been
+    published.
     """
 
     ratio: float
@@ -89,6 +96,10 @@ class Certificate:
     fallback: int
     linear_programmes: int
     rounding_trials: int
+    rounded: int
+    expected_inverse_risk: float | None
+    promised_inverse_risk: float | None
+    expected_met: int
 
     @property
     def guarantee_met(self) -> bool:
@@ -97,7 +108,13 @@ class Certificate:
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form."""
-        return {**vars(self), "ratio": _number(self.ratio), "guarantee_met": self.guarantee_met}
+        return {
+            **vars(self),
+            "ratio": _number(self.ratio),
+            "expected_inverse_risk": _number(self.expected_inverse_risk),
+            "promised_inverse_risk": _number(self.promised_inverse_risk),
+            "guarantee_met": self.guarantee_met,
+        }
 
 
 @dataclass(frozen=True, eq=False)

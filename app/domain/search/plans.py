@@ -128,7 +128,7 @@ def plan(
         return _plan_records(context, problem, solver, budget)
     ends = of_ends(context)
     found = _plan_table(ends, problem, solver, budget)
-    return found if ends is context else RuleSearchOfEnds(found, context.table)
+    return found if ends is context else RuleSearchOfEnds(found, ends.table)
 
 
 def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
@@ -294,7 +294,7 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
             "Disclose fewer attributes, use fewer levels per hierarchy, or ask for single optima.",
         )
     found = frontier_of_table(table, problem)
-    return found if ends is context else FrontierSearchOfEnds(found, context.table)
+    return found if ends is context else FrontierSearchOfEnds(found, ends.table)
 
 
 def _chosen(solver: Solver, is_large: bool) -> Enumeration | LatticeSolver:

@@ -1,8 +1,9 @@
 """What sets records with the same values apart: their weight groups and their own row in the dictionary.
 
 Under the absent policy ``add_self`` a record counts itself exactly once: where its own row in the dictionary
-is consistent it is counted already, elsewhere 1 is added. The own row is consistent from a threshold level
-on, attribute by attribute.
+is consistent it is counted already, elsewhere 1 is added. Attribute by attribute the own row is consistent
+on some of the levels: from a threshold on where each level is more general than the one before. The ancestors
+of a value in a hierarchy that is no tree are numbered otherwise (``ladders``), and any of these may be it.
 """
 
 from __future__ import annotations
@@ -17,26 +18,30 @@ from app.domain.counting.compatibility import Compatibility
 from app.domain.dictionaries.dictionary import own_rows
 from app.domain.distinct import group, row_keys
 from app.domain.search.context import SearchContext
+from app.domain.search.ladders import ladder_of
 from app.domain.search.problem import AbsentPolicy, Scope
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """Profiles of the records: ``of_record`` (n,), weight ``groups`` (profiles,), own-row ``thresholds``.
+    """Profiles of the records: ``of_record`` (n,), weight ``groups`` (profiles,), levels of the own row.
 
-    ``failure_groups`` are the weight groups of Ψ. ``thresholds`` (profiles, m) are the least levels at which
-    the own row is consistent, one above the height where the dictionary lacks the record's entity; None
-    unless the policy is ``add_self``. ``outside`` (profiles,) marks the latter, none for other policies.
+    ``failure_groups`` are the weight groups of Ψ. ``thresholds`` (profiles, m), None unless the policy is
+    ``add_self``, are rows of ``reached``, which has per attribute the levels (rows, levels) on which the own
+    row is consistent. Where levels are a chain, row t has those from t on. The last row has none: it is that
+    of entities that the dictionary lacks. ``outside`` (profiles,) marks these, none for other policies.
     """
 
     of_record: Ints
     groups: Ints
     failure_groups: Ints
     thresholds: Ints | None
-    outside: npt.NDArray[np.bool_]
+    reached: tuple[Bools, ...]
+    outside: Bools
 
     @property
     def size(self) -> int:
@@ -47,8 +52,9 @@ class Profiles:
         """What is added to the count of each profile's records at these levels: 1 or 0."""
         if self.thresholds is None:
             return np.zeros(self.size)
-        missed: npt.NDArray[np.bool_] = np.any(self.thresholds > np.asarray(levels), axis=1)
-        return missed.astype(np.float64)
+        found = [own[:, level] for own, level in zip(self.reached, levels, strict=True)]
+        is_own = [own[row] for own, row in zip(found, self.thresholds.T, strict=True)]
+        return np.asarray(~np.logical_and.reduce(is_own), dtype=np.float64)
 
 
 def build_profiles(context: SearchContext, policy: AbsentPolicy, scope: Scope) -> Profiles:
@@ -62,37 +68,48 @@ def build_profiles(context: SearchContext, policy: AbsentPolicy, scope: Scope) -
         columns.append(failure_groups)
         sizes.append(context.failure.n_groups)
     thresholds = None
+    reached: tuple[Bools, ...] = ()
+    outside: Bools = np.zeros(n, dtype=bool)
     if policy == "add_self":
-        thresholds = _own_thresholds(context, scope)
+        rows = own_rows(context.table, context.dictionary)
+        outside = rows < 0
+        thresholds, reached = _own_levels(context, scope, rows)
         columns += list(thresholds.T)
-        sizes += [height + 2 for height in context.table.heights]
+        sizes += [len(own) for own in reached]
     keys, limit = row_keys(columns, sizes, n)
     first, of_record = group(keys, limit)
-    outside: npt.NDArray[np.bool_] = np.zeros(len(first), dtype=bool)
     if thresholds is not None:
         thresholds = thresholds[first]
-        outside = np.any(thresholds > np.asarray(context.table.heights), axis=1)
-    return Profiles(of_record, groups[first], failure_groups[first], thresholds, outside)
+    return Profiles(of_record, groups[first], failure_groups[first], thresholds, reached, outside[first])
 
 
-def _own_thresholds(context: SearchContext, scope: Scope) -> Ints:
-    """Least level per record and attribute at which the record's own row is consistent (n, m)."""
-    table, dictionary = context.table, context.dictionary
-    rows = own_rows(table, dictionary)
+def _own_levels(context: SearchContext, scope: Scope, rows: Longs) -> tuple[Ints, tuple[Bools, ...]]:
+    """Per record and attribute a number (n, m) of the levels on which the own row is consistent, and these.
+
+    ``rows`` (n,) are the own rows, −1 for none: of these the last number, which has no level.
+    """
+    table = context.table
     found = np.zeros(table.codes.shape, dtype=np.int32)
+    reached = []
     known = np.flatnonzero(rows >= 0)
     for j, (hierarchy, link) in enumerate(zip(table.hierarchies, context.links, strict=True)):
-        if link is None:
-            continue
-        if scope == "record_level":
-            hierarchy.require_tree("The absent policy add_self in a search for single records")
-        raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
-        compatibility = Compatibility(link, table.used_nodes[j])
-        entries = link.column[rows[known]]
-        nodes = table.codes[known, j]
-        open_ = np.ones(len(known), dtype=bool)
-        for level in range(hierarchy.height + 1):
-            open_ &= ~compatibility.consistent(raise_to(level)[nodes], entries)
-            found[known, j] += open_
-    found[rows < 0] = np.asarray(table.heights, dtype=np.int32) + 1
-    return found
+        used = table.used_nodes[j]
+        ladder = ladder_of(hierarchy, used, scope)
+        levels = np.arange(len(ladder))
+        own: Bools = levels >= np.arange(len(ladder) + 1)[:, None]
+        if link is not None:
+            compatibility, entries = Compatibility(link, used), link.column[rows[known]]
+            first, of_pair = group(
+                *row_keys([table.codes[known, j], entries], [hierarchy.n_nodes, link.n_codes], len(known))
+            )
+            place = np.searchsorted(used, table.codes[known[first], j])
+            met = np.stack([compatibility.consistent(shown[place], entries[first]) for shown in ladder])
+            if scope == "table_level" or hierarchy.is_tree:
+                numbers = np.count_nonzero(~met, axis=0)
+            else:
+                patterns, numbers = np.unique(met.T, axis=0, return_inverse=True)
+                own = np.append(patterns, np.zeros((1, len(ladder)), dtype=bool), axis=0)
+            found[known, j] = numbers.reshape(-1)[of_pair]
+        found[rows < 0, j] = len(own) - 1
+        reached.append(own)
+    return found, tuple(reached)

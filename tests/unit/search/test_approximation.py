@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
@@ -15,7 +18,14 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.scalable.approximation import approximate, least_risk, polished, require_acceptance
+from app.domain.search.scalable import approximation
+from app.domain.search.scalable.approximation import (
+    approximate,
+    expected_inverse,
+    least_risk,
+    polished,
+    require_acceptance,
+)
 from app.domain.search.scalable.chain_records import ChainRecord
 from app.domain.search.scalable.lovasz import draw, extended_count, extension, outcomes, point_of
 from app.domain.search.scalable.programmes import Rows, greatest, least_maximum_closure
@@ -24,6 +34,7 @@ from app.domain.tables import Table
 from app.domain.utility import build_utility
 from app.services.objectives import solver_document, solver_of
 from tests.property.chain_instances import C1, nodes_of
+from tests.property.effort import examples
 
 TABULATED = (np.array([0.8, 0.5, 0.1]), np.array([0.6, 0.2]))
 COUNTEREXAMPLE = ChainRecord.of(
@@ -124,11 +135,56 @@ def test_the_certificate_of_the_approximation_alone_is_given_when_asked_for():
     assert (by_itself.status, by_itself.risk) == ("heuristic", 1.0)
     assert by_itself.certificate.ratio == pytest.approx(500.5, rel=1e-6)
     assert (by_itself.certificate.met, by_itself.certificate.fallback) == (0, 0)
+    assert (by_itself.certificate.rounded, by_itself.certificate.expected_met) == (1, 0)
+    assert by_itself.certificate.expected_inverse_risk == 1.0
+    assert by_itself.certificate.promised_inverse_risk == pytest.approx(500.5 / (3.1 * 1.01), rel=1e-6)
     mended = carry_out(plan(context, asked, rough))
     assert (mended.status, mended.risk, mended.certificate.fallback) == ("optimal", 0.02, 1)
+    # What was published for this instance, whose least risk is 1/50, and what it gets.
+    assert mended.certificate.promised_inverse_risk == pytest.approx(15.969, abs=5e-4)
+    assert (mended.certificate.expected_inverse_risk, mended.certificate.expected_met) == (1.0, 0)
     # What was stored before there was the choice reads as it did.
     assert "fallback" not in solver_document(rough)
     assert solver_of(solver_document(replace(rough, fallback=False))) == replace(rough, fallback=False)
+
+
+@pytest.mark.spec("TV-22")
+def test_the_expected_inverse_risk_is_that_of_the_printed_algorithm(monkeypatch):
+    """Every draw of the printed algorithm, run 2,000 times on the same solutions of its programmes."""
+    known = {}
+    solve = approximation._Relaxation.solve
+
+    def remembered(self, limit):
+        if limit not in known:
+            known[limit] = solve(self, limit)
+        return known[limit]
+
+    monkeypatch.setattr(approximation._Relaxation, "solve", remembered)
+    printed = Approx(mode="sampling", polish=False, kept_utility=0.2)
+    runs = [approximate(C1, 3.0, printed, np.random.default_rng(seed)) for seed in range(2000)]
+    inverse = np.array([1 / found.risk for found in runs])
+    assert len(set(inverse)) > 1
+    # Six standard errors: a false alarm in less than one of 10⁸ runs.
+    assert abs(inverse.mean() - runs[0].expected_inverse) < 6 * inverse.std() / 2000**0.5
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 7.0]), st.integers(1, 5)),
+            min_size=1, max_size=4,
+        ),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+@settings(deadline=None, max_examples=examples(200))
+def test_the_expected_inverse_of_the_least_risk_is_that_of_all_combinations(draws):
+    total, each = 0.0, [sum(chance for _, chance in own) for own in draws]
+    for combination in itertools.product(*draws):
+        least = min(risk for risk, _ in combination)
+        chance = math.prod(p / whole for (_, p), whole in zip(combination, each, strict=True))
+        total += chance / least if least else math.inf
+    assert expected_inverse(draws) == pytest.approx(total, rel=1e-12)
 
 
 @pytest.mark.spec("E-42")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.domain.criteria.anonymity import KAnonymity
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cells import DomainLoss
 from app.domain.search.anonymity.plan import AnonymityPlan
@@ -161,13 +161,6 @@ def test_what_is_out_of_range_is_named(wrong, pointer):
     with pytest.raises(InvalidInput) as refusal:
         AnonymityProblem(**wrong)
     assert refusal.value.faults[0].pointer == pointer
-
-
-def test_levels_of_a_hierarchy_that_is_no_tree_are_refused():
-    dag = Hierarchy.from_parents({"p": [None], "q": [None], "leaf": ["p", "q"]})
-    table = Table(("x",), (dag,), np.array([[dag.node_of("leaf")]], dtype=np.int32))
-    with pytest.raises(NotSupported):
-        AnonymityPlan(table, AnonymityProblem((KAnonymity(1),)))
 
 
 def test_losses_follow_their_definition():

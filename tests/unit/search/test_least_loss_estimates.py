@@ -57,6 +57,21 @@ def test_a_value_missing_here_and_there_makes_a_search_little_longer():
     assert seconds(some) < matching < 4 * seconds(some)
 
 
+def test_comparing_losses_takes_seconds_on_a_million_rules_and_ranks_longer_than_the_greatest():
+    """Measured on 777,600 rules of up to 30,162 records: 0.6 to 1.5 s, and 4 to 37 s."""
+    codes = np.concatenate([table().codes, table().codes[::-1]], axis=1)
+    large = Table(tuple("abcdefghij"), (TREE,) * 10, codes)
+    of = {
+        aggregate: AnonymityPlan(
+            large, AnonymityProblem((KAnonymity(5),), 0.04, LossChoice("arithmetic", aggregate=aggregate))
+        )
+        for aggregate in ("maximum", "rank")
+    }
+    assert of["maximum"].units == 4**10
+    assert 0.5 < of["maximum"].seconds < 3
+    assert 4 < of["rank"].seconds < 80
+
+
 def test_attributes_that_are_alike_refute_little():
     alike, codes = table(), table().codes.copy()
     for j in range(5):

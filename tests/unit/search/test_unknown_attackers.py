@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.assessment import assess
 from app.domain.attackers import DictionarySet, assess_set
-from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.harm.weights import ConstantWeight
@@ -374,6 +374,20 @@ def test_single_records_of_hierarchies_that_are_no_trees_have_means_and_frontier
     assert outcome.rule.codes.tolist() == [[0], [1], [3]] or outcome.risk == pytest.approx(1 / 3)
     assert drawn(context, FrontierProblem("record_level")).complete
     assert {own.levels for own in drawn(context, FrontierProblem()).points} <= {(0,), (2,)}
+
+
+@pytest.mark.parametrize("constraint", ["per_record", "average"])
+def test_a_record_counts_itself_once_at_every_ancestor_of_a_value_with_two_parents(constraint):
+    """Its own row says b, which p covers and q does not; the other entity is c, below q alone."""
+    dag = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"], "b": ["p"], "c": ["q"]})
+    table = Table(("x",), (dag,), dag.encode(["a"])[0][:, None], np.array(["own"], dtype=object))
+    rows = link_nodes("x", dag, dag.encode(["b", "c"])[0])
+    people = Dictionary(2, (rows,), np.array(["own", "other"], dtype=object), True)
+    harm = build_sensitivity(table, "linear", {"x": ConstantWeight(1.0)}, allow_positive_top=True)
+    context = SearchContext(table, people, harm, build_utility(table))
+    outcome = answer(context, Problem("min_risk", 1, "record_level", "add_self", constraint=constraint))
+    assert [dag.labels[code] for code in outcome.rule.codes[:, 0]] == ["q"]
+    assert outcome.risk == 0.5
 
 
 def test_records_that_nothing_tells_apart_disclose_their_own_values():

@@ -24,8 +24,10 @@ from app.domain.search.anonymity.class_sizes import KEPT_ROWS, Levels
 from app.domain.search.anonymity.estimates import (
     Asked,
     attributes_alike,
+    seconds_of_ranks,
     seconds_of_suppressing,
     steps_of_classes,
+    steps_of_ranks,
     steps_of_sums,
 )
 from app.domain.search.anonymity.lattice import LatticeSearch
@@ -33,7 +35,7 @@ from app.domain.search.anonymity.merged_classes import MOST_KEPT
 from app.domain.search.anonymity.minimal import minimal_rules
 from app.domain.search.anonymity.population_suppression import suppressed_at
 from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
-from app.domain.search.anonymity.ranked import RankedChecks, RankedSearch
+from app.domain.search.anonymity.ranked import RankedChecks, RankedSearch, places_of
 from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.outcome import Bounds, Counters, Status
@@ -48,8 +50,6 @@ one checked: from a few, if the first ones will do, to all."""
 BYTES_PER_PAIR: Final = 150
 BYTES_PER_PLACE: Final = 24
 """Of a rule's key where losses are compared one after another, with what sorting them takes."""
-PER_RANKED_RULE: Final = 3e-8
-"""Seconds per rule checked and rule of the lattice beyond those of a sum, to compare keys."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,6 @@ class AnonymityPlan:
         self._table = table
         self._problem = problem
         self._budget = budget
-        for hierarchy in (table.hierarchies[j] for j in table.quasi_identifiers):
-            if hierarchy.height > 1:
-                hierarchy.require_tree("A level of an attribute")
         self._judge = Judge(table, problem, dictionary)
         if self._judge.tries_rules:
             most = MOST_STEPS if budget.max_nodes is None else min(MOST_STEPS, budget.max_nodes)
@@ -162,14 +159,23 @@ class AnonymityPlan:
         return self.units <= RULES_HELD and self._quasi.n_attributes <= ATTRIBUTES_HELD
 
     @property
+    def _places(self) -> int:
+        """Places of the keys by which rules are compared: 1 unless it is by a rank."""
+        return places_of(self._loss) if isinstance(self._loss, SummedLoss) else 1
+
+    @property
     def _steps(self) -> int:
         """Expected steps of the search; at most so many of one by boxes."""
         if self._judge.tries_rules:
             steps = min(MOST_STEPS, math.ceil(STEPS_TRYING * math.pow(self.units, 0.75)))
         elif self._holds_lattice:
             own, loss = self._asked, self._loss
-            of_classes = isinstance(loss, ClassLoss)
-            steps = math.ceil(steps_of_classes(own, loss.kind) if of_classes else steps_of_sums(own))
+            if isinstance(loss, ClassLoss):
+                steps = math.ceil(steps_of_classes(own, loss.kind))
+            elif self._problem.loss.is_ranked:
+                steps = math.ceil(steps_of_ranks(own, loss.aggregate))
+            else:
+                steps = math.ceil(steps_of_sums(own))
         else:
             steps = MOST_STEPS
         return min(steps, self.units, self._budget.max_nodes or steps)
@@ -185,12 +191,12 @@ class AnonymityPlan:
     def seconds(self) -> float:
         """Estimated time; of a search by boxes the most it can take."""
         rows, rules = len(self._judge.records.group), self.units if self._holds_lattice else 0
-        per_row = 1.5e-8 * (1 if self._judge.is_plain else 10)
-        per_rule = 3e-4 + per_row * rows + 2e-9 * rules + self._judge.more_seconds
+        judging = self._judge.more_seconds + (0.0 if self._judge.is_plain else 1.35e-7 * rows)
+        if self._problem.loss.is_ranked:
+            return seconds_of_ranks(self._asked, self._places, self._steps, rows, judging)
+        per_rule = 3e-4 + 1.5e-8 * rows + 2e-9 * rules + judging
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
-        if self._problem.loss.is_ranked:
-            per_rule += PER_RANKED_RULE * rules
         per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
         return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
 
@@ -203,7 +209,7 @@ class AnonymityPlan:
         rows += BYTES_PER_PAIR * min(self._judge.pairs, PAIRS_AT_ONCE)
         per_rule = BYTES_PER_RULE
         if self._problem.loss.is_ranked:
-            per_rule += BYTES_PER_PLACE * self._quasi.n_attributes
+            per_rule += BYTES_PER_PLACE * self._places
         return rows + (per_rule * self.units if self._holds_lattice else 2_000 * self._steps)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:

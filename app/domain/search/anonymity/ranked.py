@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.losses.loss import SummedLoss
 from app.domain.numbers import tie_margin
 from app.domain.search.anonymity.checks import ROUNDING, Checks
 from app.domain.search.anonymity.class_sizes import Levels
@@ -36,6 +37,11 @@ POWER: Final = 0.8
 """Forecasts of much are less sure: what would be closed counts with this power."""
 PER_SCORE: Final = 10_000
 MOST_PER_SCORE: Final = 24
+
+
+def places_of(loss: SummedLoss) -> int:
+    """How many places the key of a rule has: all attributes' of a rank, else one."""
+    return loss.n_attributes if loss.aggregate == "rank" else 1
 
 
 class RankedRules(OpenRules):
@@ -91,7 +97,7 @@ class RankedChecks(Checks):
     @property
     def places(self) -> int:
         """How many places a key has."""
-        return 1 if self.loss.aggregate == "maximum" else self.loss.n_attributes
+        return places_of(self.loss)
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""

@@ -51,6 +51,9 @@ FEW_RULES: Final = 50_000
 """Lattices of so many rules are searched for the best one before records get levels of their own."""
 MOST_BEFORE: Final = 100
 """Rules of a larger lattice that are visited before: enough for a good one."""
+FOR_THE_TABLE: Final = (
+    "ask for table_level without local_recoding, where such an attribute is shown as it is or not at all"
+)
 
 Levels = tuple[int, ...]
 
@@ -114,6 +117,11 @@ class RecodingPlan:
         budget: Budget = UNLIMITED,
         dictionary: Dictionary | None = None,
     ) -> None:
+        for j in table.quasi_identifiers:
+            table.hierarchies[j].require_tree("A level for single records", FOR_THE_TABLE)
+        if problem.loss.kind == "kl_divergence":
+            for name in table.sensitive:
+                table.hierarchies[table.position(name)].require_tree("A divergence", "choose another loss")
         self._table = table
         self._problem = problem
         self._budget = budget
@@ -121,11 +129,6 @@ class RecodingPlan:
         self._loss = cell_loss_of(table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
         self.units = self._for_table.units + steps_of_moves(table, problem)
-        for j in table.quasi_identifiers:
-            table.hierarchies[j].require_tree("A level for single records")
-        if problem.loss.kind == "kl_divergence":
-            for name in table.sensitive:
-                table.hierarchies[table.position(name)].require_tree("A divergence")
 
     @property
     def seconds(self) -> float:

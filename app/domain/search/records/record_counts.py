@@ -125,8 +125,8 @@ class RecordCounts:
         if self._profiles.thresholds is not None:
             thresholds = self._profiles.thresholds[self._profile[rows]]
             own = np.ones((1, len(rows)), dtype=bool)
-            for j, size in enumerate(sizes):
-                reached = np.arange(size)[:, None] >= thresholds[:, j]
+            for j, levels in enumerate(self._profiles.reached):
+                reached = levels[thresholds[:, j]].T
                 own = (own[:, None, :] & reached[None, :, :]).reshape(-1, len(rows))
             whole += ~own
         return whole

@@ -3,13 +3,13 @@
 The published guarantee E[1/r] ≥ 1/(σ₂(1+ε)z*) is false: rounding is conditioned on acceptance, which removes
 exactly the general points that carry the candidates (E-42). What is kept is what can be proved: the rule's
 utility is at least σ₁c, and no rule with u ≥ c has a risk below the certificate's bound. Whether this run met
-the published ratio is told for this run.
+the published ratio is told for this run, and so is E[1/r] itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,9 @@ from app.domain.search.solvers import Approx
 
 TRIALS_LIMIT = 10_000
 ROUNDING_OF_BOUND = 1e-9
+
+Rated = tuple[float, float, Levels]
+"""Risk, minus utility and levels of a node."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Approximated:
         Limit τ on Φ and greatest T̂ of each linear programme that was solved, None where it has no point.
     trials
         Roundings that were drawn.
+    expected_inverse
+        E[1/r] of the algorithm as printed, for the programmes that were solved; None where none was.
     """
 
     levels: Levels | None
@@ -57,6 +62,7 @@ class Approximated:
     prohibited: bool = False
     programmes: tuple[tuple[float, float | None], ...] = ()
     trials: int = 0
+    expected_inverse: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -112,16 +118,22 @@ def approximate(
     relaxation = _Relaxation(box, accepted)
     solved = _solve_all(relaxation, box, parameters, halted)
     kept_floor = lowest_accepted(parameters.kept_utility * floor)
-    trials = 0
+    accepted_of = [_accepted(box, own, kept_floor, parameters) for own in solved.pool if not halted()]
+    left = _rated_bottom(box)
+    trials, draws = 0, [[(own[0], p) for own, p in accepted] for accepted in accepted_of if accepted]
     if parameters.mode == "sampling" and random is not None:
-        chosen, trials = _sampled(box, solved.pool, kept_floor, parameters, random, halted)
+        found, trials = _sampled(solved.pool, accepted_of, random, halted)
     else:
-        chosen = _derandomised(box, solved.pool, kept_floor, parameters, halted)
+        found = [rated for accepted in accepted_of for rated, _ in accepted]
+    chosen = _best(found or [left])
     if parameters.polish:
         chosen = polished(box, chosen, kept_floor, halted)
     levels = tuple(a + b for a, b in zip(least, chosen, strict=True))
     risk = record.risk(levels)
-    return Approximated(levels, risk, solved.bound, programmes=solved.solved, trials=trials)
+    expected = expected_inverse(draws or [[(left[0], 1.0)]])
+    return Approximated(
+        levels, risk, solved.bound, programmes=solved.solved, trials=trials, expected_inverse=expected
+    )
 
 
 def _without_programmes(record: ChainRecord, least: Levels, accepted: float) -> Approximated | None:
@@ -233,64 +245,68 @@ class _Relaxation:
         return point_of(found.point[: self._n_steps], self._box.heights), found.bound + self._always
 
 
-def _judged(
-    box: ChainRecord, chances: Iterable[Outcome], kept_floor: float, limit: float
-) -> list[tuple[float, float, Levels]]:
-    """The nodes that are accepted, as (risk, −utility, levels)."""
-    accepted = []
-    for outcome in chances:
+def _accepted(
+    box: ChainRecord, rounded: _Rounded, kept_floor: float, parameters: Approx
+) -> list[tuple[Rated, float]]:
+    """The level sets of a programme's optimum that are accepted, each with its probability."""
+    limit = parameters.sensitivity_slack * rounded.limit
+    found = []
+    for outcome in rounded.chances:
         utility, phi = box.utility(outcome.levels), box.phi(outcome.levels)
         if utility >= kept_floor and phi <= limit + tie_margin(limit):
-            accepted.append((box.risk(outcome.levels), -utility, outcome.levels))
-    return accepted
-
-
-def _derandomised(
-    box: ChainRecord, pool: Iterable[_Rounded], kept_floor: float, parameters: Approx, halted: Halted
-) -> Levels:
-    """The best of all level sets of all programmes that are accepted; once halted, of those looked at."""
-    found: list[tuple[float, float, Levels]] = []
-    for rounded in pool:
-        if halted():
-            break
-        found += _judged(box, rounded.chances, kept_floor, parameters.sensitivity_slack * rounded.limit)
-    return _best(found or _rated_bottom(box))
+            rated = (box.risk(outcome.levels), -utility, outcome.levels)
+            found.append((rated, outcome.probability))
+    return found
 
 
 def _sampled(
-    box: ChainRecord,
-    pool: Iterable[_Rounded],
-    kept_floor: float,
-    parameters: Approx,
+    pool: Sequence[_Rounded],
+    accepted_of: Sequence[Sequence[tuple[Rated, float]]],
     random: np.random.Generator,
     halted: Halted,
-) -> tuple[Levels, int]:
-    """The best of one accepted draw per programme, as printed, with the number of draws.
+) -> tuple[list[Rated], int]:
+    """One accepted draw per programme, as printed, with the number of draws.
 
     A programme of which 10,000 draws are refused is given up.
     """
     found, trials = [], 0
-    for rounded in pool:
-        limit = parameters.sensitivity_slack * rounded.limit
+    for rounded, accepted in zip(pool, accepted_of, strict=False):
+        rated_of = {rated[-1]: rated for rated, _ in accepted}
         for _ in range(TRIALS_LIMIT):
             if halted():
                 break
             trials += 1
-            drawn = Outcome(draw(rounded.chances, random), 1.0)
-            accepted = _judged(box, [drawn], kept_floor, limit)
-            if accepted:
-                found += accepted
+            drawn = draw(rounded.chances, random)
+            if drawn in rated_of:
+                found.append(rated_of[drawn])
                 break
-    return _best(found or _rated_bottom(box)), trials
+    return found, trials
 
 
-def _rated_bottom(box: ChainRecord) -> list[tuple[float, float, Levels]]:
+def expected_inverse(draws: Sequence[Sequence[tuple[float, float]]]) -> float:
+    """E[1/r] of the least risk r among one draw of each distribution, +∞ if r may be 0.
+
+    ``draws`` have the risks of each with their probabilities, up to a factor. Draws are independent: the
+    least risk is above a number with the product of their chances to be.
+    """
+    totals = [math.fsum(chance for _, chance in own) for own in draws]
+    terms, before = [], 1.0
+    for risk in sorted({risk for own in draws for risk, _ in own}):
+        chances = (math.fsum(p for other, p in own if other > risk) for own in draws)
+        above = math.prod(chance / total for chance, total in zip(chances, totals, strict=True))
+        if above < before:
+            terms.append((before - above) / risk if risk else math.inf)
+        before = above
+    return math.fsum(terms)
+
+
+def _rated_bottom(box: ChainRecord) -> Rated:
     """The record as it is, whose utility reaches the floor: what is left where nothing was rounded."""
     bottom = (0,) * len(box.heights)
-    return [(box.risk(bottom), -box.utility(bottom), bottom)]
+    return box.risk(bottom), -box.utility(bottom), bottom
 
 
-def _best(found: list[tuple[float, float, Levels]]) -> Levels:
+def _best(found: list[Rated]) -> Levels:
     """The D-2 best of rated nodes."""
     risk = min(one[0] for one in found)
     found = [one for one in found if one[0] <= risk + tie_margin(risk)]
@@ -301,7 +317,7 @@ def _best(found: list[tuple[float, float, Levels]]) -> Levels:
 def polished(record: ChainRecord, levels: Levels, kept_floor: float, halted: Halted = never) -> Levels:
     """Generalise step by step, always to the least risk, while the utility allows a step (D-19)."""
     while not halted():
-        steps: list[tuple[float, float, Levels]] = []
+        steps: list[Rated] = []
         for i, height in enumerate(record.heights):
             if levels[i] < height:
                 raised = (*levels[:i], levels[i] + 1, *levels[i + 1 :])

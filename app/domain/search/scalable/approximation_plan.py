@@ -10,13 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import NotSupported
-from app.domain.numbers import lowest_accepted
+from app.domain.numbers import exact_sum, lowest_accepted
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import Certificate, Counters, Outcome
 from app.domain.search.problem import Problem
 from app.domain.search.record_blocks import UNSOLVED, RecordBlocks, SolvedRecords
-from app.domain.search.scalable.approximation import Approximated, approximate, least_risk, require_acceptance
+from app.domain.search.scalable.approximation import (
+    ROUNDING_OF_BOUND,
+    Approximated,
+    approximate,
+    least_risk,
+    require_acceptance,
+)
 from app.domain.search.scalable.chain_checks import NODES_LIMIT, refusal, refusal_of_family
 from app.domain.search.scalable.chain_records import ChainRecords
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
@@ -68,6 +74,7 @@ class ApproximationPlan:
                 ("steps", "<i2", (context.table.n_attributes,)), ("code", "<i1"), ("how", "<i1"),
                 ("halted", "<i1"), ("met", "<i1"), ("risk", "<f8"), ("bound", "<f8"),
                 ("programmes", "<i8"), ("trials", "<i8"), ("visited", "<i8"),
+                ("inverse", "<f8"), ("promise", "<f8"),
             ]
         )  # fmt: skip
         self._most = self._most_utility()
@@ -129,6 +136,7 @@ class ApproximationPlan:
         random = np.random.default_rng([parameters.seed, row]) if parameters.mode == "sampling" else None
         best = approximate(record, floor, parameters, random, halted)
         programmes, trials = len(best.programmes), best.trials
+        found["inverse"] = best.expected_inverse or 0.0
         how = EXACT if best.exact else 0
         stopped = halted()
         missed = parameters.fallback and not self._keeps_promise(best)
@@ -144,6 +152,13 @@ class ApproximationPlan:
         found["risk"], found["bound"] = best.risk, min(best.risk, best.lower_bound)
         found["programmes"], found["trials"] = programmes, trials
         found["visited"] += 1 + trials
+        promised = self._promised * best.lower_bound
+        found["promise"] = 1.0 / promised if promised else math.inf
+
+    @property
+    def _promised(self) -> float:
+        """σ₂(1+ε), the published ratio."""
+        return self._parameters.sensitivity_slack * (1 + self._parameters.epsilon)
 
     def _keeps_promise(self, found: Approximated) -> bool:
         return found.levels is None or found.met(self._parameters)
@@ -200,10 +215,12 @@ class ApproximationPlan:
         self, found: npt.NDArray[np.void], objective: float, lower: float, exact: bool
     ) -> Certificate:
         weight, parameters = self._records.multiplicity, self._parameters
-        floor = self._problem.threshold
+        floor, rounded = self._problem.threshold, found["programmes"] > 0
+        inverse, promise = found["inverse"][rounded], found["promise"][rounded]
+        reached = inverse >= promise * (1 - ROUNDING_OF_BOUND)
         return Certificate(
             ratio=1.0 if objective <= lower else objective / lower if lower > 0 else math.inf,
-            promised=parameters.sensitivity_slack * (1 + parameters.epsilon),
+            promised=self._promised,
             kept_floor=floor if exact else min(floor, parameters.kept_utility * floor),
             records=int(weight.sum()),
             met=int(weight[found["met"] == 1].sum()),
@@ -211,4 +228,13 @@ class ApproximationPlan:
             fallback=int(weight[found["how"] == FALLBACK].sum()),
             linear_programmes=int(found["programmes"].sum()),
             rounding_trials=int(found["trials"].sum()),
+            rounded=int(weight[rounded].sum()),
+            expected_inverse_risk=_mean(inverse, weight[rounded]),
+            promised_inverse_risk=_mean(promise, weight[rounded]),
+            expected_met=int(weight[rounded][reached].sum()),
         )
+
+
+def _mean(values: Floats, records: Longs) -> float | None:
+    """Mean over records of what distinct ones have, None if there are none."""
+    return exact_sum(values * records) / int(records.sum()) if len(records) else None
