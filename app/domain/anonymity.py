@@ -1,4 +1,4 @@
-"""k-anonymity as a special case: the two counts of section 15, which differ (E-33)."""
+"""k-anonymity as a special case: two counts that differ (Definitions: two counts of k-anonymity)."""
 
 from __future__ import annotations
 

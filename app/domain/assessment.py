@@ -1,4 +1,4 @@
-"""The score of one disclosure rule: risk, utility, what they rest on (specification 4.3, 6, 9, 15, 19.2)."""
+"""The score of one disclosure rule: risk, utility, what they rest on (Definitions: loss, risk, utility)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ExtremeRecords:
 
 @dataclass(frozen=True)
 class Monotone:
-    """Which hypotheses of 6.3 hold: together they say that generalising further never raises a loss.
+    """Which hypotheses hold of those by which generalising raises no loss (Definitions: monotonicity).
 
     ``non_empty`` and ``psi_le_phi`` are those of the disclosed records, ``phi_monotone`` of Φ and Ψ,
     ``model_monotone`` of the risk model.
@@ -86,7 +86,7 @@ class Assessment:
     infinite loss. ``min_consistent`` is the least |ρ| as the absent policy defines it.
     ``add_self_risk_average`` stands beside the average wherever there are absent records and the identifiers
     allow it: risk 0 from an incomplete dictionary is no safety. ``k_matching`` and ``k_equivalence`` are the
-    two counts of section 15, ``classes`` the number of distinct disclosed records.
+    two counts (Definitions: k-anonymity), ``classes`` the number of distinct disclosed records.
 
     Where the table's records are ``weighted``, averages, extremes and quantiles are over the records of
     positive weight; everything else is about all of them.

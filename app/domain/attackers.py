@@ -1,4 +1,4 @@
-"""Attackers of whom only a set of possible dictionaries is known (specification 7).
+"""Attackers of whom only a set of possible dictionaries is known (Definitions: unknown dictionaries).
 
 Bayes risk is the expectation over a prior; the worst case is the greatest risk over the dictionaries, either
 of the rule as a whole or record by record.
@@ -74,7 +74,8 @@ class ViewScore:
     has a worst dictionary of its own. ``row_max`` and ``row_min`` are the first records, from 0, of the
     greatest and the least risk, under these dictionaries where there are any. ``loss`` is the risk of each
     record (n,): expected over the prior, or under the dictionary ``at`` (n,) that is worst, of the rule or of
-    the record. ``monotone`` are the hypotheses of 6.3 for all dictionaries that count.
+    the record. ``monotone`` are the hypotheses (Definitions: monotonicity) for all dictionaries
+    that count.
     """
 
     view: View
@@ -136,7 +137,7 @@ def assess_set(
 ) -> SetAssessment:
     """Score a rule against every dictionary of a set; the parameters are those of :func:`assess`.
 
-    The rules for infinite values (6.1) are applied per record and dictionary, before anything is averaged. A
+    Infinite values (Definitions: loss) are treated per record and dictionary, before anything is averaged. A
     dictionary of prior 0 is ignored by Bayes risk, not by the worst case.
     """
     counters = [Counter(table, dictionary) for dictionary in dictionaries.dictionaries]

@@ -1,4 +1,4 @@
-"""COUNT queries on a table and their answers from a release (β-likeness 7).
+"""COUNT queries on a table and their answers from a release (Cao and Karras (2012), section 6.2).
 
 A query counts the records whose values lie in an interval of some quasi-identifiers and, if there is one, of
 the sensitive attribute. Who has only the release takes a record as evenly spread over the values that its

@@ -1,6 +1,6 @@
-"""The order ≪ on dictionaries, and when an estimated one bounds the true risk from above (specification 8).
+"""The order ≪ on dictionaries, and when an estimated one bounds the true risk (Definitions: upper bound).
 
-θ ≪ η: every entity of θ is also in η, possibly vaguer; η may have more entities. Under the hypotheses of 8.2
+θ ≪ η: every entity of θ is also in η, possibly vaguer; η may have more entities. Under its hypotheses
 the risk under θ is then an upper bound of the risk under η. A bound is claimed only if none of them fails.
 """
 
@@ -52,7 +52,7 @@ class OrderAnswer:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One hypothesis of 8.2, whether it holds, and why."""
+    """One hypothesis (Definitions: upper bound), whether it holds, and why."""
 
     name: HypothesisName
     holds: Holds
@@ -111,12 +111,12 @@ def bound_hypotheses(
     model: RiskModel = MODEL_I,
     subsumed: Sequence[str] = (),
 ) -> BoundAnswer:
-    """Check the hypotheses of 8.2 for one rule.
+    """Check the hypotheses (Definitions: upper bound) for one rule.
 
     ``estimated`` and ``true`` are written for the consistency modes in use, the same for both; ``true`` is
     None where the attacker's dictionary is not known: then what concerns it is assumed, but for the
-    attributes on which it would be compared in subsumed mode. The theorem is about the loss of section 6; of
-    the models of section 10 it carries over to those in which N does not enter.
+    attributes on which it would be compared in subsumed mode. The theorem is about the loss; of
+    the risk models it carries over to those in which N does not enter.
     """
     found = (
         _order(table, estimated, true),

@@ -1,4 +1,4 @@
-"""The least loss of disclosing q attributes where attributes are independent (specification 14).
+"""The least loss of disclosing q attributes where attributes are independent (Definitions: independence).
 
 With suppress-only rules and Φ4 the loss of a record is (1/N)·∏ s_g over what it discloses, where attributes
 are independent between clusters: s_g(S) = e^{Σ w}·N/|ρ_g(S)|, |ρ_g(S)| counting the entities consistent with

@@ -1,4 +1,4 @@
-"""Records joined with records of a second source: what an attacker who links them first knows (section 16).
+"""Records joined with records of a second source by an attacker (Definitions: record linkage).
 
 The joined record y∨z holds, per attribute, what y and z say together: the more specific of two comparable
 values, else the leaves that both may mean. Such a set need not be a value of the hierarchy (an age against

@@ -1,8 +1,9 @@
 """How numbers are compared and summed, the same everywhere.
 
-Feasibility and thresholds on reals carry the tolerance 1e-9 (D-1), for thresholds beyond 1000 the 1e-12 of
-their size that sums in another order may differ by, ties 1e-12·max(1, |value|) (D-2), integers are compared
-exactly. Searches and scores call these functions and never compare by hand, so that
+Feasibility and thresholds on reals carry the tolerance 1e-9, for thresholds beyond 1000 the 1e-12 of
+their size that sums in another order may differ by, ties 1e-12·max(1, |value|), integers are compared
+exactly (Definitions: tolerance, order of ties).
+Searches and scores call these functions and never compare by hand, so that
 a rule found feasible never fails its own check.
 """
 
@@ -69,7 +70,7 @@ def _parts_of_sum(values: npt.NDArray[np.float64]) -> list[float]:
     """Few doubles with exactly the sum of at most 2¹⁴ finite ones below 2⁹⁰⁰ in size.
 
     What the values have above a unit is split off and summed: whole multiples of it below 2⁵³ in all, which
-    doubles hold exactly in any order (ExtractVector of Rump, Ogita and Oishi, 2008).
+    doubles hold exactly in any order (ExtractVector of Rump et al. (2008)).
     """
     parts: list[float] = []
     rest = values

@@ -1,4 +1,4 @@
-"""Distributions that records are drawn from: attributes independent of each other (specification 18)."""
+"""Distributions of records, attributes independent of each other (Definitions: record distributions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distinct rows that a rule discloses, with their |ρ|, Φ, Ψ, loss and utility (specification 4, 6, 9)."""
+"""The distinct rows that a rule discloses, with their |ρ|, Φ, Ψ, loss and utility (Definitions: loss)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table to disclose, encoded once: one node code per cell (specification 2.1)."""
+"""The table to disclose, encoded once: one node code per cell (Definitions: records and datasets)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Table:
     entity_ids
         Unique identifiers as text, or None: then the row number is an identifier private to the table.
     weights
-        float64 (n,): how much each record counts in means, ≥ 0 and finite, not all 0 (section 18). None: all
+        float64 (n,): how much each record counts in means, ≥ 0 and finite, not all 0. None: all
         alike. Counts of entities and of identical records ignore them.
     sensitive
         The attributes of the role sensitive; all others are quasi-identifiers.
@@ -166,7 +166,7 @@ def _checked_weights(weights: npt.NDArray[np.float64], n: int) -> npt.NDArray[np
 
 
 def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:
-    """Raise InvalidInput unless there is one identifier per row and none twice (E-8)."""
+    """Raise InvalidInput unless there is one identifier per row and none twice."""
     if len(ids) != n:
         raise ValueError("one identifier per row")
     if ids.dtype.kind in "iu" and bool((ids[1:] > ids[:-1]).all()):

@@ -1,7 +1,7 @@
-"""Utility of disclosed records: a sum of node values over attributes (specification 9).
+"""Utility of disclosed records: a sum of node values over attributes (Definitions: utility).
 
 Utilities are compared as they are; rounding a mean is for display, and for repeating published results that
-rounded it before comparing (E-15).
+rounded it before comparing (Definitions: rounded utility).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Utility:
     """u(y) = Σ values[j][y_j], non-negative and non-increasing under generalisation.
 
     The two loss models are turned into utilities by subtracting them from the loss of full suppression,
-    ``loss_at_top`` (D-11); it is None for the others.
+    ``loss_at_top`` (Definitions: losses as utilities); it is None for the others.
     """
 
     model: Model

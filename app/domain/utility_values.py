@@ -1,4 +1,4 @@
-"""Values of nodes that a user gives for the utility ``custom`` (specification 9)."""
+"""Values of nodes that a user gives for the utility ``custom`` (Definitions: utility)."""
 
 from __future__ import annotations
 

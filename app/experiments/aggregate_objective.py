@@ -1,4 +1,4 @@
-"""X13: the aggregate objective against the least risk at the utility that it leads to (DIS Fig. 5.1)."""
+"""X13: the aggregate objective against the least risk at the same utility (Fouad (2012), figure 5.1)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X13",
         title="The aggregate objective against the least risk at its utility",
-        source="DIS Fig. 5.1",
+        source="Fouad (2012), figure 5.1",
         setting=f"risks: {effort.records} records against {effort.entities} entities, κ = 1; times: one "
         f"record, attributes of height {HEIGHT}, λ = {TRADE_OFF_OF_TIMES:g}, minimum cuts; threshold searches"
         f" at the aggregate's utility and at half of the most; means of {effort.seeds} seeds",
@@ -146,7 +146,7 @@ def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds:
             f"{len(times)} lattices, the largest of {(HEIGHT + 1) ** ATTRIBUTES[-1]} nodes",
         ),
         Claim(
-            f"The risks are comparable, within a factor of {COMPARABLE:g} (E-44: not in general)",
+            f"The risks are comparable, within a factor of {COMPARABLE:g} (Definitions: comparable risks)",
             "qualitative",
             bool((ratios <= COMPARABLE).all()),
             "aggregate / least risk at its mean utility, by λ: " + " ".join(f"{r:.3g}" for r in ratios),

@@ -1,4 +1,4 @@
-"""X6: branch and bound against enumeration (BKA Fig. 12, DIS Fig. 3.7)."""
+"""X6: branch and bound against enumeration (Fouad (2012), figure 3.7)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X6",
         title="Branch and bound against enumeration",
-        source="BKA Fig. 12, DIS Fig. 3.7",
+        source="Lebanon et al. (2009), figure 12; Fouad (2012), figure 3.7",
         setting=f"record-level rules on {effort.records} records against {effort.entities} entities, "
         f"{effort.seeds} seeds; truncated to {BUDGET_SHARE:.0%} of the lattice",
         tables=(_table(rows),),

@@ -1,4 +1,4 @@
-"""X3: the risk under an estimated dictionary bounds the true one (BKA Fig. 7c, DIS Fig. 3.3)."""
+"""X3: the risk under an estimated dictionary bounds the true one (Fouad (2012), figure 3.3)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X3",
         title="Estimated against true risk",
-        source="BKA Fig. 7c, DIS Fig. 3.3",
+        source="Lebanon et al. (2009), figure 7c; Fouad (2012), figure 3.3",
         setting=f"{len(found)} random rules on {effort.records} records; estimated dictionary: the records "
         f"themselves; true ones hold them, {VAGUE_SHARE:.0%} of their cells one step vaguer, and others",
         tables=(_table(sizes, ratio),),
         pictures=(_picture(sizes, estimated, true),),
         claims=(
             Claim(
-                "The estimated risk is never below the true one (8.2)",
+                "The estimated risk is never below the true one (Definitions: upper bound)",
                 "exact",
                 bool((estimated[:, None] >= true - 1e-9).all()),
                 f"{true.size} pairs, least difference {float((estimated[:, None] - true).min()):.3g}",

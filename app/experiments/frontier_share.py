@@ -1,4 +1,4 @@
-"""X8: the share of frontier nodes, and what top-down search and ARUBA do for them (DIS Fig. 4.11a, b)."""
+"""X8: the share of frontier nodes, top-down search and ARUBA (Fouad (2012), figure 4.11a, b)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X8",
         title="Share of frontier nodes, and the work of top-down search and ARUBA",
-        source="DIS Fig. 4.11a, b",
+        source="Fouad (2012), figure 4.11a, b",
         setting=f"one record per seed, {effort.seeds} seeds, {effort.entities} entities, heights "
         f"{', '.join(map(str, HEIGHTS))}: {_nodes(HEIGHTS)} nodes; utility = sum of depths; work until the "
         "least risk is known; every risk is a scan of the dictionary",
@@ -96,13 +96,13 @@ def _claims(found: list[AtFloor], shares: list[float]) -> tuple[Claim, ...]:
             f"{len(found)} problems",
         ),
         Claim(
-            "The published scale, 70 attributes of height 3, cannot be enumerated (E-27)",
+            "The published scale, 70 attributes of height 3, cannot be enumerated",
             "exact",
             widest > 10**39,
             f"{float(_nodes(PUBLISHED)):.2g} nodes, {float(widest):.2g} of them on the middle frontier",
         ),
         Claim(
-            "ARUBA is faster, especially at large floors, and similar at small ones (E-28: not everywhere)",
+            "ARUBA is faster, especially at large floors, and similar at small ones (not everywhere)",
             "qualitative",
             not slower,
             f"top-down / ARUBA {_times(found, SMALL)} at floors {SMALL}, {_times(found, LARGE)} at {LARGE}; "

@@ -1,4 +1,4 @@
-"""X11: time of genetic search, with and without probing, against ARUBA (DIS Fig. 4.13)."""
+"""X11: time of genetic search, with and without probing, against ARUBA (Fouad (2012), figure 4.13)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X11",
         title="Time of genetic search against ARUBA as attributes are added",
-        source="DIS Fig. 4.13",
+        source="Fouad (2012), figure 4.13",
         setting=f"random instances of attributes of height {HEIGHT}, {effort.entities} entities, means of "
         f"{effort.seeds} seeds; utility = sum of depths, floor half of the most; every risk is a scan of the "
         "dictionary",

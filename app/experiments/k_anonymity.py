@@ -1,4 +1,4 @@
-"""X2: k-anonymous rules against the rules of least risk at the same utility (BKA Fig. 7b, DIS Fig. 3.2)."""
+"""X2: k-anonymous rules against the rules of least risk at the same utility (Fouad (2012), figure 3.2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X2",
         title="k-anonymous rules against rules of least risk",
-        source="BKA Fig. 7b, DIS Fig. 3.2",
+        source="Lebanon et al. (2009), figure 7b; Fouad (2012), figure 3.2",
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; record-level rules keep every record's utility",
         tables=(_table(ks, risk, table_level, record_level),),
@@ -53,7 +53,7 @@ def run(effort: Effort) -> Report:
                 + " ".join(f"{a / b:.2g}" for a, b in zip(risk, record_level, strict=True) if b),
             ),
             Claim(
-                "The gap grows with k, as the papers say (E-47: not in general)",
+                "The gap grows with k, as the papers say (not in general; Definitions: gap to k-anonymity)",
                 "qualitative",
                 bool((np.diff(gaps) >= 0).all()),
                 "gaps " + " ".join(f"{gap:.3g}" for gap in gaps),

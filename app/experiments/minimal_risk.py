@@ -1,4 +1,4 @@
-"""X1: least risk against the utility floor and the size of the attacker's dictionary (BKA Fig. 7a)."""
+"""X1: least risk against the utility floor and the size of the dictionary (Fouad (2012), figure 3.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X1",
         title="Least risk against utility floor and dictionary size",
-        source="BKA Fig. 7a, DIS Fig. 3.1",
+        source="Lebanon et al. (2009), figure 7a; Fouad (2012), figure 3.1",
         setting=f"{effort.records} records, {effort.entities} entities, mean of {effort.seeds} seeds; "
         "random weights, record-level rules, utility = sum of depths",
         tables=(_floor_table(list(floors), by_floor), _size_table(sizes, nested, strangers)),
@@ -82,7 +82,7 @@ def _claims(by_floor: dict[Family, Floats], nested: Floats, strangers: Floats) -
             f"least difference {float((multiplicative - additive).min()):.3g}",
         ),
         Claim(
-            "Dictionaries without the records start near 0 and need not fall (E-46)",
+            "Without the records it starts near 0 and need not fall (Definitions: growing dictionaries)",
             "qualitative",
             bool(strangers.mean(axis=0)[0] < nested.mean(axis=0)[0]),
             " ".join(f"{value:.4g}" for value in strangers.mean(axis=0)),

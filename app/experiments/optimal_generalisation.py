@@ -1,4 +1,4 @@
-"""X7: how far optimal rules generalise each attribute (BKA Fig. 11, DIS Fig. 3.8)."""
+"""X7: how far optimal rules generalise each attribute (Fouad (2012), figure 3.8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X7",
         title="Generalisation steps in optimal rules",
-        source="BKA Fig. 11, DIS Fig. 3.8",
+        source="Lebanon et al. (2009), figure 11; Fouad (2012), figure 3.8",
         setting=f"{effort.records} records against {effort.entities} entities, {effort.seeds} seeds together",
         tables=(_table(counts),),
         pictures=(

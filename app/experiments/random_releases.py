@@ -1,4 +1,4 @@
-"""X4: risk and utility of random releases go together (BKA 8, Figs. 8-9; DIS Figs. 3.4-3.5)."""
+"""X4: risk and utility of random releases go together (Lebanon et al. (2009), section 8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X4",
         title="Risk and utility of random releases",
-        source="BKA 8, Figs. 8-9; DIS 3.2, Figs. 3.4-3.5",
+        source="Lebanon et al. (2009), section 8, figures 8 and 9; Fouad (2012), figures 3.4 and 3.5",
         setting=f"{RULES * effort.seeds} releases of each kind, {effort.records} records, "
         f"{effort.entities} entities; leaf weights {', '.join(map(str, LEAF_WEIGHTS))}, multiplicative; "
         "the published figure on other data is 0.858",

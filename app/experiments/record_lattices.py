@@ -1,6 +1,6 @@
 """Lattices of single records on which searches are compared: every risk is a scan of the dictionary.
 
-That is the setting of the papers (section 2.5 of the specification): risk is the expensive function, utility
+That is the setting of the papers (Definitions: lattice of a record): risk is the expensive function, utility
 a sum of k look-ups, and no node is evaluated before a search asks for it.
 """
 
@@ -77,7 +77,7 @@ def random_lattice(heights: Sequence[int], entities: int, rng: np.random.Generat
 
 
 def generated_lattice(seed: int, heights: Sequence[int], entities: int) -> CountedLattice:
-    """The specification's instance G(seed, heights, entities) of TV-13."""
+    """A pseudo-random instance: falls of weight and utility per step, and thresholds of entities."""
     state = seed
 
     def draw(below: int) -> int:
@@ -99,7 +99,7 @@ def generated_lattice(seed: int, heights: Sequence[int], entities: int) -> Count
 
 
 def frontier_size(heights: Sequence[int], floor: int) -> int:
-    """Frontier nodes of depth-sum utility: the coefficient of z^floor in ∏(1 + z + … + z^h) (12.5).
+    """Frontier nodes of depth-sum utility: coefficient of z^floor in ∏(1 + … + z^h) (Definitions: ARUBA).
 
     0 for a floor of 0 or less, which the top meets, and for one that nothing meets.
     """

@@ -1,4 +1,4 @@
-"""X10: ARUBA, branch and bound and k-anonymity under the three risk models (DIS Fig. 4.12)."""
+"""X10: ARUBA, branch and bound and k-anonymity under the three risk models (Fouad (2012), figure 4.12)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X10",
         title="ARUBA, branch and bound and k-anonymity under three risk models",
-        source="DIS Fig. 4.12",
+        source="Fouad (2012), figure 4.12",
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; the others keep every record's utility; cut short: to "
         f"{TRUNCATED_TO:.0%} of the lattice",
@@ -138,19 +138,19 @@ def _claims(found: list[UnderModel], effort: Effort) -> tuple[Claim, ...]:
             f"{len(optima)} problems",
         ),
         Claim(
-            "Branch and bound cut short is never better: so it can have the higher risk published (E-26)",
+            "Branch and bound cut short is never better: so it can have the higher risk published",
             "exact",
             all(highest_accepted(row[3]) >= row[0] for row in optima),
             f"greatest excess {excess:.1%}",
         ),
         Claim(
-            "The third model as printed, III_raw, is refused: it calls the riskiest release the best (E-12)",
+            "The third model as printed, III_raw, is refused: it calls the riskiest release the best",
             "exact",
             all(refused),
             "by ARUBA and by branch and bound",
         ),
         Claim(
-            "The gap to k-anonymity grows with k (E-47: not in general)",
+            "The gap to k-anonymity grows with k (not in general; Definitions: gap to k-anonymity)",
             "qualitative",
             all(
                 (np.diff(np.mean(one.risks, axis=0)[:, 0] - np.mean(one.risks, axis=0)[:, 1]) >= 0).all()

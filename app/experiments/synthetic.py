@@ -1,4 +1,4 @@
-"""The specification's synthetic data (section 20, D-18): correlated attributes over balanced trees.
+"""Synthetic data: correlated attributes over balanced trees (Definitions: synthetic data).
 
 Only the seed decides what is drawn; a dictionary of fewer entities is a prefix of the larger ones.
 """

@@ -1,4 +1,4 @@
-"""X5: least risk against a utility floor, most utility against a risk cap (BKA Fig. 10, DIS Fig. 3.6)."""
+"""X5: least risk against a utility floor, most utility against a risk cap (Fouad (2012), figure 3.6)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X5",
         title="Least risk by utility floor, most utility by risk cap",
-        source="BKA Fig. 10, DIS Fig. 3.6",
+        source="Lebanon et al. (2009), figure 10; Fouad (2012), figure 3.6",
         setting=f"table-level rules on {effort.records} records against {effort.entities} entities; "
         f"means of {effort.seeds} seeds are shown, the claims hold for each seed",
         tables=_tables(floors, risks, caps, utilities),

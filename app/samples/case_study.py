@@ -1,4 +1,4 @@
-"""The case study of the specification (section 20, X4) at any size, up to that of the papers, as codes.
+"""The papers' case study (Lebanon et al. (2009), section 8) at any size, up to theirs, as codes.
 
 The heights of the hierarchies, the weights and the numbers of members and entities are the published ones:
 300 ways to disclose a record, of which the dictionary can tell 60 apart where it holds full birth dates and

@@ -1,7 +1,7 @@
 """A members table and a census-like dictionary of the same people, at any size.
 
 The attributes, the heights of their hierarchies, their weights and one record with its seven look-alikes
-are those of the case study in the specification, section 20. The people are drawn from a seeded generator.
+are those of the case study in Lebanon et al. (2009), section 8. The people are drawn from a seeded generator.
 """
 
 from __future__ import annotations

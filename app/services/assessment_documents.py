@@ -124,7 +124,7 @@ def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
 
 
 def bound_document(found: BoundAnswer) -> JsonObject:
-    """Whether the risk is an upper bound of that under the true dictionary, and why (specification 8.2)."""
+    """Whether the risk is an upper bound of the true one, and why (Definitions: upper bound)."""
     words = {"true": "yes", "false": "no", "assumed": "assumed"}
     return {
         "claimed": found.claimed,

@@ -55,7 +55,7 @@ RUN_ROUTE: Final = "/v1/assessments/runs"
 
 @dataclass(frozen=True)
 class Bounds:
-    """The question whether the risk is an upper bound (specification 8.2).
+    """The question whether the risk is an upper bound (Definitions: upper bound).
 
     Of the risk under ``true_dictionary``, or, where that is None, under whatever the attacker has.
     """

@@ -120,7 +120,7 @@ def table_of(
 
 
 def _record_weights(pointer: str, column: TextColumn) -> npt.NDArray[np.float64]:
-    """(n,) the weight of each record (specification 18); the texts are numbers already."""
+    """(n,) the weight of each record (Definitions: record distributions); the texts are numbers already."""
     values = np.array([float(value) for value in column.values], dtype=np.float64)
     wrong = ~(np.isfinite(values) & (values >= 0))
     rows = np.flatnonzero(np.append(wrong, True)[column.positions]) + 1

@@ -24,7 +24,7 @@ class AttributeType(StrEnum):
 class Role(StrEnum):
     """What a column is to the release; quasi-identifiers and sensitive columns are disclosed.
 
-    A column of weights says how much each record counts in mean risk and mean utility (specification 18).
+    A column of weights says how much each record counts in mean risk and mean utility.
     """
 
     IDENTIFIER = "identifier"

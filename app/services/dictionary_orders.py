@@ -1,4 +1,4 @@
-"""Whether one dictionary is ≪ another: all it holds is in the other too, as precisely or vaguer (8.1)."""
+"""Whether one dictionary is ≪ another: contained in it or vaguer (Definitions: order of dictionaries)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FirstBreach:
 
 @dataclass(frozen=True)
 class DictionaryOrder:
-    """The answer; ``own_rows_consistent`` is hypothesis (iii) of 8.2 for the smaller one.
+    """The answer; ``own_rows_consistent`` is hypothesis (iii) of the upper bound for the smaller one.
 
     That is whether every record's own entity is in it and consistent with the record as it is; None where the
     identifiers of dataset and dictionary do not tell.

@@ -19,7 +19,7 @@ MOST_MEMBERS: Final = 100
 """Most dictionaries of one set: each is counted against for every score."""
 
 PRIOR_TOLERANCE: Final = 1e-9
-"""How far the sum of a prior may be from 1 (specification 2.4)."""
+"""How far the sum of a prior may be from 1 (Definitions: dictionaries)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class DictionarySetService(NamedResources):
 
 
 def _check(members: Sequence[Member]) -> None:
-    """Raise InvalidInput for a prior that is none (specification 2.4)."""
+    """Raise InvalidInput for a prior that is none (Definitions: dictionaries)."""
     if not 1 <= len(members) <= MOST_MEMBERS:
         raise InvalidInput.of(
             "/dictionaries",

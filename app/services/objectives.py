@@ -52,7 +52,7 @@ class Lagrangian:
 
 @dataclass(frozen=True)
 class AggregateObjective:
-    """Greatest trade_off / risk + utility^κ of every record, which names no threshold (17.2)."""
+    """Greatest trade_off / risk + utility^κ of every record, which names no threshold."""
 
     trade_off: float
     options: AggregateOptions = field(default_factory=AggregateOptions)

@@ -199,7 +199,7 @@ def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisati
 
 
 def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:
-    """A loss of information is capped, any other utility has a floor (D-11)."""
+    """A loss of information is capped, any other utility has a floor (Definitions: losses as utilities)."""
     is_loss = options.utility.kind.startswith("info_loss")
     given, wanted = ("loss_cap", "utility_floor") if objective.utility_floor is None else (
         "utility_floor", "loss_cap"

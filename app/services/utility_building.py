@@ -24,7 +24,7 @@ class UtilitySpec:
     ``weights`` are what attributes count, 1 where not named; ``values`` belong to ``custom``: attribute →
     label → value. ``round_before_constraint`` lets a search compare the mean of the table rounded to the
     nearest whole number with its threshold, as published results did; ``display_rounding`` adds rounded
-    means to results and changes no comparison (E-15).
+    means to results and changes no comparison (Definitions: rounded utility).
     """
 
     kind: Model = "depth_sum"

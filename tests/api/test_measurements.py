@@ -61,6 +61,8 @@ async def test_k_anonymity_of_the_proposal_is_what_a_reader_counts(journey: http
         "class_sizes": [{"size": 1, "classes": 12}],
         "records_below_k": 12,
         "is_k_anonymous": False,
+        "row_of_k_matching": 1,
+        "row_of_k_equivalence": 1,
     }
 
 

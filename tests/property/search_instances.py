@@ -132,7 +132,7 @@ class BruteForce:
 
 
 def solve(nodes, problem):
-    """(status, value, levels) of the D-2 optimum among (levels, risk, utility)."""
+    """(status, value, levels) of the optimum, first in the order of ties, among (levels, risk, utility)."""
     rated = []
     for levels, risk, utility in nodes:
         if problem.objective == "min_risk" and utility >= problem.threshold - 1e-9:

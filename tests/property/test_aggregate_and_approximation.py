@@ -77,7 +77,7 @@ def scored_nodes(context, row, brute):
 
 
 def best_of(nodes):
-    """The D-2 best of rated nodes: value and steps."""
+    """The first of rated nodes in the order of ties: value and steps."""
     value = min(nodes)[0]
     nodes = [n for n in nodes if n[0] == value or n[0] <= value + tie_margin(value)]
     second = min(n[1] for n in nodes)

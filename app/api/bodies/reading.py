@@ -55,7 +55,7 @@ class _Consideration:
 
 _SHORT_SECONDS: Final = 0.001
 _NEVER: Final = 2**31 - 1
-_CONSIDERATION: Final = _Consideration()
+CONSIDERATION: Final = _Consideration()
 
 
 class StrictRequest(Request):
@@ -89,12 +89,12 @@ class StrictRequest(Request):
         in_flight.give_back(held)
         if self._is_large:
             self._is_large = False
-            _CONSIDERATION.end()
+            CONSIDERATION.end()
 
     async def check(self, validator: SlicedValidator) -> None:
         """Read a large body as JSON and check it, beside the event loop; InvalidInput if it is none."""
         self._is_large = True
-        _CONSIDERATION.begin()
+        CONSIDERATION.begin()
         try:
             loop = asyncio.get_running_loop()
             self._value = await loop.run_in_executor(_READER, _checked, self._body, validator)

@@ -37,7 +37,7 @@ class CatalogueEntry(Answer):
         str, Field(max_length=200, description="What it is.", examples=["k-anonymity in both readings"])
     ]
     source: Annotated[
-        str, Field(max_length=400, description="Where its definition is from.", examples=["BKA 5; DIS 2.6"])
+        str, Field(max_length=400, description="Where its definition is from.", examples=["Samarati (2001)"])
     ]
     guarantee: Annotated[
         Guarantee,

@@ -1,4 +1,4 @@
-"""An attacker with background knowledge against a release (ℓ-diversity, sections 2.3 and 3.4)."""
+"""An attacker with background knowledge against a release (Machanavajjhala (2008), sections 3.1.1, 3.3)."""
 
 from __future__ import annotations
 

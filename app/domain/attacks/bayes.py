@@ -1,9 +1,9 @@
-"""Beliefs before and after a release of an attacker who knows the population (ℓ-diversity, section 3).
+"""Beliefs of an attacker who knows the population (Machanavajjhala (2008), section 3.3).
 
 The attacker knows the joint distribution f(q, s), that the target is in the table, and its quasi-identifiers
 q. Before the release a value s has the probability α = f(s | q); after it β, the share of s in
 
-    n(q*, s) · f(s | q) / f(s | q*)        (Theorem 3.1)
+    n(q*, s) · f(s | q) / f(s | q*)        (Machanavajjhala (2008), theorem 3.1)
 
 where n counts the records of the target's class and q* is what the class shows.
 """

@@ -2,7 +2,7 @@
 
 The targets that an attacker cannot tell apart are a *unit*: the records of a class, or those among them that
 share what the attacker's dictionary tells apart. For each unit every possible value has a weight; the belief
-in a value is its share of the unit's weights (ℓ-diversity, sections 2.3, 3.1 and 5.1).
+in a value is its share of the unit's weights (Machanavajjhala (2008), sections 3.3 and 3.7).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Beliefs:
     def after(self, negations: int) -> Floats:
         """(E,) the strongest belief in each value after so many true statements "the target has not …".
 
-        The worst statements rule out the most probable other values (section 5.1).
+        The worst statements rule out the most probable other values (Machanavajjhala (2008), section 3.7).
         """
         found = np.zeros(len(self.weights))
         for entries, ranked in self._ranked:

@@ -1,4 +1,4 @@
-"""What a statement about one sensitive attribute gives away of another (ℓ-diversity, section 3.4.3).
+"""What one sensitive attribute gives away of another (Machanavajjhala (2008), section 3.4.3).
 
 A class may be diverse in S and in V, each for itself, and yet "S is s", or even only "S is not s", leaves a
 single value of V.

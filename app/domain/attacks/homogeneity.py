@@ -1,4 +1,4 @@
-"""Classes whose records have one sensitive value in common (ℓ-diversity, sections 2.2, 3.1.1, 3.6)."""
+"""Classes whose records have one sensitive value in common (Machanavajjhala (2008), section 3.1.1)."""
 
 from __future__ import annotations
 

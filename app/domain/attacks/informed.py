@@ -1,4 +1,4 @@
-"""Attackers who know how a value is distributed given the quasi-identifiers (ℓ-diversity 2.3, 3.1)."""
+"""Attackers who know f(s | q), a value given the others (Machanavajjhala (2008), section 3.3)."""
 
 from __future__ import annotations
 

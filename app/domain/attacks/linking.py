@@ -1,4 +1,4 @@
-"""Persons that an attacker looks for in a release, and the records that may be theirs (ℓ-diversity 2.1)."""
+"""Persons looked for in a release, and records that may be theirs (Machanavajjhala (2008), section 3.1)."""
 
 from __future__ import annotations
 

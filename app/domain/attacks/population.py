@@ -1,4 +1,4 @@
-"""The joint distribution f(q, s) that an attacker takes from a dictionary (ℓ-diversity, section 3.1)."""
+"""The joint distribution f(q, s) of an attacker's dictionary (Machanavajjhala (2008), section 3.3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How far the sensitive values of each class are distributed from those of the whole table: t-closeness.
 
 P are the shares p_i = N_i / N of the values in the whole table, Q the shares q_i = n_i / |G| in a class. The
-earth mover's distances (β-likeness 8.1; Li, Li and Venkatasubramanian 2007) are quotients of whole numbers
+earth mover's distances (Li et al. (2007)) are quotients of whole numbers
 and computed as such; the two divergences are in bits. All are convex in Q: no class made of others is farther
 from P than the farthest of them. A class without values is at distance 0.
 

@@ -1,4 +1,4 @@
-"""How diverse the sensitive values of each class are: the ℓ-diversity family (dissertation, chapter 3).
+"""How diverse the sensitive values of each class are: the ℓ-diversity family (Machanavajjhala (2008)).
 
 Of a class, r_1 ≥ r_2 ≥ … ≥ r_m are the counts of its values and N is their sum. All functions look at all
 classes at once. A class without values, all of whose records were left out of the counts, fails nothing and
@@ -151,7 +151,10 @@ def _entropy(counts: SensitiveCounts) -> Floats:
 
 
 def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
-    """(G,) whether the entropy of each class is at least ln ℓ (Def. 3.7), exactly for whole ℓ."""
+    """(G,) whether each class has an entropy ≥ ln ℓ, exactly for whole ℓ.
+
+    Source: Machanavajjhala (2008), definition 3.7.
+    """
     m = counts.distinct
     entropy = _entropy(counts)
     if not float(ell).is_integer():
@@ -215,7 +218,9 @@ def _prime_factors(number: int) -> Counter[int]:
 
 
 def least_c(ranks: RankedCounts, ell: int) -> Floats:
-    """(G,) infimum of the c with which each class is recursively (c, ℓ)-diverse (Def. 3.8): r_1 / tail.
+    """(G,) infimum of the c with which each class is recursively (c, ℓ)-diverse: r_1 / tail.
+
+    Source: Machanavajjhala (2008), definition 3.8.
 
     0 for ℓ = 1, +∞ where no c does. Correctly rounded, so that for fewer than 2^26 records the greatest
     number is that of the greatest ratio.
@@ -272,7 +277,9 @@ def disclosure_terms(
     harmless: Bools,
     ell: int,
 ) -> tuple[Longs, Longs]:
-    """(G,) the two sides of pd-recursive (c, ℓ)-diversity (Def. 3.9), ℓ ≥ 2: left = 0 or left < c · right.
+    """(G,) both sides of pd-recursive (c, ℓ)-diversity, ℓ ≥ 2: left = 0 or left < c · right.
+
+    Source: Machanavajjhala (2008), definition 3.9.
 
     ``harmless`` (m,) says which values may be disclosed. Left is the count s of the most frequent value that
     may not, right the sum of the other values' counts but for the ℓ − 2 greatest. One rule for both cases of
@@ -303,7 +310,10 @@ def records_with(counts: SensitiveCounts, chosen: Bools) -> Longs:
 
 
 def has_percentage(amounts: Longs, percent: Fraction, sizes: Longs) -> Bools:
-    """Whether amounts are at least this percentage of sizes: what a protected value needs (Def. 3.10)."""
+    """Whether amounts are at least this percentage of sizes: what a protected value needs.
+
+    Source: Machanavajjhala (2008), definition 3.10.
+    """
     if not percent:
         return np.ones(len(amounts), dtype=bool)
     return is_at_most(sizes, 100 / percent, amounts)

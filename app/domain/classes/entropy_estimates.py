@@ -1,7 +1,7 @@
 """The entropy of sensitive values estimated from a class as a sample: Grassberger's correction.
 
 The entropy of counted shares is too small on average where few records stand for many values. Grassberger
-2003 (Entropy Estimates from Insufficient Samplings, arXiv:physics/0307138) corrects it: of N records, r_i
+(2003) corrects it: of N records, r_i
 with each value, H = ln N − (1/N) Σ r_i G(r_i) with G(n) = ψ(n) + ½(−1)ⁿ [ψ((n+1)/2) − ψ(n/2)].
 """
 

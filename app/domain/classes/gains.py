@@ -2,7 +2,7 @@
 
 A reader knows the shares p_i = N_i / N of the values in the whole table (or another reference) and finds the
 shares q_i = n_i / |G| in a class. The relative gain on a value is D = (q_i − p_i) / p_i: +1 means twice as
-likely (Cao and Karras 2012, Def. 1). Basic β-likeness bounds it by β, the enhanced one by
+likely (Cao and Karras (2012), definition 1). Basic β-likeness bounds it by β, the enhanced one by
 min(β, −ln p_i), value by value: the share in a class is at most
 
     f(p) = p · (1 + β)      if p ≤ e^−β, exactly as a rational number

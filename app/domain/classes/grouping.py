@@ -2,7 +2,7 @@
 
 Records disclosed alike (⊥ is like ⊥) are a class. Two questions have more than one answer in the field, so
 they are parameters and every result states them: what a value that is missing in the original matches, and
-what becomes of records that are withheld altogether (field models 1; ℓ-diversity 6.6, 14).
+what becomes of records that are withheld altogether (Definitions: equivalence classes).
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def equivalence_classes(
     is_suppressed
         (n,) records that are withheld altogether.
     also
-        Positions of further attributes to group by: the other sensitive ones (ℓ-diversity, Def. 3.11).
+        Positions of further attributes to group by, sensitive ones (Machanavajjhala (2008), definition 3.11).
 
     Raises InvalidInput for quasi-identifiers that the table does not have.
     """

@@ -119,7 +119,7 @@ def least_mass(divergence: float) -> float:
 def greatest_shift(divergence: float) -> float:
     """The largest ½ Σ |p − q| within a Jensen–Shannon divergence, rounded up, at most 1.
 
-    Of all distributions that differ by v, two symmetric ones of two values are nearest (Gilardoni 2006):
+    Of all distributions that differ by v, two symmetric ones of two values are nearest (Gilardoni (2006)):
     their divergence is 1 − H((1 − v) / 2), with the entropy H in bits.
     """
     if divergence + SAFE >= 1:

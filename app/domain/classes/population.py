@@ -69,7 +69,7 @@ class RiskFigures:
 
 
 def risk_figures(records: Longs, sizes: Longs, threshold: float) -> RiskFigures:
-    """The figures of G classes (field models 3): ``records`` (G,) run the risk 1/``sizes`` (G,) each.
+    """The figures of G classes: ``records`` (G,) run the risk 1/``sizes`` (G,) each.
 
     Above the threshold is strict, 1/size > threshold, with the tolerance of all thresholds on reals. Without
     classes every figure is 0: nothing is disclosed of anybody.

@@ -1,4 +1,4 @@
-"""Values that mean nearly the same: what a class tells of a set of them (ℓ-diversity 5.2, β-likeness 9.2).
+"""Values that mean nearly the same: what a class tells of such sets (Machanavajjhala (2008), section 3.7).
 
 The belief that a person's value is in a set R, after j of the other values have been ruled out, is at most
 n(R) / (n(R) + n(not R) − Σ of the j largest counts outside R). It never falls as R grows.

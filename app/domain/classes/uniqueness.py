@@ -3,14 +3,14 @@
 A sample of n records of a population of N people falls into u classes, c_i of them of size i. Three
 estimators of the number of classes of size 1 in the population, and the rule that chooses between them:
 
-* Zayatz 1991: Bayes' rule, the sizes of the population's classes being distributed as those of the sample.
-* Pitman (Hoshino 2001): the sampling formula of two parameters, fitted by maximum likelihood.
-* Slide negative binomial (Chen and Keller-McNulty 1998): sizes less 1 are negative binomial, the number of
+* Zayatz (1991): Bayes' rule, the sizes of the population's classes being distributed as those of the sample.
+* Pitman (Hoshino (2001)): the sampling formula of two parameters, fitted by maximum likelihood.
+* Slide negative binomial (Chen and Keller-McNulty (1998)): sizes less 1 are negative binomial, the number of
   classes is the estimate of Haas and Stokes (1998), and two parameters are those that c_1 and c_2 lead to.
-* Dankar et al. 2012: Pitman for samples of up to a tenth, else the lesser of Zayatz and slide negative
+* Dankar et al. (2012): Pitman for samples of up to a tenth, else the lesser of Zayatz and slide negative
   binomial; Zayatz wherever the other has no solution.
 
-And the least class of a sample that speaks for k people of the population (El Emam and Dankar 2008).
+And the least class of a sample that speaks for k people of the population (El Emam and Dankar (2008)).
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class EntityBitsets:
         return found
 
     def thresholds(self, nodes: Sequence[int], rows: Longs) -> Bytes:
-        """Steps up per entity and linked attribute (rows, q) from which on each is consistent (2.5)."""
+        """Steps up per entity and linked attribute (rows, q) from which on each is consistent."""
         if not nodes:
             return np.zeros((len(rows), 0), dtype=np.uint8)
         steps = np.concatenate([self.steps(j, node) for j, node in enumerate(nodes)])

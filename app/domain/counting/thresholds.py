@@ -1,4 +1,4 @@
-"""The threshold representation of one record (specification 2.5), in every consistency mode.
+"""The threshold representation of one record (Definitions: lattice of a record), in every consistency mode.
 
 Consistency is an up-set per attribute: an entity is consistent with a record generalised by x steps iff x is
 at least the entity's threshold vector on every attribute.

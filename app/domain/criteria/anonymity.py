@@ -1,4 +1,4 @@
-"""k-anonymity as a criterion (Samarati and Sweeney 1998; field models 1)."""
+"""k-anonymity as a criterion (Samarati and Sweeney (1998))."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class KAnonymity(Criterion):
 
     kind: ClassVar[str] = "k_anonymity"
     title: ClassVar[str] = "k-anonymity: at least k records in every class"
-    source: ClassVar[str] = "Samarati and Sweeney 1998"
+    source: ClassVar[str] = "Samarati and Sweeney (1998)"
     merging: ClassVar[Merging] = "fewer_fail"
 
     k: Annotated[int, Ge(1), Le(GREATEST_K), doc("Least number of records disclosed alike.")]

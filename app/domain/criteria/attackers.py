@@ -1,4 +1,4 @@
-"""Journalist and marketer: attackers who hold the release against a population (field models 3)."""
+"""Journalist and marketer: attackers who hold the release against a population (El Emam (2013))."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HighestJournalistRisk(Criterion):
 
     kind: ClassVar[str] = "highest_journalist_risk"
     title: ClassVar[str] = "Highest journalist risk of a record"
-    source: ClassVar[str] = "El Emam 2013"
+    source: ClassVar[str] = "El Emam (2013)"
     merging: ClassVar[Merging] = "fewer_fail"
     needs_population: ClassVar[bool] = True
 
@@ -76,7 +76,7 @@ class HighestJournalistRisk(Criterion):
 class _AgainstPopulation(AtMost):
     """A mean risk against the population."""
 
-    source: ClassVar[str] = "El Emam 2013"
+    source: ClassVar[str] = "El Emam (2013)"
     adds_up: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True
 

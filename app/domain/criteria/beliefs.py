@@ -1,4 +1,4 @@
-"""(ρ1,ρ2)-privacy as a criterion: nobody who knows the population is taught too much (ℓ-diversity 3.3)."""
+"""(ρ1,ρ2)-privacy as a criterion: nobody who knows the population is taught too much."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RhoPrivacy(Criterion):
 
     kind: ClassVar[str] = "rho_privacy"
     title: ClassVar[str] = "(ρ1,ρ2)-privacy: no belief in a sensitive value rises or falls too far"
-    source: ClassVar[str] = "Evfimievski, Gehrke and Srikant 2003; Machanavajjhala 2008, section 3.3"
+    source: ClassVar[str] = "Evfimievski et al. (2003); Machanavajjhala (2008), definition 3.6"
     merging: ClassVar[Merging] = "none"
     needs_population: ClassVar[bool] = True
     needs_beliefs: ClassVar[bool] = True

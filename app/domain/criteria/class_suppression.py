@@ -1,4 +1,4 @@
-"""Table-level rules that withhold the records of some classes altogether (field models 1, 2).
+"""Table-level rules that withhold the records of some classes altogether (Definitions: equivalence classes).
 
 A class is what records share that are disclosed alike. Records of a class that is withheld are disclosed as ⊥
 in every attribute, so that every other record is among records as the criteria ask for.

@@ -1,4 +1,4 @@
-"""t-closeness as a criterion (Li, Li and Venkatasubramanian 2007; β-likeness 8.1)."""
+"""t-closeness as a criterion (Li et al. (2007))."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TCloseness(Criterion):
 
     kind: ClassVar[str] = "t_closeness"
     title: ClassVar[str] = "t-closeness: sensitive values distributed nearly as in the whole table"
-    source: ClassVar[str] = "Li, Li and Venkatasubramanian 2007"
+    source: ClassVar[str] = "Li et al. (2007)"
     merging: ClassVar[Merging] = "passes_stay"
 
     t: Annotated[

@@ -16,7 +16,7 @@ What is known of a criterion when classes are put together decides how much a se
 ``none``
     Neither.
 
-With other sensitive attributes in the classes (Def. 3.11) even distinct ℓ is only ``passes_stay``: a block of
+With other sensitive attributes in the classes even distinct ℓ is only ``passes_stay``: a block of
 one class may join a class that had no such block. Such a criterion implies that of one attribute apart, which
 is ``fewer_fail``.
 """
@@ -40,7 +40,7 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 Floats = npt.NDArray[np.float64]
 Merging = Literal["fewer_fail", "passes_stay", "none"]
 Others = Literal["in_classes", "apart"]
-"""Other sensitive attributes split the classes further (ℓ-diversity, Def. 3.11), or are left aside."""
+"""Others split the classes (Machanavajjhala (2008), definition 3.11), or are left aside."""
 
 
 class Judged(Protocol):

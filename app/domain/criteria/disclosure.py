@@ -1,6 +1,6 @@
 """What may be disclosed, what may not be ruled out, and how large a share may be, as criteria.
 
-pd- and npd-recursive diversity (dissertation, definitions 3.9, 3.10), (α,k)-anonymity (Wong et al. 2006).
+pd- and npd-recursive diversity (Machanavajjhala (2008), section 3.4), (α,k)-anonymity (Wong et al. (2006)).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class AlphaKAnonymity(DiversityCriterion):
 
     kind: ClassVar[str] = "alpha_k_anonymity"
     title: ClassVar[str] = "(α,k)-anonymity: k records in every class, no value with more than a share of α"
-    source: ClassVar[str] = "Wong, Li, Fu and Wang 2006"
+    source: ClassVar[str] = "Wong et al. (2006)"
 
     alpha: Annotated[
         float, Gt(0), Le(1), doc("Greatest share of a value, taken as the decimal it is written as.")

@@ -1,4 +1,4 @@
-"""Distinct, entropy and recursive ℓ-diversity as criteria (dissertation, chapter 3)."""
+"""Distinct, entropy and recursive ℓ-diversity as criteria (Machanavajjhala (2008))."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY_ITSELF: Final = (
     "The other sensitive attributes split the classes here (`others: in_classes`); `others: apart` judges "
     "this one by itself, as other tools do."
 )
-SOURCE: Final = "Machanavajjhala et al. 2007; dissertation 2008"
+SOURCE: Final = "Machanavajjhala et al. (2007); Machanavajjhala (2008), section 3.4"
 
 Attribute = Annotated[
     str | None, MaxLen(200), doc("The sensitive attribute; may be left out if there is only one.")

@@ -43,7 +43,7 @@ class EstimatedKMap(Criterion):
 
     kind: ClassVar[str] = "estimated_k_map"
     title: ClassVar[str] = "k-map by estimate: classes of a sample so large that they speak for k people"
-    source: ClassVar[str] = "Pannekoek 1999; El Emam and Dankar 2008 (D3 and D4)"
+    source: ClassVar[str] = "Pannekoek (1999); El Emam and Dankar (2008), estimators D3 and D4"
     merging: ClassVar[Merging] = "fewer_fail"
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "heuristic"
 
@@ -115,7 +115,7 @@ class CorrectedEntropyLDiversity(DiversityCriterion):
 
     kind: ClassVar[str] = "corrected_entropy_l_diversity"
     title: ClassVar[str] = "entropy ℓ-diversity with Grassberger's correction of the entropy"
-    source: ClassVar[str] = "Machanavajjhala et al. 2007; Grassberger 2003, arXiv:physics/0307138"
+    source: ClassVar[str] = "Machanavajjhala et al. (2007); Grassberger (2003)"
     merging: ClassVar[Merging] = "none"
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "heuristic"
 

@@ -1,4 +1,4 @@
-"""β-likeness (Cao and Karras 2012) and δ-disclosure privacy (Brickell and Shmatikov 2008) as criteria."""
+"""β-likeness (Cao and Karras (2012)) and δ-disclosure privacy (Brickell and Shmatikov (2008)) as criteria."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BetaLikeness(Criterion):
 
     kind: ClassVar[str] = "beta_likeness"
     title: ClassVar[str] = "β-likeness: a bounded relative gain on every sensitive value"
-    source: ClassVar[str] = "Cao and Karras 2012, Definitions 2 and 3"
+    source: ClassVar[str] = "Cao and Karras (2012), definitions 2 and 3"
     merging: ClassVar[Merging] = "passes_stay"
 
     beta: Annotated[
@@ -107,7 +107,7 @@ class DeltaDisclosure(Criterion):
 
     kind: ClassVar[str] = "delta_disclosure"
     title: ClassVar[str] = "δ-disclosure privacy: every sensitive value about as likely as in the whole table"
-    source: ClassVar[str] = "Brickell and Shmatikov 2008"
+    source: ClassVar[str] = "Brickell and Shmatikov (2008)"
     merging: ClassVar[Merging] = "passes_stay"
 
     delta: Annotated[

@@ -1,4 +1,4 @@
-"""Criteria on re-identification, among the records or among a population (field models 3, 4)."""
+"""Criteria on re-identification, among the records or among a population (Definitions: population models)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KMap(Criterion):
 
     kind: ClassVar[str] = "k_map"
     title: ClassVar[str] = "k-map: at least k people of the population in every class"
-    source: ClassVar[str] = "Sweeney 2002"
+    source: ClassVar[str] = "Sweeney (2002)"
     merging: ClassVar[Merging] = "fewer_fail"
     needs_population: ClassVar[bool] = True
 
@@ -68,7 +68,7 @@ class DeltaPresence(Criterion):
 
     kind: ClassVar[str] = "delta_presence"
     title: ClassVar[str] = "δ-presence: bounded shares of the population in the release"
-    source: ClassVar[str] = "Nergiz, Atzori and Clifton 2007"
+    source: ClassVar[str] = "Nergiz et al. (2007)"
     merging: ClassVar[Merging] = "passes_stay"
     needs_population: ClassVar[bool] = True
 
@@ -142,7 +142,7 @@ class HighestRisk(Criterion):
 
     kind: ClassVar[str] = "highest_risk"
     title: ClassVar[str] = "Highest prosecutor risk of a record"
-    source: ClassVar[str] = "El Emam 2013"
+    source: ClassVar[str] = "El Emam (2013)"
     merging: ClassVar[Merging] = "fewer_fail"
 
     threshold: Annotated[
@@ -232,7 +232,7 @@ class AverageRisk(AtMost):
 
     kind: ClassVar[str] = "average_risk"
     title: ClassVar[str] = "Average prosecutor risk of the released records"
-    source: ClassVar[str] = "El Emam 2013"
+    source: ClassVar[str] = "El Emam (2013)"
     adds_up: ClassVar[bool] = True
 
     threshold: Annotated[
@@ -273,7 +273,7 @@ class SampleUniqueness(AtMost):
 
     kind: ClassVar[str] = "sample_uniqueness"
     title: ClassVar[str] = "Share of the released records that are unique"
-    source: ClassVar[str] = "Dankar et al. 2012"
+    source: ClassVar[str] = "Dankar et al. (2012)"
     adds_up: ClassVar[bool] = True
 
     threshold: Annotated[float, Ge(0), Le(1), doc("Greatest share of records that are unique.")]

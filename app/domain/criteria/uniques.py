@@ -1,4 +1,4 @@
-"""Uniqueness in a population of which the table is a sample, as a criterion (field models 4)."""
+"""Uniqueness in a population, the table being a sample, as a criterion (Definitions: population models)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PopulationUniqueness(AtMost):
 
     kind: ClassVar[str] = "population_uniqueness"
     title: ClassVar[str] = "Estimated share of the population that is unique"
-    source: ClassVar[str] = "Dankar, El Emam, Neisa and Roffey 2012"
+    source: ClassVar[str] = "Dankar et al. (2012)"
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "heuristic"
 
     threshold: Annotated[float, Ge(0), Le(1), doc("Greatest share of the people who are unique.")]

@@ -1,4 +1,4 @@
-"""Consistency of disclosed values with dictionary cells: three modes (specification 4.1).
+"""Consistency of disclosed values with dictionary cells: three modes (Definitions: consistency).
 
 A mode is resolved once, by rewriting the links of a dictionary: each code gets *seeds*, nodes of the
 hierarchy, so that a disclosed node is consistent with the code iff it is ⪰ one of them. Hence every mode is

@@ -1,4 +1,4 @@
-"""What the attacker can look up: entities with attributes linked to the dataset's (specification 2.4).
+"""What an attacker can look up: entities, attributes linked to the dataset's (Definitions: dictionaries).
 
 A dictionary cell stands for the set of dataset leaves that it may mean: one leaf, the leaves of an inner
 node, the dates on which somebody of an age may be born, all leaves (⊥), or none that the dataset knows

@@ -1,6 +1,6 @@
-"""Jaro similarity of strings (specification 4.2): definition, threshold and comparison of many with many.
+"""Jaro similarity of strings: threshold and comparison of many with many (Definitions: Jaro similarity).
 
-The similarities are those of rapidfuzz, whose definition is the specification's. Its own cut-off is not
+The similarities are those of rapidfuzz, which has the same definition. Its own cut-off is not
 used: it rejects pairs whose similarity is the threshold but for the rounding of doubles.
 """
 

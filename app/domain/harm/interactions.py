@@ -1,4 +1,4 @@
-"""Interactions: harm that sets of attributes do only together, the family Φ3 (specification 5.1, 5.2).
+"""Interactions: harm that sets of attributes do only together, the family Φ3 (Definitions: sensitivity).
 
 A set weighs the same whatever its values are, and counts only while all of its attributes are disclosed.
 """
@@ -42,7 +42,7 @@ class GivenInteraction:
 class GivenInteractions:
     """The sets that weigh something, of at most ``order`` attributes each.
 
-    ``allow_negative`` admits weights below 0 where Φ stays monotone (D-9); without it they are refused.
+    ``allow_negative`` admits weights below 0 where Φ stays monotone; without it they are refused.
     """
 
     sets: tuple[GivenInteraction, ...]
@@ -80,7 +80,7 @@ def interaction_sums(
 
 
 def faults_of_interactions(attributes: Sequence[str], given: GivenInteractions) -> list[Fault]:
-    """Sets that are too small, too large, repeated or unknown, and weights that are not admitted (D-9)."""
+    """Sets that are too small, too large, repeated or unknown, and weights that are not admitted."""
     if len(given.sets) > MAX_INTERACTIONS:
         return [
             Fault(

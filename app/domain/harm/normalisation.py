@@ -1,4 +1,4 @@
-"""Normalisation: that nobody's weights count more, or less, than everybody's (specification 5.3).
+"""That nobody's weights count more, or less, than everybody's (Definitions: normalisation).
 
 What is normalised is, per entity, the sum of the weights of the values that its record holds: attributes that
 are missing count 0, infinite weights are left as they are and out of the sum. Interactions are no part of the

@@ -1,4 +1,4 @@
-"""Sensitivity Φ: the harm if a disclosed record is tied to its owner (specification 5.1, 5.2).
+"""Sensitivity Φ: the harm if a disclosed record is tied to its owner (Definitions: sensitivity).
 
 Every family is a function of the sum of node weights over the disclosed attributes, those that are not ⊥;
 ``interactions`` adds weights of sets of attributes that are disclosed together. Weights may be +∞; an
@@ -134,7 +134,7 @@ class Sensitivity:
 
     @cached_property
     def is_monotone(self) -> bool:
-        """Whether Φ never rises when a record is generalised (5.2): weights never do, interactions must not.
+        """Whether Φ never rises when a record is generalised: weights never do, interactions must not.
 
         Proved, not sampled: False for sets of three or more attributes may be too strict.
         """

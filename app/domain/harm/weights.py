@@ -1,4 +1,4 @@
-"""Weights on the nodes of a hierarchy: how they are given, derived and checked (specification 5.2)."""
+"""Weights on the nodes of a hierarchy: given, derived and checked (Definitions: weights)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def faults_of_specification(attribute: str, hierarchy: Hierarchy, given: Attribu
 def faults_of_node_weights(
     attribute: str, hierarchy: Hierarchy, weights: Floats, allow_positive_top: bool
 ) -> list[Fault]:
-    """Violations of "more general is never more sensitive" (E-1) and of w(⊥) = 0, each with its nodes."""
+    """Violations of monotone weights and of w(⊥) = 0, with nodes (Definitions: direction of weights)."""
     labels = hierarchy.labels
     child, parent = hierarchy.edges
     faults = [

@@ -1,4 +1,4 @@
-"""Value generalisation hierarchies: finite posets of nodes with one top, ⊥ (specification 2.2, 2.3).
+"""Value generalisation hierarchies: finite posets of nodes with one top, ⊥ (Definitions: hierarchies).
 
 Nodes are int32 codes in an order in which parents precede children, for trees the depth-first preorder, so
 that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is ⊥, which is at the same time
@@ -339,7 +339,7 @@ class Hierarchy:
         return current
 
     def with_attached(self, values: Sequence[str]) -> Hierarchy:
-        """The same hierarchy with unknown values as new leaves directly below ⊥ (D-3); old codes stay."""
+        """The same hierarchy with unknown values as new leaves directly below ⊥; old codes stay."""
         new = [value for value in dict.fromkeys(values) if self.node_of(value) is None]
         if not new:
             return self

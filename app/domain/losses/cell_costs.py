@@ -61,7 +61,7 @@ class CellCost(ABC):
 
 
 class LeafShare(CellCost):
-    """Leaves under the node shown; lost is the normalised loss (s − n/m) / (n − n/m) of field models 2."""
+    """Leaves under the node shown; lost is the normalised loss (s − n/m) / (n − n/m)."""
 
     def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
         self._leaves = leaves_under(hierarchy, records, domain)
@@ -108,7 +108,7 @@ class ConditionalBits(CellCost):
 
 
 class CategoryRange(CellCost):
-    """Leaves under the node shown, 0 for a single one; lost is their mean share (β-likeness, Eq. 3)."""
+    """Leaves under the node shown, 0 for one; lost: their mean share (Cao and Karras (2012), equation 3)."""
 
     def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
         leaves = leaves_under(hierarchy, records, domain)
@@ -121,7 +121,7 @@ class CategoryRange(CellCost):
 
 
 class NumberRange(CellCost):
-    """Greatest less least number under the node shown; lost is their mean share (β-likeness, Eq. 2).
+    """Greatest less least number under the node; lost: their mean share (Cao and Karras (2012), equation 2).
 
     Raises InvalidInput if a leaf is no number, NotSupported if the numbers have too many digits to be added
     exactly.

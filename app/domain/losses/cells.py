@@ -1,6 +1,6 @@
 """Losses that are sums over cells: normalised loss, precision, non-uniform entropy, certainty, height.
 
-The normalised loss (field models 2): share_j(v) is the number of leaves under v over all leaves of hierarchy
+The normalised loss (Definitions: losses of information): share_j(v) is leaves under v over those of hierarchy
 j; a suppressed cell has share 1. With s_j the sum of the shares over all n records and m_j leaves the loss of
 attribute j is L_j = (s_j − n/m_j) / (n − n/m_j), 0 if m_j = 1; the loss of a release is
 Π_j (1 + L_j)^(1/m) − 1 (geometric) or the mean of the L_j (arithmetic). Attributes may have weights, and
@@ -155,7 +155,7 @@ class CellLoss(SummedLoss):
 
 
 class DomainLoss(CellLoss):
-    """The normalised loss of field models 2."""
+    """The normalised loss (Definitions: losses of information)."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class DomainLoss(CellLoss):
 
 
 class PrecisionLoss(CellLoss):
-    """The mean over cells of the level shown as a share of the height (Sweeney 2002)."""
+    """The mean over cells of the level shown as a share of the height (Sweeney (2002))."""
 
     def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
         super().__init__(
@@ -194,7 +194,7 @@ class PrecisionLoss(CellLoss):
 
 
 class EntropyLoss(CellLoss):
-    """Non-uniform entropy in bits over all cells (Gionis and Tassa 2009)."""
+    """Non-uniform entropy in bits over all cells (Gionis and Tassa (2009))."""
 
     def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
         # Terms are bits per record, so that they are of the size for which searches round.
@@ -209,7 +209,7 @@ class EntropyLoss(CellLoss):
 
 
 class CertaintyLoss(CellLoss):
-    """Average information loss of the cells as they are shown, attributes alike (β-likeness 4; NCP).
+    """Average information loss of the cells as they are shown, attributes alike (Cao and Karras (2012); NCP).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Losses of the classes that a rule makes: discernibility, class size and ambiguity (field models 2)."""
+"""Losses of classes: discernibility, class size and ambiguity (Definitions: losses of information)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLACK: Final = 1e-12
 
 
 class DiscernibilityLoss(ClassLoss):
-    """Σ f² over kept classes + n · (suppressed records) (Bayardo and Agrawal 2005)."""
+    """Σ f² over kept classes + n · (suppressed records) (Bayardo and Agrawal (2005))."""
 
     kind: LossKind = "discernibility"
 

@@ -1,4 +1,6 @@
-"""Kullback–Leibler divergence of a table from what a release lets an analyst reconstruct (ℓ-diversity 7).
+"""Kullback–Leibler divergence of a table from what a release lets an analyst reconstruct.
+
+Source: Machanavajjhala (2008), section 3.6.
 
 F(x) is the share of the records equal to x, x over the quasi-identifiers and the sensitive attributes. F* is
 what remains if every shown record is spread evenly over the values that it may stand for. In nats:

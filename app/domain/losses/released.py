@@ -106,7 +106,7 @@ def ambiguity(release: Release, attributes: Sequence[int], domain: LeafDomain) -
 def losses_within_classes(
     release: Release, classes: EquivalenceClasses, numeric: Sequence[str], domain: LeafDomain
 ) -> list[float] | None:
-    """Per quasi-identifier the average information loss of the values in each class (β-likeness 4).
+    """Per quasi-identifier the average information loss of the values in each class (Cao and Karras (2012)).
 
     A class is measured by the range of its own numbers, or by the least common ancestor of its own values,
     which may be less than what is shown of it. Suppressed records count 1. None if a hierarchy of categories

@@ -1,4 +1,4 @@
-"""k-anonymity of a rule in both readings, and how large the classes are (specification 15, E-33)."""
+"""k-anonymity of a rule in both readings, and class sizes (Definitions: two counts of k-anonymity)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ ANONYMITY: Final = Measure(
     name="anonymity",
     version=1,
     title="k-anonymity in both readings",
-    source="Decision-theoretic framework, section 15; E-33",
+    source="Definitions: k-anonymity, two counts of k-anonymity",
     guarantee="exact",
     parameters=AnonymityParameters,
     result=Anonymity,

@@ -1,4 +1,4 @@
-"""Prosecutor, journalist and marketer: the field's three attackers on a release (field models 3).
+"""Prosecutor, journalist and marketer: the field's three attackers on a release (El Emam (2013)).
 
 All three match quasi-identifiers and guess among those who fit. The prosecutor knows that the target is in
 the release, the journalist matches against a population, the marketer wants as many records as possible.
@@ -153,7 +153,7 @@ ATTACKER_MODELS: Final = Measure(
     name="attacker_models",
     version=1,
     title="Prosecutor, journalist and marketer",
-    source="El Emam 2013, Guide to the De-Identification of Personal Health Information",
+    source="El Emam (2013); Definitions: attackers on a release",
     guarantee="exact",
     parameters=AttackerModelsParameters,
     result=AttackerModels,

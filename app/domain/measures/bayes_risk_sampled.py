@@ -1,4 +1,4 @@
-"""Bayes risk where the attacker's dictionary is drawn from a distribution: mean over samples (section 7)."""
+"""Bayes risk over a drawn dictionary: mean over samples (Definitions: unknown dictionaries)."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ BAYES_RISK_SAMPLED: Final = Measure(
     name="bayes_risk_sampled",
     version=1,
     title="Bayes risk over sampled dictionaries",
-    source="Decision-theoretic framework, section 7",
+    source="Definitions: unknown dictionaries",
     guarantee="statistical",
     parameters=SampledBayesParameters,
     result=SampledBayesRisk,

@@ -126,7 +126,7 @@ def _rate(fall: float, lost: float) -> float:
 
 
 def _narrowed(changes: list[Change], value: Callable[[Change], float]) -> list[Change]:
-    """The changes whose value ties with the least (D-2)."""
+    """The changes whose value ties with the least (Definitions: order of ties)."""
     if not changes:
         return changes
     least = min(value(change) for change in changes)
@@ -191,7 +191,7 @@ CHEAPEST_GENERALISATION: Final = Measure(
     name="cheapest_generalisation",
     version=1,
     title="What one more step of generalisation does",
-    source="Immediate generalisations (section 2.5) scored by sections 6 and 9; ties D-2",
+    source="Definitions: lattice of a record, risk, utility, order of ties",
     guarantee="exact",
     parameters=GeneralisationParameters,
     result=CheapestGeneralisation,

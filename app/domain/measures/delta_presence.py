@@ -1,4 +1,4 @@
-"""δ-presence: how surely an attacker tells who of the population is in the release (Nergiz et al. 2007).
+"""δ-presence: how surely an attacker tells who of the population is in the release (Nergiz et al. (2007)).
 
 Of the people of the population who share a tuple of generalised quasi-identifiers, δ is the share whose
 records are in the release. Near 1 everybody with that tuple is known to be in it, near 0 not to be.
@@ -128,7 +128,7 @@ DELTA_PRESENCE: Final = Measure(
     name="delta_presence",
     version=1,
     title="δ-presence: who of the population is in the release",
-    source="Nergiz, Atzori and Clifton 2007",
+    source="Nergiz et al. (2007)",
     guarantee="exact",
     parameters=DeltaPresenceParameters,
     result=DeltaPresence,

@@ -1,4 +1,4 @@
-"""ℓ-diversity where some values may be disclosed, and of others not even the absence (Def. 3.9, 3.10)."""
+"""ℓ-diversity where some values may be disclosed, and of others not even the absence."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ DISCLOSURE_DIVERSITY: Final = Measure(
     name="disclosure_diversity",
     version=1,
     title="ℓ-diversity with harmless and protected values",
-    source="Machanavajjhala et al., ℓ-diversity (2007; dissertation 2008, definitions 3.9, 3.10)",
+    source="Machanavajjhala et al. (2007); Machanavajjhala (2008), definitions 3.9, 3.10",
     guarantee="exact",
     parameters=DisclosureDiversityParameters,
     result=DisclosureDiversity,

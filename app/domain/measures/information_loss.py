@@ -1,4 +1,4 @@
-"""How much a release loses: by cell, by class and by what can be reconstructed from it (field models 2)."""
+"""How much a release loses, by cell, class and reconstruction (Definitions: losses of information)."""
 
 from __future__ import annotations
 
@@ -305,8 +305,8 @@ INFORMATION_LOSS: Final = Measure(
     version=1,
     title="Information lost, by cell, class and reconstruction",
     source=(
-        "Normalised loss, precision, discernibility, non-uniform entropy and ambiguity as field tools define "
-        "them; KL divergence: Machanavajjhala 2008, 3.6; average information loss: Cao and Karras 2012, 4.1"
+        "Definitions: losses of information; KL divergence: Machanavajjhala (2008), section 3.6; "
+        "average information loss: Cao and Karras (2012), section 4.1"
     ),
     guarantee="exact",
     parameters=InformationLossParameters,

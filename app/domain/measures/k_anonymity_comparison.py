@@ -1,4 +1,4 @@
-"""Random k-anonymous rules against the rules of least risk at the same utility (specification 15, X2)."""
+"""Random k-anonymous rules against the rules of least risk at the same utility."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ K_ANONYMITY_COMPARISON: Final = Measure(
     name="k_anonymity_comparison",
     version=1,
     title="Random k-anonymous rules against rules of least risk",
-    source="Decision-theoretic framework, sections 15 and 20 (X2); D-16, E-32, E-33, E-47",
+    source="Lebanon et al. (2009), figure 7b; Definitions: random k-anonymous rules, gap to k-anonymity",
     guarantee="exact",
     parameters=ComparisonParameters,
     result=Comparison,

@@ -1,4 +1,4 @@
-"""k-map: every released class stands for at least k people of the population (field models 4).
+"""k-map: every released class stands for at least k of the population (Definitions: population models).
 
 With a dictionary the people are counted. Without one, a class of the sample has to be so large that fewer
 than k people would hardly have led to it.
@@ -168,7 +168,7 @@ K_MAP: Final = Measure(
     name="k_map",
     version=1,
     title="k-map: people of the population per class",
-    source="Sweeney 2002; El Emam and Dankar 2008",
+    source="Sweeney (2002); El Emam and Dankar (2008)",
     guarantee="exact",
     parameters=KMapParameters,
     result=KMap,

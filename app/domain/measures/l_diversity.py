@@ -1,4 +1,4 @@
-"""ℓ-diversity of a release in all its readings (dissertation, sections 3.4 and 3.7; β-likeness 8.4)."""
+"""ℓ-diversity of a release in all its readings (Machanavajjhala (2008), sections 3.4 and 3.7)."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ L_DIVERSITY: Final = Measure(
     name="l_diversity",
     version=1,
     title="ℓ-diversity: distinct, frequency, entropy and recursive",
-    source="Machanavajjhala et al., ℓ-diversity (2007; dissertation 2008, definitions 3.7, 3.8, 3.11, 3.12)",
+    source="Machanavajjhala et al. (2007); Machanavajjhala (2008), definitions 3.7, 3.8, 3.11, 3.12",
     guarantee="exact",
     parameters=LDiversityParameters,
     result=LDiversity,

@@ -1,4 +1,4 @@
-"""Risk of records drawn from a distribution instead of the table's own, by Monte Carlo (section 18)."""
+"""Risk of records drawn from a distribution, by Monte Carlo (Definitions: record distributions)."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _utility(context: MeasureContext, distribution: ProductDistribution) -> floa
 def bernstein_radius(variance: float, greatest: float, n: int, confidence: float) -> float:
     """How far a mean of n losses in [0, greatest] can be off, except with probability 1 − confidence.
 
-    A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance penalization", 2009, theorem 4,
+    Maurer and Pontil (2009), theorem 4,
     applied to both sides; ``variance`` is that of the sample.
     """
     log_term = math.log(4.0 / (1.0 - confidence))
@@ -242,7 +242,7 @@ PARAMETRIC_RISK: Final = Measure(
     name="parametric_risk",
     version=1,
     title="Risk of records drawn from a distribution",
-    source="Decision-theoretic framework, section 18",
+    source="Definitions: record distributions",
     guarantee="statistical",
     parameters=ParametricParameters,
     result=ParametricRisk,

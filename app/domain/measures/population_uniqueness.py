@@ -1,4 +1,4 @@
-"""How many people of the population are unique, told from the release as a sample of it (field models 4)."""
+"""How many people of the population are unique, told from a sample (Definitions: population models)."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ POPULATION_UNIQUENESS: Final = Measure(
     name="population_uniqueness",
     version=1,
     title="Uniques of the population, estimated from a sample",
-    source="Dankar, El Emam, Neisa and Roffey 2012; Hoshino 2001; Zayatz 1991; Chen and Keller-McNulty 1998",
+    source="Dankar et al. (2012); Hoshino (2001); Zayatz (1991); Chen and Keller-McNulty (1998)",
     guarantee="heuristic",
     parameters=PopulationUniquenessParameters,
     result=PopulationUniqueness,

@@ -1,4 +1,4 @@
-"""How well COUNT queries are answered from a release (β-likeness 7): a seeded workload, relative errors."""
+"""How well COUNT queries are answered from a release: a seeded workload, relative errors."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ QUERY_ACCURACY: Final = Measure(
     name="query_accuracy",
     version=1,
     title="Accuracy of COUNT queries",
-    source="Cao and Karras 2012, sections 5 and 6.2, with absolute errors",
+    source="Cao and Karras (2012), sections 5 and 6.2, with absolute errors",
     guarantee="exact",
     parameters=QueryAccuracyParameters,
     result=QueryAccuracy,

@@ -1,4 +1,4 @@
-"""Risk when the attacker links disclosed records with an auxiliary source first (specification 16)."""
+"""Risk when the attacker links records with an auxiliary source first (Definitions: record linkage)."""
 
 from __future__ import annotations
 
@@ -385,7 +385,7 @@ RECORD_LINKAGE: Final = Measure(
     name="record_linkage",
     version=1,
     title="Risk when records are linked with a second source first",
-    source="Decision-theoretic framework, section 16; E-35",
+    source="Lebanon et al. (2009), section 6; Definitions: record linkage",
     guarantee="exact",
     parameters=LinkageParameters,
     result=RecordLinkage,

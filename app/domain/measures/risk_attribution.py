@@ -2,7 +2,7 @@
 
 A *coalition* is a set of attributes that is disclosed as the rule says, the others withheld; its value is the
 risk. The Shapley value of an attribute is its mean addition to the value over all orders in which attributes
-are disclosed (L. S. Shapley, "A value for n-person games", 1953): the values add up to the risk of the rule
+are disclosed (Shapley (1953)): the values add up to the risk of the rule
 less that of a table withheld altogether.
 
 Infinite losses have no shares. Records whose loss is infinite for some coalition are therefore taken apart:
@@ -229,7 +229,7 @@ RISK_ATTRIBUTION: Final = Measure(
     name="risk_attribution",
     version=1,
     title="Share of each attribute in the risk",
-    source="L. S. Shapley, A value for n-person games (1953), on the risk of section 6.2",
+    source="Shapley (1953); Definitions: risk",
     guarantee="exact",
     parameters=AttributionParameters,
     result=Attribution,

@@ -3,7 +3,7 @@
 Somebody who can tell which records of several releases are the same one knows of it what any of them shows:
 an entity stays consistent only if it is consistent with all of its disclosed forms. Per cell the disclosed
 nodes all lie above the original; in a tree they form a chain, and since consistency never ends on the way up
-(specification 4.1), being consistent with all of them is being consistent with the lowest. So the risk is
+(Definitions: consistency), being consistent with all is being consistent with the lowest. So the risk is
 that of one record-level release of the lowest nodes, scored as any other.
 """
 
@@ -203,7 +203,7 @@ RISK_GIVEN_RELEASES: Final = Measure(
     name="risk_given_releases",
     version=1,
     title="Risk given earlier releases of the same dataset",
-    source="Consistency of section 4.1 with every release at once; loss of section 6.1",
+    source="Definitions: consistency, loss; consistent with every release at once",
     guarantee="exact",
     parameters=GivenReleasesParameters,
     result=RiskGivenReleases,

@@ -13,7 +13,7 @@ from app.domain.search.selection import frontier
 
 
 def undominated(points: Sequence[MapPoint]) -> list[MapPoint]:
-    """Rules that no other dominates, by ascending utility, of ties within D-2's margin the better one."""
+    """Rules that no other dominates, by ascending utility, of rules within the tie margin the better one."""
     risk, utility = (np.array([getattr(p, name) for p in points]) for name in ("risk", "utility"))
     kept: list[MapPoint] = []
     for i in reversed(frontier(risk, utility).tolist()):

@@ -94,7 +94,7 @@ def sensitive_values(
     """Count the values of an attribute (None: the only sensitive one).
 
     ``in_classes`` splits the classes by the other attributes of the role sensitive and by those in ``beside``
-    (ℓ-diversity, Def. 3.11): whoever knows one of them may conclude the attribute from it.
+    (Machanavajjhala (2008), definition 3.11): whoever knows one of them may conclude the attribute from it.
     """
     release, table = context.release, context.table
     name = release.sensitive(attribute)

@@ -1,4 +1,4 @@
-"""The skewness attack: who is suspected of a sensitive value more than before (β-likeness 9.1)."""
+"""The skewness attack: who is suspected of a sensitive value more than before (Li et al. (2007))."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ SKEWNESS_ATTACK: Final = Measure(
     name="skewness_attack",
     version=1,
     title="Skewness attack: sensitive values that a class has too much of",
-    source="Li, Li and Venkatasubramanian (2007), section 3; Cao and Karras (2012), definition 1",
+    source="Li et al. (2007), section 3; Cao and Karras (2012), definition 1",
     guarantee="exact",
     parameters=SkewnessParameters,
     result=SkewnessAttack,

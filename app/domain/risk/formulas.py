@@ -1,4 +1,4 @@
-"""Risk models that users write as a formula f(Φ, |ρ|, N) (specification 10): parsed, bounded, vectorised.
+"""Risk models that users write as a formula f(Φ, |ρ|, N) (Definitions: risk models).
 
 A formula is an arithmetic expression in ``phi`` (Φ), ``count`` (|ρ| ≥ 1) and ``n`` (entities N ≥ |ρ|) with
 numbers, + − * / **, log (natural), sqrt, exp, min and max. It is walked as a syntax tree and never run as
@@ -69,7 +69,7 @@ def evaluated(formula: str, phi: Floats, count: Floats, n: Floats) -> Floats:
 
 
 def refuse_unless_sampled_conditions_hold(formula: str) -> None:
-    """Sample what section 10 demands: f ≥ 0, non-decreasing in Φ, non-increasing in |ρ|, wherever |ρ| ≤ N.
+    """Sample what a risk model must be: f ≥ 0, non-decreasing in Φ, non-increasing in |ρ| where |ρ| ≤ N.
 
     InvalidInput with the first violation found. Passing proves nothing; failing does.
     """

@@ -1,4 +1,4 @@
-"""Identification probability and loss of single records (specification 4.3, 6.1)."""
+"""Identification probability and loss of single records (Definitions: loss)."""
 
 from __future__ import annotations
 

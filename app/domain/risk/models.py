@@ -1,4 +1,4 @@
-"""Record-level risk models: what a record's Φ and |ρ| amount to (specification 6.1, 10)."""
+"""Record-level risk models: what a record's Φ and |ρ| amount to (Definitions: risk models)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class RiskModel:
     Parameters
     ----------
     name
-        ``I``: the loss of section 6, Φ/|ρ| without a harm of failure. ``II``: 1/|ρ|. ``III``: Φ·ln(N/|ρ|),
+        ``I``: the loss, Φ/|ρ| without a harm of failure. ``II``: 1/|ρ|. ``III``: Φ·ln(N/|ρ|),
         the nats by which the release narrows the candidates, times the sensitivity. ``III_raw``: Φ·ln(1/|ρ|)
-        as printed in the papers, not monotone and never positive, for evaluation only (E-12). ``custom``:
+        as printed, not monotone and never positive (Definitions: third risk model). ``custom``:
         ``formula``.
     formula
         For ``custom``: see :mod:`app.domain.risk.formulas`. InvalidInput unless it is an expression that
-        passes the sampled conditions of section 10.
+        passes the sampled conditions (Definitions: risk models).
     """
 
     name: ModelName = "I"

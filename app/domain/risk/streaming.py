@@ -1,4 +1,4 @@
-"""Running risk and utility of records that are disclosed one after another (specification 18).
+"""Running risk and utility of records disclosed one after another (Definitions: record distributions).
 
 The sums are kept exactly, as whole multiples of the smallest double and its square, so that the figures do
 not depend on the order or the cut of the batches and equal those of one batch with all records. Infinite

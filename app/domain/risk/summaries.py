@@ -1,4 +1,4 @@
-"""What per-record numbers amount to over a table: mean, extremes, quantiles, histogram (specification 6.2).
+"""What per-record numbers amount to over a table: mean, extremes, quantiles (Definitions: risk).
 
 All work on distinct rows with the number of records of each, and answer what the records one by one would.
 """

@@ -1,4 +1,4 @@
-"""Random k-anonymous table-level rules, the baseline that optimal rules are compared with (D-16)."""
+"""Random k-anonymous rules, a baseline of optimal ones (Definitions: random k-anonymous rules)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a condition is true, false or unknown of each record (specification 3.3, D-6, D-7).
+"""Whether a condition is true, false or unknown of each record (Definitions: conditional rules).
 
 A comparison with ⊥ is unknown. Truths are kept as FALSE < UNKNOWN < TRUE, so that "and" is the lesser, "or"
 the greater and "not" the mirrored one.

@@ -1,4 +1,4 @@
-"""Conditional rules: hide(A, F) and gen(A, F, G) (specification 3.3, E-29 to E-31).
+"""Conditional rules: hide(A, F) and gen(A, F, G) (Definitions: conditional rules).
 
 F selects the records that keep their value: a statement affects a record unless F is true of it, so that an
 unknown F hides. All conditions are judged on the original table (snapshot). Where several statements affect

@@ -1,4 +1,4 @@
-"""The condition language F of conditional rules, and its JSON form (specification 3.3).
+"""The condition language F of conditional rules, and its JSON form (Definitions: conditional rules).
 
 A condition compares columns and constants and joins comparisons by and, or and not::
 

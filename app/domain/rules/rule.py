@@ -1,7 +1,7 @@
-"""Disclosure rules as values: what each cell becomes (specification 3.1).
+"""Disclosure rules as values: what each cell becomes (Definitions: disclosure rules).
 
 A level counts generalisation from 0 (as it is) to the hierarchy's height (⊥). For table rules on
-unbalanced trees level l is the depth cut H − l (D-4): a value above the cut stays. For single records a
+unbalanced trees level l is the depth cut H − l: a value above the cut stays. For single records a
 level is a number of steps up from the record's own value, at most to ⊥.
 """
 

@@ -1,1 +1,1 @@
-"""Finding the best disclosure rule: the problems of section 11 and the exact solvers of section 12."""
+"""Finding the best disclosure rule: problems and exact solvers (Definitions: optimisation problems)."""

@@ -1,11 +1,11 @@
-"""ARUBA and its dual: a walk along the frontier of the feasible nodes (section 12.5; DIS Algorithm 3).
+"""ARUBA and its dual: along the frontier of the feasible nodes (Fouad (2012), algorithm 3).
 
 Where risk and utility never rise under generalisation, some optimal node of ``min_risk`` is feasible with an
-infeasible immediate generalisation, unless everything may be suppressed (E-19). On a product of chains these
+infeasible immediate generalisation, unless everything may be suppressed. On a product of chains these
 frontier nodes are connected: the feasible nodes and the others are both connected sub-graphs of the grid, so
 the edges between them are connected through unit squares, and the feasible ends of two such edges in one
 square differ by ±e_i or e_i − e_j. Hence the search reaches all of them by k² + k moves as well as by the
-3^k − 1 of the published version (E-20). For ``max_utility`` everything is turned round: feasible is r ≤ c,
+3^k − 1 of the printed version (Definitions: ARUBA). For ``max_utility`` all is reversed: feasible is r ≤ c,
 and the frontier has an infeasible immediate specialisation.
 """
 

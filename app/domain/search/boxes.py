@@ -1,8 +1,8 @@
-"""Exact branch and bound over the boxes of a lattice, with the D-2 tie-break (section 12.3).
+"""Exact branch and bound over boxes of a lattice (Definitions: branch and bound, order of ties).
 
 A lattice is a box ∏{0..h_j} of level vectors. Utility never rises under generalisation, so on a box it lies
 between its values at the two corners; risk has a lower bound at the general corner, which the instance gives
-(the risk itself where section 6.3 holds for every record, the part of it that is monotone elsewhere).
+(the risk itself where monotonicity holds for every record, the part of it that is monotone elsewhere).
 
 The pre-checks and stop rules fix only the optimal value. Three passes find the rule: the optimal value of the
 first goal; among the nodes that tie with it the best second goal; among those the lexicographically
@@ -52,7 +52,7 @@ class Found:
     NaN if the search ended too early to find it. ``halted`` if a callback ended it, not its budget.
 
     The ``value_…`` counters are what had been counted when the optimal value was known, which is where the
-    papers' pseudo-code ends; what comes after it settles ties (D-2).
+    papers' pseudo-code ends; what comes after it settles ties.
     """
 
     code: int

@@ -1,9 +1,9 @@
-"""BTDA, the basic top-down algorithm, and its dual (section 12.4; DIS Algorithm 2).
+"""BTDA, the basic top-down algorithm, and its dual (Fouad (2012), algorithm 2).
 
 The queue is keyed by what nothing below a node can fall below. Where risk never rises under generalisation
 that is the risk itself and the search is the published one; where records that nobody is consistent with make
 it rise, it stays exact. Utility need not be monotone. The published version has no exit where nothing is
-feasible (E-22); here the queue runs empty.
+feasible (Definitions: top-down search); here the queue runs empty.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""MinRisk: the best of rules that are given (section 12.2; DIS Algorithm 1).
+"""MinRisk: the best of rules that are given (Fouad (2012), algorithm 1).
 
 Every rule is scored by the path that scores any rule and held against the threshold as the problem says. The
-published version keeps the last of several equal rules and answers (⊥, ∞) where none is feasible (E-23); here
+published version keeps the last of several equal rules and answers (⊥, ∞) where none is feasible; here
 ties go to the second criterion and then to the rule that was named first.
 """
 

@@ -1,4 +1,4 @@
-"""The canonical instance of section 2.5: one record against one dictionary.
+"""One record against one dictionary (Definitions: lattice of a record).
 
 Holds, for attributes 1..k with heights h, the number of consistent entities, the sensitivity and the utility
 of every node of the record's lattice ∏{0..h_j} as arrays of that shape. Valid for hierarchies that are trees.
@@ -49,7 +49,7 @@ def sensitivity_of(weight_sums: Floats, combination: Combination) -> Floats:
 
 
 def loss_of(sensitivity: Floats, counts: npt.NDArray[np.integer] | Floats) -> Floats:
-    """Φ / |ρ|, and 0 where ρ is empty, even if Φ is infinite (section 6.1 with Ψ ≡ 0)."""
+    """Φ / |ρ|, and 0 where ρ is empty, even if Φ is infinite (Definitions: loss; Ψ ≡ 0)."""
     shape = np.broadcast_shapes(sensitivity.shape, counts.shape)
     return np.divide(sensitivity, counts, out=np.zeros(shape), where=np.broadcast_to(counts > 0, shape))
 

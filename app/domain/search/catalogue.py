@@ -127,41 +127,42 @@ _SCORED: Final[frozenset[Need]] = frozenset({"dictionary", "sensitivity"})
 SEARCHES: Final[tuple[AnySearch, ...]] = (
     SearchEntry(
         "auto", 1, "Whichever of the others fits the question and is estimated to be faster",
-        "Decision-theoretic framework, section 12.1", "exact", Auto, _SCORED, True, always,
+        "Definitions: exact searches", "exact", Auto, _SCORED, True, always,
     ),
     SearchEntry(
         "enumeration", 1, "Every rule of the lattice, counts shared between neighbours",
-        "Decision-theoretic framework, section 12.2", "exact", Enumeration, _SCORED, True, always,
+        "Definitions: enumeration", "exact", Enumeration, _SCORED, True, always,
     ),
     SearchEntry(
         "branch_and_bound", 1,
         "Parts of the lattice are left out where a bound proves that they hold nothing better",
-        "Decision-theoretic framework, section 12.3", "exact", BranchAndBound, _SCORED, False, needs_bounds,
+        "Lawler and Wood (1966); Definitions: branch and bound", "exact", BranchAndBound, _SCORED, False,
+        needs_bounds,
     ),
     SearchEntry(
         "approx", 1,
         "Linear programmes over the Lovász extension, rounded; keeps a share of the utility floor and "
-        "certifies a lower bound of the risk", "DIS 5.2.3, Algorithm 5, without its guarantee (E-42)",
+        "certifies a lower bound of the risk", "Fouad (2012), algorithm 5; Definitions: approximation",
         "bound", Approx, _SCORED, False, approximation_plan.support,
     ),
     SearchEntry(
         "btda", 1, "From the most general rule down, the least risk first; for a risk cap from the bottom up",
-        "DIS 4.5.1, Algorithm 2, Theorem 4.5.1; decision-theoretic framework, section 12.4", "exact", TopDown,
+        "Fouad (2012), algorithm 2, theorem 4.5.1; Definitions: top-down search", "exact", TopDown,
         _SCORED, True, needs_monotone_extremes,
     ),
     SearchEntry(
         "aruba", 1, "Along the frontier of the rules that keep the threshold: few risks are evaluated",
-        "DIS 4.5.2, Algorithm 3; decision-theoretic framework, section 12.5", "exact", Aruba, _SCORED, False,
+        "Fouad (2012), algorithm 3; Definitions: ARUBA", "exact", Aruba, _SCORED, False,
         needs_frontier,
     ),
     SearchEntry(
         "genetic", 1, "Random paths from the most general rule, bred for small risk",
-        "DIS 4.5.4, Algorithm 4; decision-theoretic framework, section 13", "heuristic", Genetic, _SCORED,
+        "Fouad (2012), algorithm 4; Definitions: genetic search", "heuristic", Genetic, _SCORED,
         False, needs_floor,
     ),
     SearchEntry(
         "min_risk_of_candidates", 1, "The best of rules that are given",
-        "DIS Algorithm 1; decision-theoretic framework, section 12.2", "exact", Candidates, _SCORED, True,
+        "Fouad (2012), algorithm 1; Definitions: enumeration", "exact", Candidates, _SCORED, True,
         needs_criteria,
     ),
 )  # fmt: skip

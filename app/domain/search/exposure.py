@@ -1,7 +1,7 @@
 """What single records risk: from counts under each dictionary to one number, and a bound below it.
 
 The bound of a disclosed record y holds for everything more specific that the record may be disclosed as
-(specification 6.3, 12.3): Φ, Ψ and |ρ| there are known to be no less, no less and no greater than at y.
+(Definitions: monotonicity): Φ, Ψ and |ρ| there are known to be no less, no less and no greater than at y.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Genetic search over paths from full suppression to the frontier (section 13; DIS Algorithm 4).
+"""Genetic search over paths from full suppression to the frontier (Fouad (2012), algorithm 4).
 
 A chromosome is a path: the attributes to specialise by one step, one after the other. Reading stops at the
 first feasible node, so that a path ends on the frontier, and every maximal feasible node is the end of some
-path. The text ranks by utility where it means risk (E-24), and leaves symbols of exhausted attributes
-undefined: they are dropped (E-25, D-14).
+path. The text ranks by utility where it means risk, and leaves symbols of exhausted attributes
+undefined: they are dropped (Definitions: genetic search).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 For table-level rules a level is one of the hierarchy's; for single records of a tree it is a number of steps
 up. The ancestors of a value in a hierarchy that is no tree have no such order: there its levels number
-itself and all its ancestors from the deepest to ⊥, and the lattice of a record is ∏ up(a_j) (section 12.1).
+itself and all its ancestors from the deepest to ⊥, and the lattice of a record is ∏ up(a_j).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The immediate generalisations and specialisations of a node: one attribute, one step (section 12.1)."""
+"""The immediate generalisations and specialisations of a node (Definitions: lattice of a record)."""
 
 from __future__ import annotations
 

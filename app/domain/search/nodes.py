@@ -1,7 +1,7 @@
 """What a search knows of a lattice: the nodes it visited, their risks and utilities, each evaluated once.
 
-Visits, risk evaluations and utility evaluations are counted apart (19.4). Decision 11 holds for every search
-on a lattice: the node that it returns is the D-2 best of all feasible nodes within the tie margin of the
+Visits, risk evaluations and utility evaluations are counted apart. Every search on a lattice returns
+the best (Definitions: order of ties) of all feasible nodes within the tie margin of the
 optimal value, not only of those that the published algorithm looks at.
 """
 
@@ -192,7 +192,7 @@ class Nodes:
         return sorted(reached)
 
     def best_of(self, candidates: Iterable[Levels]) -> Levels:
-        """The D-2 best of some feasible nodes."""
+        """The best of some feasible nodes."""
         nodes = sorted(candidates)
         risk = np.array([[self.risk(node)] for node in nodes])
         utility = np.array([[self.utility(node)] for node in nodes])

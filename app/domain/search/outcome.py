@@ -25,7 +25,7 @@ MAP_LIMIT = 2000
 
 @dataclass(frozen=True)
 class Counters:
-    """How much work the search was, each counted on its own (specification 19.4)."""
+    """How much work the search was, each counted on its own."""
 
     visited_nodes: int
     risk_evaluations: int
@@ -73,7 +73,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What an approximation proves of this run; its published guarantee is false (E-42).
+    """What an approximation proves of this run; its printed guarantee is false (Definitions: approximation).
 
     ``ratio`` is the mean risk over its lower bound (+∞ over 0), ``promised`` what was published for it. Of
     the ``records``, ``exact`` were solved exactly where that was plain and ``fallback`` because they missed

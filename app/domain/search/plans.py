@@ -136,7 +136,7 @@ def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget
     n_rules = table.n_rules
     too_many = n_rules > RULES_LIMIT
     if context.model.name == "III_raw" and (too_many or _is_less(budget.max_nodes, n_rules)):
-        # It is for evaluation: a part of its rules says nothing about the others (E-12).
+        # For evaluation: a part of its rules says nothing about the others (Definitions: third risk model).
         _require_support(context, problem, BranchAndBound())
     if isinstance(solver, Auto):
         return plan_table(table, budget, RULES_LIMIT)
@@ -220,7 +220,7 @@ def _refuse_raw(context: SearchContext) -> None:
 
 
 def _require_support(context: SearchContext, problem: Problem, solver: Solver) -> None:
-    """Refuse a solver that does not fit, with what does (19.8)."""
+    """Refuse a solver that does not fit, with what does (Definitions: exact searches)."""
     entry = entry_of(solver)
     if not entry.works_on_dags and problem.scope == "record_level":
         for hierarchy in context.table.hierarchies:

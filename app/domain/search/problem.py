@@ -32,7 +32,7 @@ FRONTIER_POINTS = 2_000
 
 @dataclass(frozen=True)
 class Problem:
-    """One of the three problems of section 11, or the aggregate objective of section 17.2.
+    """One of the three problems, or the aggregate objective (Definitions: optimisation problems).
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Problem:
         The utility floor of ``min_risk``, the risk cap of ``max_utility`` or the trade-off λ of
         ``lagrangian`` (minimise risk − λ · utility) and of ``aggregate`` (maximise λ/risk + utility^κ).
     view
-        What is assumed of the attacker (section 7): ``known`` or ``estimated`` for one dictionary, else what
+        What is assumed of the attacker: ``known`` or ``estimated`` for one dictionary, else what
         becomes of the risks under several.
     constraint
         Record-level rules only: whether the threshold holds for every record (the constraint set Δ̂) or for
@@ -48,9 +48,9 @@ class Problem:
     aggregate
         Whether the risk of a table is the mean of its records' or the greatest of them.
     round_utility
-        Round the mean utility to the nearest integer, halves up, before it is held against the floor (E-15).
+        Round the mean utility to the nearest integer, halves up, before it is held against the floor.
     threshold_is_loss
-        The threshold of ``min_risk`` is the greatest information loss instead of the least utility (D-11).
+        The threshold of ``min_risk`` is the greatest information loss instead of the least utility.
     aggregate_options
         For ``aggregate`` alone: κ, the policy for records of no sensitivity, and the method.
     """

@@ -1,6 +1,6 @@
 """Choosing the best node when the risk and utility of every node are known.
 
-The optimum is the D-2 best among all feasible nodes whose objective lies within the tie margin of the optimal
+The optimum is the best among all feasible nodes whose objective lies within the tie margin of the optimal
 value: the second criterion first (higher utility, or lower risk for ``max_utility``), then the
 lexicographically smallest levels.
 """
@@ -68,7 +68,7 @@ def choose(risk: Floats, utility: Floats, problem: Problem) -> Choice:
 
 
 def choose_by(criteria: Criteria, reach: Floats) -> Choice:
-    """The D-2 best of each column of (nodes, B), of equal nodes the first; ``value`` is that of ``first``."""
+    """The best of each column of (nodes, B), of equal nodes the first; ``value`` is that of ``first``."""
     masked = np.where(criteria.feasible, criteria.first, np.inf)
     best = masked.min(axis=0)
     tied = (masked <= best + tie_margins(best)) & criteria.feasible

@@ -26,28 +26,28 @@ class Auto:
 
 @dataclass(frozen=True)
 class Enumeration:
-    """Every rule of the lattice (12.2)."""
+    """Every rule of the lattice (Definitions: enumeration)."""
 
     name: ClassVar[str] = "enumeration"
 
 
 @dataclass(frozen=True)
 class BranchAndBound:
-    """Boxes of the lattice, the one of the smallest bound first (12.3)."""
+    """Boxes of the lattice, the one of the smallest bound first (Definitions: branch and bound)."""
 
     name: ClassVar[str] = "branch_and_bound"
 
 
 @dataclass(frozen=True)
 class TopDown:
-    """BTDA: from the most general rule down, the least risk first (12.4); its dual for ``max_utility``."""
+    """BTDA: the least risk first from the top, its dual for ``max_utility`` (Fouad (2012), algorithm 2)."""
 
     name: ClassVar[str] = "btda"
 
 
 @dataclass(frozen=True)
 class Aruba:
-    """ARUBA: along the frontier of the feasible rules (12.5); its dual for ``max_utility``."""
+    """ARUBA: along the frontier, its dual for ``max_utility`` (Fouad (2012), algorithm 3)."""
 
     name: ClassVar[str] = "aruba"
     moves: Annotated[
@@ -89,7 +89,7 @@ class Genetic:
 
 @dataclass(frozen=True)
 class Candidates:
-    """MinRisk: the best of rules that are given (DIS Algorithm 1)."""
+    """MinRisk: the best of rules that are given (Fouad (2012), algorithm 1)."""
 
     name: ClassVar[str] = "min_risk_of_candidates"
     rules: Annotated[tuple[RuleRef, ...], Len(1, 1_000), doc("Names or ids of the rules to choose from.")]
@@ -97,7 +97,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Approx:
-    """Convex programme over the Lovász extension, rounded (17.6), with a certificate for the run."""
+    """Convex programme over the Lovász extension, rounded, with a certificate for the run."""
 
     name: ClassVar[str] = "approx"
     epsilon: Annotated[

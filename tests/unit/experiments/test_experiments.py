@@ -60,7 +60,7 @@ def test_the_correlation_of_random_releases_is_that_of_their_points(reports):
 @pytest.mark.spec("E-47")
 def test_the_gap_to_k_anonymity_is_reported_and_need_not_grow(reports):
     report = reports["X2"]
-    (claim,) = [claim for claim in report.claims if "E-47" in claim.text]
+    (claim,) = [claim for claim in report.claims if "gap to k-anonymity" in claim.text]
     assert claim.grade == "qualitative"
     gaps = [risk - least for _, risk, _, least in report.tables[0].rows]
     assert claim.holds == all(b >= a for a, b in itertools.pairwise(gaps))
@@ -76,7 +76,7 @@ def test_truncated_search_is_told_with_its_excess(reports):
 @pytest.mark.deep
 @pytest.mark.spec("E-27")
 def test_the_published_lattice_of_seventy_attributes_is_too_large_to_enumerate(reports):
-    (claim,) = [claim for claim in reports["X8"].claims if "E-27" in claim.text]
+    (claim,) = [claim for claim in reports["X8"].claims if "cannot be enumerated" in claim.text]
     assert "1.4e+42 nodes" in claim.evidence
     assert "e+40 of them on the middle frontier" in claim.evidence
 
@@ -100,7 +100,7 @@ def test_that_aruba_is_ahead_everywhere_is_reported_as_it_is_found(reports):
 @pytest.mark.deep
 @pytest.mark.spec("E-44")
 def test_the_risk_of_the_aggregate_objective_is_told_as_a_ratio(reports):
-    (claim,) = [claim for claim in reports["X13"].claims if "E-44" in claim.text]
+    (claim,) = [claim for claim in reports["X13"].claims if "are comparable" in claim.text]
     ratios = [row[2] / row[5] for row in reports["X13"].tables[0].rows if row[5] > 0]
     assert claim.grade == "qualitative"
     assert claim.holds == all(ratio <= 2 for ratio in ratios)

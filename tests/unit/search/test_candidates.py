@@ -1,4 +1,4 @@
-"""The best of given rules (DIS Algorithm 1), and searches that do not fit a question."""
+"""The best of given rules (Fouad (2012), algorithm 1), and searches that do not fit a question."""
 
 from __future__ import annotations
 

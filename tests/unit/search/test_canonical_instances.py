@@ -93,7 +93,7 @@ def solve_both(instance, problem):
 
 
 def by_hand(instance, problem):
-    """The D-2 optimum by plain loops."""
+    """The optimum, first in the order of ties, by plain loops."""
     nodes = []
     for x in itertools.product(*(range(h + 1) for h in instance.heights)):
         risk = instance.sensitivity[x] / instance.counts[x] if instance.counts[x] else 0.0

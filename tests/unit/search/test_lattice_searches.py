@@ -22,7 +22,7 @@ from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, BranchAndBound, Genetic, TopDown
 from tests.unit.search.test_canonical_instances import C1, generated, with_constant_sensitivity
 
-# Names of DIS Fig. 4.4 by (specialisations of A, of B) from the top, with risk and utility (TV-14).
+# Names of Fouad (2012), figure 4.4, by (specialisations of A, of B) from the top; risk and utility.
 FIGURE = {
     "t": (0, 0, 0, 0), "s": (1, 0, 10, 4), "r": (0, 1, 12, 2), "q": (2, 0, 21, 9), "p": (1, 1, 15, 7),
     "o": (0, 2, 14, 5), "n": (3, 0, 30, 13), "m": (2, 1, 27, 12), "l": (1, 2, 22, 11), "k": (0, 3, 16, 8),
@@ -241,7 +241,7 @@ def test_where_everything_may_be_suppressed_there_is_no_frontier_and_no_walk():
 
 @pytest.mark.spec("E-19", "E-23")
 def test_a_tied_optimum_below_the_frontier_is_found():
-    """Utility 2 is free here: the frontier's nodes have the optimal value, the D-2 best is none of them."""
+    """Utility 2 is free here: the frontier has the optimal value, but not the first in the order of ties."""
     risk = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
     utility = np.array([[3.0, 2.0, 1.0], [2.5, 2.0, 0.5]])
     lattice = ScoredLattice(risk, risk, utility)

@@ -110,7 +110,7 @@ def test_ranks_are_those_that_were_published(occupations, criteria, weighted, fa
     assert f"| {weights} | {factor:g} | {levels} | {greatest} |" in PAGE
 
 
-def test_earlier_hierarchies_make_another_loss_of_country(occupations):
+def test_the_published_hierarchies_make_another_loss_of_country(occupations):
     """With a suppression factor of 0 an attribute's loss is that of its level."""
     choice = LossChoice("arithmetic", aggregate="rank", suppression_factor=0.0)
     found = solve(occupations, AnonymityProblem((DIVERSE,), 0.05, choice))

@@ -1,4 +1,4 @@
-"""All rules that meet privacy criteria and of which no more specific one does (ℓ-diversity 6.3)."""
+"""Rules that meet privacy criteria while no more specific one does (Machanavajjhala (2008), section 3.5)."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class ChainPlan:
         is_absent = chains.listed(identity) == 0
         risks_nothing = is_absent and chains.own is None
         if risks_nothing and isinstance(how, Aruba):
-            # As it is it has risk 0 (12.1, pre-check 2); the frontier is that of a risk that never rises.
+            # As it is it has risk 0 (Definitions: absent records); the frontier is that of a monotone risk.
             chains = replace(chains, heights=identity)
         lattice = ChainLattice(chains, risks_nothing)
         best = search_lattice(lattice, self._problem, how, self._budget, halted=halted)

@@ -33,7 +33,7 @@ class Solved:
     """What was found for one record.
 
     ``code`` as in :mod:`app.domain.search.selection`; ``bound`` of the objective as it is minimised.
-    ``is_proved``: no other node is better, ties by D-2 included. ``is_local``: no exchange improves it.
+    ``is_proved``: no other node is better, by the order of ties. ``is_local``: no exchange improves it.
     ``reach`` as in :class:`app.domain.search.boxes.Found`. ``near`` is the number of entities that the
     bound rests on.
     """

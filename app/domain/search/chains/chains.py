@@ -1,4 +1,4 @@
-"""One record as chains, for lattices too large to be written out (section 2.5).
+"""One record as chains, for lattices too large to be written out (Definitions: lattice of a record).
 
 Attribute j is disclosed on a level 0..h_j, h_j = ⊥. Weights and utilities of the levels add up to those of a
 node; |ρ| is counted for the nodes that are asked for. Levels above a record's own ⊥ repeat it in the arrays.
@@ -138,7 +138,7 @@ class ChainLattice:
     """The lattice of one record for searches that ask for one node at a time; keeps nothing but the record.
 
     ``is_absent``: nobody is consistent with the record as it is and nobody is added; generalising may then
-    raise its risk, and nothing but 0 bounds it from below (6.3).
+    raise its risk, and nothing but 0 bounds it from below (Definitions: monotonicity).
     """
 
     def __init__(self, chains: Chains, is_absent: bool) -> None:

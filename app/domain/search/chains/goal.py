@@ -47,7 +47,7 @@ class Goal:
         return Rated(float(found.first[0]), float(found.second[0]), levels, float(risk[0]), float(utility[0]))
 
     def is_better(self, one: Rated, other: Rated | None) -> bool:
-        """Whether a node comes before another by D-2, ties within their margin."""
+        """Whether a node comes before another, ties within their margin (Definitions: order of ties)."""
         if other is None:
             return True
         margin = tie_margin(other.first)

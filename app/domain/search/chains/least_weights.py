@@ -1,6 +1,6 @@
 """The least sum of weights at every utility: a lower bound of the sensitivity, and where it is attained.
 
-A multiple-choice knapsack (section 11) over the levels of one record, solved by dynamic programming over the
+A multiple-choice knapsack over the levels of one record, solved by dynamic programming over the
 utility in whole units. Where all utilities are multiples of one unit it is exact. Elsewhere the utility of
 every level is rounded up, so that every node has at least its utility in units: what it gives is then a
 bound only.

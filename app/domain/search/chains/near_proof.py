@@ -3,7 +3,7 @@
 Boxes of nodes are cut down to what may hold one no worse than the best, and split. Of nodes above a corner
 below which b of the entities lie, every one has b consistent entities at least: those with b exactly are a
 knapsack of the least sensitivity, the others have b + 1. And by one entity: x is at or above its τ, or it is
-not among those counted. Where the knapsack is exact too and nothing was cut off, the D-2 best is found and
+not among those counted. Where the knapsack is exact too and nothing was cut off, the best is found and
 proved.
 """
 
@@ -34,7 +34,7 @@ HALVINGS = 10
 
 @dataclass(frozen=True)
 class Proof:
-    """``bound`` of the first criterion, to be least; ``best`` the D-2 best if ``is_proved``, else no worse.
+    """``bound`` of the first criterion, to be least; ``best`` the optimum if ``is_proved``, else no worse.
 
     ``is_proved`` includes ties: no other node comes before ``best``.
     """
@@ -133,7 +133,7 @@ class NearProof:
         return Proof(self._best_offered(), min(bound, self._bounds.value), False)
 
     def _best_offered(self) -> Rated:
-        """The D-2 best of the nodes that were tried, ties being those of the best value."""
+        """The best of the nodes that were tried and have the best value (Definitions: order of ties)."""
         tied = [one for one in self._offered if one.first <= self._bounds.limit]
         runner = min(one.second for one in tied)
         tied = [one for one in tied if one.second <= runner + tie_margin(runner)]

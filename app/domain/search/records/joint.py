@@ -1,4 +1,4 @@
-"""The minimax rule for single records, where there are few enough rules to look at each (section 12.6).
+"""The minimax rule for single records, where rules are few (Definitions: unknown dictionaries).
 
 The greatest mean risk over the dictionaries couples the records: every combination of their nodes is a
 candidate.

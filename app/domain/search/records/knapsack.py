@@ -1,4 +1,4 @@
-"""Choosing for all records at once exactly, by a dynamic programme over the total utility (section 11).
+"""Choosing for all records at once, by a dynamic programme (Definitions: constraint on the mean).
 
 Utilities must be whole numbers of some unit. The relaxation tells by how much any choice that a better answer
 could hold may miss its item's least value of risk − λ · utility; only those are kept, and only totals of
@@ -112,7 +112,7 @@ def solve_exactly(
 ) -> list[Longs] | None:
     """The best choice of each copy of each item, ascending, from a relaxation that met the ``limit``.
 
-    Utilities must be whole numbers of ``unit``. Among equal answers (D-2) that of more utility, or of less
+    Utilities must be whole numbers of ``unit``. Among equal answers that of more utility, or of less
     risk; then, item by item, that of the least nodes. None if it takes more than 1e9 steps or 2 GiB.
     """
     left = open_choices(choices, relaxed, goal, limit)

@@ -1,7 +1,7 @@
 """The worst case over dictionaries for many single records: a rule, and how far from the best it can be.
 
 The sum over records of the greatest loss over dictionaries is an upper bound of the greatest mean risk, and
-separable (D-10); its best rule stands in for the minimax rule. The best rule against any one dictionary
+separable; its best rule stands in for the minimax rule. The best rule against any one dictionary
 bounds the minimax from below.
 """
 

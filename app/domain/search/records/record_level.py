@@ -135,7 +135,7 @@ class RecordPlan:
     def _lattice(self, tops: Sequence[int], risk: Floats, bounds: Floats, utility: Floats) -> ScoredLattice:
         """The record's own lattice, without the nodes that repeat its top."""
         if isinstance(self._how, Aruba) and (bounds < risk).any():
-            # Nobody is consistent with the record: as it is it has risk 0 (12.1, pre-check 2).
+            # Nobody is consistent with the record: as it is it has risk 0 (Definitions: absent records).
             tops = [0] * len(tops)
         own = tuple(slice(top + 1) for top in tops)
         shape = self._instance.shape

@@ -2,7 +2,7 @@
 
 At price λ every copy takes the choice of least risk − λ · utility; the choices so taken lie on the lower
 convex hull of all pairs of total utility and total risk, and the least value bounds every other choice. One
-pass over the steps of the items in ascending order of price visits the whole hull (section 11).
+pass over the steps of the items in ascending order of price visits the whole hull.
 """
 
 from __future__ import annotations

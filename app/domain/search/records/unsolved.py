@@ -90,7 +90,7 @@ def bounds_of(instance: RecordInstance, problem: Problem, tried: Tried) -> Float
     """What each record's share of the objective, as it is minimised, cannot fall below (d,)."""
     context = instance.context
     lowest = np.array([least_objective(problem, context.model, most) for most in tried.most_utility.tolist()])
-    # A harm of failed identification may exceed Φ, and then grows as more are consistent (6.3, E-11).
+    # A harm of failed identification may exceed Φ, and then grows as more are consistent.
     is_sound = context.harm_is_monotone and context.failure is None
     is_sound &= not instance.n_absent and problem.view != "worst_case"
     if problem.objective != "min_risk" or not is_sound:

@@ -1,1 +1,1 @@
-"""The scalable models of section 17: the aggregate objective, and approximation with a certificate."""
+"""The scalable models: the aggregate objective, and approximation with a certificate."""

@@ -1,10 +1,10 @@
-"""The aggregate objective λ/r(x) + u(x)^κ of one record, maximised exactly (section 17.2, 17.3).
+"""The aggregate objective λ/r(x) + u(x)^κ of one record, maximised (Definitions: aggregate objective).
 
-DIS calls it a utility; here it is the aggregate objective f (E-48). It is polynomial in the chains' lengths
+Fouad (2012) calls it a utility; here it is the aggregate objective f. It is polynomial in the chains' lengths
 where the threshold problem is NP-hard: f(x) ≥ α iff g_α(x) = λT(x) + Φ(x)·u(x)^κ − αΦ(x) ≥ 0, and g_α is
 supermodular. Each step of a parametric search maximises one g_α.
 
-Where Φ is 0 or +∞ the printed formula has no use (E-37): the search is over boxes on which 0 < Φ < ∞.
+Where Φ is 0 or +∞ the printed formula has no use: the search is over boxes on which 0 < Φ < ∞.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from app.domain.search.scalable.chain_records import ChainRecord
 Floats = npt.NDArray[np.float64]
 
 PROVEN = 1e-9
-"""What exact means of a parametric search in floating point (E-39), relative to the maximum."""
+"""What exact means of a parametric search in floating point, relative to the maximum."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ def _made_when_used(
 
 
 def admitted_boxes(record: ChainRecord, least: Levels, harmless: Levels | None) -> tuple[Box, ...]:
-    """Boxes that hold the nodes with 0 < Φ < ∞, and no others (17.2).
+    """Boxes that hold the nodes with 0 < Φ < ∞, and no others.
 
     The whole box above the least finite node, unless Φ is 0 somewhere: then one box per attribute, on which
     that attribute keeps some weight.

@@ -1,4 +1,4 @@
-"""What the aggregate objective of section 17.2 is, and how it is maximised."""
+"""What the aggregate objective is (Definitions: aggregate objective), and how it is maximised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The aggregate objective for all records of a table, every distinct record on its own (section 17.2)."""
+"""The aggregate objective for all records of a table, every distinct record on its own."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def plan_aggregate(
     """Plan the aggregate objective.
 
     NotSupported with the alternatives for other scopes, views and models, hierarchies that are no trees and
-    methods that need an additive Φ; InvalidInput where nobody is consistent with a record (E-37).
+    methods that need an additive Φ; InvalidInput where nobody is consistent with a record.
     """
     options = problem.aggregate_options or AggregateOptions()
     if not isinstance(solver, Auto | Enumeration):

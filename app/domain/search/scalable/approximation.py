@@ -1,7 +1,9 @@
-"""Approx: min r(x) s.t. u(x) ≥ c by convex programmes and rounding, with a certificate (section 17.6).
+"""Approx: min r(x) s.t. u(x) ≥ c by convex programmes and rounding, with a certificate.
+
+Source: Fouad (2012), section 5.2.3; Definitions: approximation, guarantee of the approximation.
 
 The published guarantee E[1/r] ≥ 1/(σ₂(1+ε)z*) is false: rounding is conditioned on acceptance, which removes
-exactly the general points that carry the candidates (E-42). What is kept is what can be proved: the rule's
+exactly the general points that carry the candidates. What is kept is what can be proved: the rule's
 utility is at least σ₁c, and no rule with u ≥ c has a risk below the certificate's bound. Whether this run met
 the published ratio is told for this run, and so is E[1/r] itself.
 """
@@ -203,7 +205,7 @@ def least_positive(record: ChainRecord) -> float:
 
 
 class _Relaxation:
-    """max T̂(x̂) s.t. û(x̂) ≥ c, Φ̂(x̂) ≤ τ over x̂ that fall along the chains (17.5), as a linear programme."""
+    """max T̂(x̂) s.t. û(x̂) ≥ c, Φ̂(x̂) ≤ τ over x̂ that fall along the chains, as a linear programme."""
 
     def __init__(self, box: ChainRecord, accepted: float) -> None:
         self._box = box
@@ -307,7 +309,7 @@ def _rated_bottom(box: ChainRecord) -> Rated:
 
 
 def _best(found: list[Rated]) -> Levels:
-    """The D-2 best of rated nodes."""
+    """The best of rated nodes (Definitions: order of ties)."""
     risk = min(one[0] for one in found)
     found = [one for one in found if one[0] <= risk + tie_margin(risk)]
     utility = min(one[1] for one in found)
@@ -315,7 +317,7 @@ def _best(found: list[Rated]) -> Levels:
 
 
 def polished(record: ChainRecord, levels: Levels, kept_floor: float, halted: Halted = never) -> Levels:
-    """Generalise step by step, always to the least risk, while the utility allows a step (D-19)."""
+    """Generalise step by step, always to the least risk, while the utility allows a step."""
     while not halted():
         steps: list[Rated] = []
         for i, height in enumerate(record.heights):

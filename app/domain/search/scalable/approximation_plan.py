@@ -1,4 +1,4 @@
-"""The approximation for all records of a table, every distinct record on its own (section 17.6)."""
+"""The approximation for all records, every distinct record on its own (Definitions: approximation)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class ApproximationPlan:
     def _solve(self, row: int, found: npt.NDArray[np.void], halted: Halted) -> None:
         parameters, floor = self._parameters, self._problem.threshold
         if self._records.absent[row]:
-            # Without anybody to be taken for, the record as it is has no risk (12.1).
+            # Without anybody to be taken for, the record as it is has no risk.
             missed = self._most[row] < lowest_accepted(floor)
             found["code"], found["how"], found["met"] = (INFEASIBLE if missed else OPTIMAL), EXACT, 1
             return

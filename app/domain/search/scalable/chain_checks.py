@@ -1,4 +1,4 @@
-"""Where the scalable models of section 17 may be used, and what else can solve a problem (19.8)."""
+"""Where the scalable models may be used, and what else can solve a problem."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refusal(context: SearchContext, problem: Problem) -> str | None:
 
 
 def is_additive(context: SearchContext) -> bool:
-    """Whether Φ is a constant or a sum of weights of single attributes (E-38)."""
+    """Whether Φ is constant or a sum of weights of single attributes (Definitions: additive sensitivity)."""
     sensitivity = context.sensitivity
     if sensitivity.family == "interactions":
         return not sensitivity.interactions

@@ -1,4 +1,4 @@
-"""The canonical instance of section 2.5 as the arrays that the scalable models of section 17 work on.
+"""One record as the arrays that the scalable models work on (Definitions: lattice of a record).
 
 One record against one dictionary, never spread over its lattice: per attribute a chain of values with the
 weight and the utility after each step, and the distinct threshold vectors of the dictionary's entities with

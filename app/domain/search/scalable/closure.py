@@ -1,4 +1,4 @@
-"""The closure form of g_α: a maximum closure over the steps of the chains, found by a minimum cut (17.3).
+"""The closure form of g_α: a maximum closure over the steps of the chains, found by a minimum cut.
 
 A node x is the set of steps (i, s) with s ≤ x_i. An entity's threshold pays λ once all of its steps are
 taken. Φ·u^κ, written in "attribute i is still below step s", is a polynomial with coefficients ≥ 0: each of

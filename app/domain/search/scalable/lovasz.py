@@ -1,4 +1,4 @@
-"""The Lovász extension on chains, and the rounding that has it as its expectation (section 17.5).
+"""The Lovász extension on chains, and its rounding (Definitions: Lovász extension).
 
 A point gives each step (i, s), s = 1..h_i, a number in [0, 1], non-increasing in s: per attribute an array of
 length h_i. Its level sets are nodes; the extension of a function is its mean over them.

@@ -1,4 +1,4 @@
-"""Maximising g_α over a ring family by a minimiser of any submodular set function (section 17.4).
+"""Maximising g_α by a minimiser of any submodular set function (Definitions: ring families).
 
 Slower than the minimum cut and independent of it: it only evaluates g_α. A node x is the set of steps
 S(x) = {(i, s): s ≤ x_i}. Sets that are no node take the value of their closure, less what keeps the function
@@ -39,7 +39,7 @@ class RingFamily:
 
     ``marginals`` subtracts c(v) = max(0, g(N_v ∪ {v}) − g(N_v)) for every step that closure adds, N_v the
     largest node without v; ``penalty`` the same K for each, above every gain of one step inside the family
-    (E-40: for a supermodular g the greatest c(v) is the greatest of them).
+    (Definitions: ring families; for a supermodular g the greatest c(v) is the greatest of them).
     """
 
     heights: Levels

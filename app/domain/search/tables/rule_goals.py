@@ -1,6 +1,6 @@
 """What a search of table-level rules is after: which rules can still matter, given those rated so far.
 
-A rule matters as long as it may be the D-2 optimum or tie with it. Bounds and risks are rounded differently,
+A rule matters as long as it may be the optimum or tie with it. Bounds and risks are rounded differently,
 so rules are only given up where they miss by twice the tie margin; the choice among the rated is then exact.
 """
 
