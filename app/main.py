@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 from pydantic import ValidationError
 
-from app.cli.operations import Bootstrapped, Check, Operations, RunningService, TenantLine
+from app.cli.operations import Operations
 from app.cli.program import run as run_program
 from app.settings import Settings
 
@@ -33,95 +32,26 @@ def _variable(place: Sequence[int | str]) -> str:
 
 
 def operations(settings: Settings) -> Operations:
-    """The operator's verbs under these settings.
-
-    Each loads what it needs when it is called: that takes seconds, and a command that asks a server needs
-    none of it.
-    """
+    """The operator's verbs under these settings."""
     return Operations(
-        start_service=_start_service,
-        end_server=_end_server,
-        serve=partial(_serve, settings),
-        worker=partial(_work, settings),
-        migrate=partial(_migrate, settings),
-        bootstrap=partial(_bootstrap, settings),
-        tenant=partial(_tenant, settings),
-        doctor=partial(_doctor, settings),
-        rotate_keys=partial(_rotate_keys, settings),
-        backup=partial(_backup, settings),
-        restore=partial(_restore, settings),
-        openapi=_openapi,
+        start_service=_verb("composition.upkeep:start_service", settings),
+        end_server=_verb("persistence.embedded:end_server"),
+        serve=_verb("composition.serving:serve", settings),
+        worker=_verb("composition.working:worker", settings),
+        migrate=_verb("composition.upkeep:migrate", settings),
+        bootstrap=_verb("composition.upkeep:bootstrap", settings),
+        tenant=_verb("composition.upkeep:tenant", settings),
+        doctor=_verb("composition.upkeep:doctor", settings),
+        rotate_keys=_verb("composition.upkeep:rotate_keys", settings),
+        backup=_verb("composition.upkeep:backup", settings),
+        restore=_verb("composition.upkeep:restore", settings),
+        openapi=_verb("composition.serving:openapi"),
     )
 
 
-def _start_service(home: Path) -> RunningService:
-    from app.composition.processes import start_service
-    from app.composition.upkeep import bootstrap_demo
+def _verb(place: str, *settings: Settings) -> Callable[..., Any]:
+    """The function at this place, which is loaded when it is called.
 
-    return start_service(home, bootstrap_demo)
-
-
-def _end_server(home: Path) -> None:
-    from app.persistence.embedded import end_server
-
-    end_server(home)
-
-
-def _serve(settings: Settings, host: str | None, port: int | None) -> None:
-    from app.composition.serving import serve
-
-    serve(settings, host, port)
-
-
-def _work(settings: Settings) -> None:
-    from app.composition.working import work
-
-    work(settings)
-
-
-def _migrate(settings: Settings, revision: str) -> None:
-    from app.composition.upkeep import migrate_database
-
-    migrate_database(settings, revision)
-
-
-def _bootstrap(settings: Settings, name: str, new_key: bool) -> Bootstrapped:
-    from app.composition.upkeep import bootstrap_tenant
-
-    return bootstrap_tenant(settings, name, new_key)
-
-
-def _tenant(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[TenantLine]:
-    from app.composition.upkeep import tenant_as_set
-
-    return tenant_as_set(settings, name, texts)
-
-
-def _doctor(settings: Settings) -> Sequence[Check]:
-    from app.composition.upkeep import examine
-
-    return examine(settings)
-
-
-def _rotate_keys(settings: Settings) -> int:
-    from app.composition.upkeep import rotate_keys
-
-    return rotate_keys(settings)
-
-
-def _backup(settings: Settings, target: Path) -> None:
-    from app.composition.upkeep import back_up
-
-    back_up(settings, target)
-
-
-def _restore(settings: Settings, source: Path) -> None:
-    from app.composition.upkeep import put_back
-
-    put_back(settings, source)
-
-
-def _openapi() -> dict[str, Any]:
-    from app.composition.serving import openapi_document
-
-    return openapi_document()
+    That takes seconds, and a command that asks a server needs none of it.
+    """
+    return lambda *arguments: resolve_name(f"app.{place}")(*settings, *arguments)

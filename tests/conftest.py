@@ -12,6 +12,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from app.services.resources import TenantId
 from tests import tiers
 from tests.spec_coverage import SpecCoverage
 
+ENGINES_KEPT = 4
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -54,6 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
     tiers.install(config)
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(SpecCoverage(), "spec coverage")
+
+
+def pytest_unconfigure() -> None:
+    """Let extensions find at the end what they have made, lest they report it as leaked."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -127,10 +135,34 @@ class PostgresServer:
         close_to_public(self.admin_url, name)
         return name
 
-    def settle(self, database: str) -> None:
-        """Note down what the first reader of a row would: that it is committed, which counts as written."""
+    def keep_rows(self, database: str) -> None:
+        """Copy the rows of all tables beside them, in this database and those that are made of it.
+
+        The first reader of a row would note down that it is committed, which counts as written: it is now.
+        """
         with psycopg.connect(self.urls(database).admin, autocommit=True) as connection:
+            found = connection.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            ).fetchall()
+            connection.execute("DROP SCHEMA IF EXISTS kept CASCADE")
+            connection.execute("CREATE SCHEMA kept")
+            restoring = [sql.SQL("SET LOCAL session_replication_role = replica")]
+            for (name,) in found:
+                table, copy = sql.Identifier("public", name), sql.Identifier("kept", name)
+                connection.execute(sql.SQL("CREATE TABLE {} AS TABLE {}").format(copy, table))
+                refilled = "DELETE FROM {0}; INSERT INTO {0} OVERRIDING SYSTEM VALUE TABLE {1}"
+                restoring.append(sql.SQL(refilled).format(table, copy))
+            connection.execute(
+                sql.SQL("CREATE PROCEDURE kept.restore() LANGUAGE plpgsql AS {}").format(
+                    sql.Literal(f"BEGIN {sql.SQL('; ').join(restoring).as_string()}; END")
+                )
+            )
             connection.execute("VACUUM (FREEZE)")
+
+    def restore(self, database: str) -> None:
+        """The rows that were kept, whatever was done to the tables'."""
+        with psycopg.connect(self.urls(database).admin, autocommit=True) as connection:
+            connection.execute("CALL kept.restore()")
 
     def written(self) -> str:
         """How far the server has written: as long as it stays there, no database has changed."""
@@ -165,14 +197,17 @@ def postgres(short_folder: Path) -> Iterator[PostgresServer]:
         yield from _templated(given, None)
     else:
         with start_embedded(short_folder / "session") as embedded:
+            data = embedded.home / "postgres" / "data"
             _hurry(embedded.admin_url)
-            yield from _templated(embedded.admin_url, embedded.home / "postgres" / "data")
+            yield from _templated(embedded.admin_url, data)
+            # What is thrown away need not be written first.
+            os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
 
 
 def _hurry(admin_url: str) -> None:
     """Let a server that is thrown away not wait for the disk; only a machine that fails could tell."""
     with psycopg.connect(libpq_url(admin_url), autocommit=True) as connection:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        for setting in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum"):
             connection.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting)))
         connection.execute("SELECT pg_reload_conf()")
 
@@ -189,7 +224,8 @@ def _templated(admin_url: str, data: Path | None) -> Iterator[PostgresServer]:
     try:
         yield server
     finally:
-        server.drop(template)
+        if data is None:
+            server.drop(template)
 
 
 @pytest.fixture(scope="module")
@@ -210,12 +246,26 @@ def clock() -> FixedClock:
     return FixedClock()
 
 
-@pytest.fixture
-async def engine(anyio_backend: str, database_urls: DatabaseUrls) -> AsyncIterator[AsyncEngine]:
-    """The runtime role's engine, of this test's event loop."""
-    made = create_engine(database_urls.runtime)
+@pytest.fixture(scope="session")
+async def engines(anyio_backend: str) -> AsyncIterator[dict[str, AsyncEngine]]:
+    """Address → the engine that goes on with its connections, of the few databases used last.
+
+    As long as this fixture lives, all asynchronous tests share one event loop.
+    """
+    made: dict[str, AsyncEngine] = {}
     yield made
-    await made.dispose()
+    for engine in made.values():
+        await engine.dispose()
+
+
+@pytest.fixture
+async def engine(engines: dict[str, AsyncEngine], database_urls: DatabaseUrls) -> AsyncEngine:
+    """The runtime role's engine of this test's database."""
+    own = engines.pop(database_urls.runtime, None) or create_engine(database_urls.runtime)
+    engines[database_urls.runtime] = own
+    if len(engines) > ENGINES_KEPT:
+        await engines.pop(next(iter(engines))).dispose()
+    return own
 
 
 @pytest.fixture

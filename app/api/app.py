@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from app.api import health, pages
 from app.api.access_log import request_log
 from app.api.bodies.limits import LARGEST_BYTES, BodiesInFlight
-from app.api.handlers import install_handlers
+from app.api.faults import install_handlers
 from app.api.health import Readiness
 from app.api.metrics import RequestMetrics
 from app.api.middleware import BodyLimit, RequestFrame

@@ -24,7 +24,7 @@ VERSION: Final = "1.0.0"
 """Version of the interface, not of the software: its first number is that of the path."""
 
 DESCRIPTION: Final = """\
-How much harm a disclosure can do, what it is still good for, and which form would be best.
+How much harm a disclosure can do, how useful it still is, and which form would be best.
 
 **Try it out**: press *Authorize* and enter an API key; then run the operations from the top of the page
 downwards with the examples as they stand. Each uses what earlier ones made; the last section deletes it
@@ -52,9 +52,9 @@ TAGS: Final = [
     {"name": "rules", "description": "What is shown of whom."},
     {"name": "assessments", "description": "The score of one rule: risk, utility, anonymity."},
     {"name": "optimisations", "description": "The question which rule is best."},
-    {"name": "frontiers", "description": "All best compromises of risk and utility at once."},
+    {"name": "frontiers", "description": "All Pareto-optimal rules of risk and utility at once."},
     {"name": "runs", "description": "The work on optimisations and large assessments."},
-    {"name": "releases", "description": "The table that leaves the house."},
+    {"name": "releases", "description": "The table that is published."},
     {"name": "catalogue", "description": "What can be measured and chosen, with what it is worth."},
     {"name": "measurements", "description": "Further questions about a rule, each by its own measure."},
     {
@@ -62,7 +62,7 @@ TAGS: Final = [
         "description": "Records that are released one after another, with the risk of all so far.",
     },
     {"name": "policies", "description": "What a release must keep, in versions that never change."},
-    {"name": "gates", "description": "Releases held against policies: verdicts, and what would pass."},
+    {"name": "gates", "description": "Releases evaluated by policies: verdicts, and what would pass."},
     {"name": "waivers", "description": "Criteria that need not hold for a while, and who says so."},
     {"name": "evidence", "description": "Signed reports, to be verified by anyone, and the keys for that."},
     {"name": "webhooks", "description": "Messages about verdicts and finished runs."},

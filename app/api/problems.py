@@ -177,7 +177,7 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "The work needs more memory than a run may have",
         "By its estimate the computation would exceed the memory of a run, and fail in the middle. `cost` "
         "holds the estimate and `limit` the bytes that a run may have. Nothing was stored.",
-        "Use fewer or coarser attributes, another solver or scope, or have the operator raise "
+        "Use fewer or more general attributes, another solver or scope, or have the operator raise "
         "`PRIVACY_RISK_RUN_MEMORY_MIB`.",
     ),
     ProblemType(
@@ -248,8 +248,8 @@ def problem_response(body: dict[str, Any], headers: Mapping[str, str] | None = N
     return JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE, headers=headers)
 
 
-def body_of_error(error: PrivacyRiskError, request_id: str) -> dict[str, Any]:
-    """The problem document of an error of the product's own tree."""
+def body_of_error(error: PrivacyRiskError, request_id: str, path: str) -> dict[str, Any]:
+    """The problem document of an error of the product's own tree, met at this path."""
     extensions: dict[str, Any] = {"remedy": error.remedy} if error.remedy else {}
     match error:
         case InvalidInput():
@@ -259,7 +259,12 @@ def body_of_error(error: PrivacyRiskError, request_id: str) -> dict[str, Any]:
         case TooLarge():
             extensions["limit"] = error.limit
         case DirectBudgetExceeded():
-            extensions |= {"cost": error.cost, "run_route": error.run_route}
+            # Whatever is answered at once has the route of its runs below its own.
+            extensions |= {
+                "remedy": f"Send the same body to {path}/runs; it is computed in the background.",
+                "cost": error.cost,
+                "run_route": f"{path}/runs",
+            }
         case MemoryLimitExceeded():
             extensions |= {"cost": error.cost, "limit": error.limit}
         case QuotaExceeded(quota=quota) | RateLimited(quota=dict(quota)):

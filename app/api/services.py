@@ -7,29 +7,29 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from app.services.assessments import AssessmentService
-from app.services.audit_trail import AuditTrailService
-from app.services.datasets import DatasetService
-from app.services.dictionaries import DictionaryService
-from app.services.dictionary_orders import DictionaryOrderService
-from app.services.dictionary_sets import DictionarySetService
-from app.services.evidence_service import EvidenceService
-from app.services.example_data import ExampleDataService
-from app.services.frontiers import FrontierService
+from app.services.access.audit_trail import AuditTrailService
+from app.services.access.tenants import TenantService
+from app.services.datasets.datasets import DatasetService
+from app.services.datasets.dictionaries import DictionaryService
+from app.services.datasets.dictionary_orders import DictionaryOrderService
+from app.services.datasets.dictionary_sets import DictionarySetService
+from app.services.datasets.example_data import ExampleDataService
+from app.services.datasets.hierarchies import HierarchyService
+from app.services.datasets.uploads import UploadService
 from app.services.gates.evaluations import EvaluationService
+from app.services.gates.evidence_service import EvidenceService
+from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
-from app.services.hierarchies import HierarchyService
-from app.services.measurements import MeasurementService
-from app.services.optimisations import OptimisationService
-from app.services.policies import PolicyService
-from app.services.releases import ReleaseService
-from app.services.rules import RuleService
-from app.services.runs import RunService
-from app.services.sensitivity_profiles import SensitivityProfileService
-from app.services.sequential_disclosures import SequentialDisclosureService
-from app.services.tenants import TenantService
-from app.services.uploads import UploadService
-from app.services.webhooks import WebhookService
+from app.services.releases.releases import ReleaseService
+from app.services.rules.rules import RuleService
+from app.services.rules.sequential_disclosures import SequentialDisclosureService
+from app.services.runs.runs import RunService
+from app.services.runs.webhooks import WebhookService
+from app.services.scoring.assessments import AssessmentService
+from app.services.scoring.measurements import MeasurementService
+from app.services.scoring.sensitivity_profiles import SensitivityProfileService
+from app.services.searches.frontiers import FrontierService
+from app.services.searches.optimisations import OptimisationService
 
 
 @dataclass(frozen=True)

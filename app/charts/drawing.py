@@ -56,6 +56,10 @@ class Steps:
         """How many classes there are."""
         return len(self.edges) + 1
 
+    def shade(self, place: int, colours: int) -> int:
+        """The colour of a class: classes are spread over all colours, however few there are."""
+        return round(place * (colours - 1) / max(self.n - 1, 1))
+
 
 def steps_of(values: Sequence[float], n: int) -> Steps:
     """``n`` classes of equal width, by the logarithm where the values span more than a factor of 30.

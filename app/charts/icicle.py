@@ -77,7 +77,7 @@ def _shares(
 
 
 def _box(node: IcicleNode, left: float, top: float, width: float, height: float, scale: Steps) -> str:
-    tone = "w-none" if node.weight is None else f"w-{_tone(node.weight, scale)}"
+    tone = "w-none" if node.weight is None else f"w-{scale.shade(scale.of(node.weight), CLASSES)}"
     inner = max(height - _GAP, 1.0)
     shape = (
         f'<rect class="{tone}" x="{left + 1:.1f}" y="{top + _GAP / 2:.1f}" '
@@ -90,10 +90,6 @@ def _box(node: IcicleNode, left: float, top: float, width: float, height: float,
     if node.href is None:
         return f"<g><title>{escape(node.said)}</title>{shape}</g>"
     return linked(node.href, node.said, shape, "box")
-
-
-def _tone(weight: float, scale: Steps) -> int:
-    return round(scale.of(weight) * (CLASSES - 1) / max(scale.n - 1, 1))
 
 
 def _fitting(node: IcicleNode, width: float) -> str:

@@ -98,13 +98,8 @@ def _node(
     rule: LatticeRule, places: Mapping[Levels, tuple[float, float]], radius: float, scale: Steps
 ) -> str:
     x, y = places[rule.levels]
-    tone = "q-unknown" if rule.risk is None else f"q-{_tone(rule.risk, scale)}"
+    tone = "q-unknown" if rule.risk is None else f"q-{scale.shade(scale.of(rule.risk), CLASSES)}"
     return f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
-
-
-def _tone(risk: float, scale: Steps) -> int:
-    """Classes are spread over all colours, however few there are."""
-    return round(scale.of(risk) * (CLASSES - 1) / max(scale.n - 1, 1))
 
 
 def _word(chosen: Levels | None, places: Mapping[Levels, tuple[float, float]], radius: float) -> str:
@@ -125,7 +120,7 @@ def _legend(scale: Steps) -> Iterator[str]:
     width = 46
     yield f'<text class="tick" x="{_MARGIN}" y="16">risk of the rule, low to high</text>'
     for i in range(scale.n):
-        tone = round(i * (CLASSES - 1) / max(scale.n - 1, 1))
+        tone = scale.shade(i, CLASSES)
         yield f'<rect class="q-{tone}" x="{_MARGIN + i * width}" y="24" width="{width}" height="12"/>'
     for i, edge in enumerate(scale.edges):
         if not math.isinf(edge):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-from app.charts.axes import Axis, amount_axis, linear_axis, number_text
+from app.charts.axes import Axis, amount_axis, frontier, linear_axis, number_text
 from app.charts.drawing import Caption, linked, picture
-from app.charts.plane import frontier
 
 _WIDTH, _HEIGHT = 960, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 30, 30, 66

@@ -8,8 +8,7 @@ from html import escape
 from textwrap import wrap
 from typing import Literal
 
-from app.charts.axes import STYLE, Axis, amount_axis, linear_axis, number_text
-from app.charts.plane import frame
+from app.charts.axes import STYLE, Axis, amount_axis, frame, linear_axis, number_text
 
 _WIDTH, _HEIGHT = 900, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 84, 74

@@ -1,20 +1,79 @@
-"""An embedded service for the length of one command, in a folder that goes with it."""
+"""An embedded service for the length of one command, in a folder that goes with it.
+
+A command that is killed outright (``kill -9``, lack of memory) removes nothing: the encrypted data and the
+key that opens them stay behind, and PostgreSQL goes on running. The next command removes what such a folder
+holds. Whether a folder's command lives is told by a lock that the kernel lets go of with the process, never
+by a process's number or a file's age.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import shutil
+import stat
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import httpx
 
-from app.cli.abandoned import PREFIX, claim, remove_abandoned
 from app.cli.ending import leaving_on_sigterm
 from app.cli.operations import Operations, RunningService
+from app.domain.errors import PrivacyRiskError
 from privacy_risk import Client
+
+PREFIX: Final = "privacy-risk-"
+_LOCK: Final = "command.lock"
+
+
+def claim(folder: Path) -> int:
+    """Mark a new folder as that of a command that lives, for as long as the descriptor is open."""
+    coming = folder / f".{_LOCK}"
+    lock = os.open(coming, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    # Locked before it has its name: nobody ever finds it free.
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    coming.rename(folder / _LOCK)
+    return lock
+
+
+def remove_abandoned(parent: Path, end_server: Callable[[Path], None]) -> None:
+    """End the servers, and remove the folders, of this user's commands that live no more.
+
+    What cannot be removed is said on standard error, and is no fault of the command that comes across it.
+    """
+    for folder in sorted(parent.glob(f"{PREFIX}*")):
+        lock = _abandoned(folder)
+        if lock is None:
+            continue
+        try:
+            end_server(folder)
+            shutil.rmtree(folder)
+        except (OSError, PrivacyRiskError) as error:
+            print(f"privacy-risk: {folder} of a command that was killed stays: {error}", file=sys.stderr)
+        finally:
+            os.close(lock)
+
+
+def _abandoned(folder: Path) -> int | None:
+    """The folder's lock if its command lives no more; None for what is in use, or no such folder."""
+    try:
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return None
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
 
 SERVICE: Final = "home"
 """The service's own folder in the command's."""

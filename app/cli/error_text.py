@@ -1,8 +1,15 @@
-"""What a person is told of an error."""
+"""What can go wrong without a fault of this program, and what a person is told of it."""
 
 from __future__ import annotations
 
+from typing import Final
+
+import httpx
+
 from app.domain.errors import InvalidInput, PrivacyRiskError
+from privacy_risk import ClientError
+
+EXPECTED: Final = (PrivacyRiskError, ClientError, httpx.TransportError, OSError)
 
 
 def error_text(error: Exception) -> str:

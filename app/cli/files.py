@@ -1,11 +1,19 @@
-"""Files that are written whole or not at all, and read up to a limit."""
+"""Files that are written whole or not at all, read up to a limit, and hashed."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
 from typing import Final
+
+
+def file_sha256(path: Path) -> str:
+    """The hexadecimal sha256 of a file's bytes, read piece by piece."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Of a report, a key set or a page; what this program writes stays far below."""

@@ -11,14 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import httpx
-
-from app.cli.error_text import error_text
+from app.cli.error_text import EXPECTED, error_text
 from app.cli.files import write_whole
 from app.cli.gate_evidence import check_evidence, check_policy, check_report_page
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
-from app.cli.gate_outcome import Kept, Outcome
 from app.cli.gate_question import add_subject_arguments, policy_of, subject_of
 from app.cli.gate_sarif import sarif_of
 from app.cli.gate_service import Gate, Told, service_client
@@ -26,21 +23,20 @@ from app.cli.gate_signing import (
     Own,
     add_signing_arguments,
     check_signing_arguments,
-    environment,
     requested_by,
     signed_here,
     signing_key,
 )
 from app.cli.gate_text import json_of, plan_text, text_of
-from app.cli.gate_verdict import FAULT, Json, read_verdict
+from app.cli.gate_verdict import FAULT, Json, Kept, Outcome, read_verdict
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_json, plain_lines
 from app.cli.progress import Bar
 from app.cli.verify import keys_beside
-from app.domain.errors import InvalidInput, PrivacyRiskError
+from app.domain.errors import InvalidInput
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.keys import keys_bytes
-from privacy_risk import Client, ClientError, Progress, Resource
+from privacy_risk import Client, Progress, Resource
 
 FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
     "text": text_of,
@@ -49,9 +45,6 @@ FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
     "sarif": sarif_of,
     "markdown": markdown_of,
 }
-
-EXPECTED: Final = (PrivacyRiskError, ClientError, httpx.TransportError, OSError)
-"""What can go wrong without a fault of this program."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -135,7 +128,7 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
         )
     check_signing_arguments(arguments)
     if arguments.server is None:
-        signing_key(arguments.signing_key, environment())
+        signing_key(arguments.signing_key, os.environ)
     policy, subject = policy_of(arguments.policy, arguments.server is not None), subject_of(arguments)
     with service_client(arguments.server, operations) as client:
         plan = Gate(client, _told(arguments)).plan(subject, policy)
@@ -150,7 +143,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     shown = next((str(own) for own in named if own is not None), "nothing")
     try:
         check_signing_arguments(arguments)
-        key = None if arguments.server else signing_key(arguments.signing_key, environment())
+        key = None if arguments.server else signing_key(arguments.signing_key, os.environ)
         policy = policy_of(arguments.policy, arguments.server is not None)
         subject = subject_of(arguments)
         with service_client(arguments.server, operations) as client:
@@ -160,7 +153,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
             envelope = client.evaluations.evidence(evaluation.id)
             evidence = check_evidence(envelope, evaluation.document.get("evidence"), evaluation.name, verdict)
             if arguments.server is None:
-                asked_by = requested_by(arguments.requested_by, environment())
+                asked_by = requested_by(arguments.requested_by, os.environ)
                 evidence, kept = _written_here(arguments, signed_here(envelope, key, asked_by, subject), key)
             else:
                 kept = _written(arguments, client, evaluation, envelope, evidence)

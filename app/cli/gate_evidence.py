@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from app.cli.gate_verdict import Json, Verdict
 from app.domain.errors import InvalidInput
+from app.domain.policies.formats import format_of
 from app.evidence.envelope import opened
 from app.evidence.faults import EvidenceError
 from app.evidence.statement import statement_of
@@ -14,7 +15,7 @@ from app.evidence.verification import check_page
 
 
 def check_policy(verdict: Verdict, policy: Json | str) -> None:
-    """InvalidInput unless the verdict is one of this policy, and judges all that the policy demands.
+    """InvalidInput unless the verdict is one of this policy, and judges all that the policy requires.
 
     Of a policy that only its name is known of (``NAME`` or ``NAME@VERSION``) the name is compared.
     """
@@ -26,9 +27,9 @@ def check_policy(verdict: Verdict, policy: Json | str) -> None:
     if judged != f"{policy.get('name')}@{policy.get('version')}":
         raise _other(f"It is of the policy {judged}.")
     severities = {own.id: own.document.get("severity") for own in verdict.criteria}
-    for demanded in policy.get("criteria") or ():
-        if severities.get(demanded.get("id")) != demanded.get("severity", "block"):
-            raise _other(f"It does not judge the criterion {demanded.get('id')} as the policy has it.")
+    for required in policy.get(format_of(policy).requirements) or ():
+        if severities.get(required.get("id")) != required.get("severity", "block"):
+            raise _other(f"It does not evaluate the requirement {required.get('id')} as the policy has it.")
 
 
 def check_evidence(envelope: bytes, evidence: object, evaluation: str, verdict: Verdict) -> Json:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
-from app.cli.gate_columns import explanation_of, standing_of, uncovered_of
-from app.cli.gate_outcome import Outcome
-from app.cli.gate_text import waiver_text
-from app.cli.gate_verdict import JudgedCriterion, Standing, Verdict
+from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_text
+from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
 from app.cli.plain_lines import plain_line
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.file_hashes import file_sha256
+from app.cli.files import file_sha256
 from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
-from app.cli.journey import Attribute, Json, TableFile
+from app.cli.journey import Attribute, Json, TableFile, declared, harm_of, with_hierarchy
 from app.cli.structured_files import read_structured
 from app.domain.errors import InvalidInput
+from app.domain.policies.formats import format_of
 from privacy_risk import Client
 
 _MOST_IN_STEM: Final = 60
@@ -67,7 +68,7 @@ class Loading:
         return body | _rule_with_population(body) | self._profiles(subject, dataset)
 
     def _profiles(self, subject: Subject, dataset: str) -> Json:
-        """The profiles of harm that are given."""
+        """The sensitivity profiles that are given."""
         given = {"sensitivity": subject.sensitivity, "failure": subject.failure}
         return {
             role: own if isinstance(own, str) else self._profile(dataset, role, own)
@@ -117,19 +118,16 @@ class Loading:
 
     def _dataset(self, tables: Tables) -> str:
         table = tables.dataset
-        declared: list[Json] = []
-        if table.identifier is not None:
-            declared.append({"name": table.identifier, "type": "text", "role": "identifier"})
         for attribute in tables.attributes:
-            hierarchy = self._hierarchy(attribute)
-            declared.append(attribute.declaration | ({} if hierarchy is None else {"hierarchy": hierarchy}))
-        body: Json = {"upload": self._upload(table), "attributes": declared}
+            self._create_hierarchy(attribute)
+        columns = declared(table, tables.attributes, self._hierarchies)
+        body: Json = {"upload": self._upload(table), "attributes": columns}
         return self._client.datasets.create({"name": stored_name(table.name, body), **body}).name
 
-    def _hierarchy(self, attribute: Attribute) -> str | None:
+    def _create_hierarchy(self, attribute: Attribute) -> None:
         definition = attribute.hierarchy
         if definition is None:
-            return None
+            return
         if isinstance(definition, Path):
             content = definition.read_bytes()
             name = stored_name(attribute.hierarchy_name, hashlib.sha256(content).hexdigest())
@@ -138,7 +136,6 @@ class Loading:
             name = stored_name(attribute.hierarchy_name, definition)
             made = self._client.hierarchies.create({"name": name, "definition": definition})
         self._hierarchies[attribute.name] = made.name
-        return made.name
 
     def _dictionaries(self, subject: Subject, tables: Tables, policy: Json) -> dict[str, str]:
         """Slot → dictionary: as the command says, then as the tables file does for slots of the policy."""
@@ -172,22 +169,14 @@ class Loading:
         return self._client.dictionaries.create({"name": stored_name(linked.name, body), **body}).name
 
     def _link(self, link: Json, linked: Linked) -> Json:
-        hierarchy = self._hierarchies.get(link["attribute"])
-        made = link if hierarchy is None else link | {"hierarchy": hierarchy}
+        made = with_hierarchy(link, link["attribute"], self._hierarchies)
         if made["transform"]["kind"] == "lookup":
             table = next(table for table in linked.lookups if table.name == made["transform"]["upload"])
             made = made | {"transform": made["transform"] | {"upload": self._upload(table)}}
         return made
 
     def _sensitivity(self, dataset: str, tables: Tables) -> str:
-        body: Json = {
-            "dataset": dataset,
-            "family": tables.family,
-            "attributes": {
-                attribute.name: {"leaves": attribute.weight, "inner": "harmonic"}
-                for attribute in tables.attributes
-            },
-        }
+        body: Json = {"dataset": dataset, **harm_of(tables.attributes, tables.family)}
         name = stored_name(f"{tables.dataset.name}-harm", body)
         return self._client.sensitivity_profiles.create({"name": name, **body}).name
 
@@ -221,10 +210,12 @@ def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
     The latter takes weights that somebody gave, and a dictionary. Of a policy that only the server knows that
     is taken for granted.
     """
-    criteria = policy.get("criteria")
-    if criteria is None or (body["dictionaries"] and any(own.has_weight for own in tables.attributes)):
+    form = format_of(policy)
+    if policy.get(form.requirements) is None or (
+        body["dictionaries"] and any(own.has_weight for own in tables.attributes)
+    ):
         return True
-    return any((own.get("demand") or {}).get("kind") != "privacy_model" for own in criteria)
+    return any(own.get("kind") != "privacy_model" for own in form.conditions(policy))
 
 
 def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.cli.gate_columns import (
+from app.cli.gate_text import (
+    changes_of,
     column_text,
     columns_of,
     earlier_of,
     explanation_of,
     standing_of,
     uncovered_of,
+    waiver_text,
 )
-from app.cli.gate_outcome import Outcome
-from app.cli.gate_text import changes_of, waiver_text
-from app.cli.gate_verdict import JudgedCriterion, Standing, Verdict
+from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
 from app.cli.plain_lines import plain_line
 
 _SIGNS = {

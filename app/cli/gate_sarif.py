@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from app.cli.gate_columns import explanation_of, standing_of, uncovered_of
-from app.cli.gate_outcome import Outcome
-from app.cli.gate_text import waiver_text
-from app.cli.gate_verdict import JudgedCriterion, Standing
+from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_text
+from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing
 from app.cli.plain_lines import plain_json, plain_line
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

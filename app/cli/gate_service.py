@@ -103,3 +103,15 @@ def _evaluation_name(policy: str) -> str:
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     content: dict[str, Any] = {"moment": moment, "once": secrets.token_hex(8)}
     return stored_name(f"{policy.replace('@', '-v')}-{moment}", content)
+
+
+def measured(client: Client, body: Json) -> Json:
+    """The result of a measurement; a ProblemError for what the service refuses."""
+    try:
+        found = client.measurements.create(body).document["result"]
+    except ProblemError as problem:
+        if problem.code != "direct-budget-exceeded":
+            raise
+        run = client.runs.wait(client.measurements.start_run(body).id, lambda progress: None)
+        found = client.runs.result(run.id)
+    return dict(found)

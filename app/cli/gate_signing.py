@@ -7,7 +7,6 @@ Its public part lies beside the report. What the pipeline says of itself and the
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from app.cli.file_hashes import file_sha256
+from app.cli.files import file_sha256
 from app.cli.gate_question import Subject
 from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
@@ -135,8 +134,3 @@ def signed_here(
     asker = {"kind": "pipeline", "id": None, "name": asked_by}
     predicate = {**statement.predicate, "asked_by": asker, "files": files}
     return Own(*resealed(replace(statement, subjects=subjects, predicate=predicate), key))
-
-
-def environment() -> MutableMapping[str, str]:
-    """The process's own."""
-    return os.environ

@@ -1,14 +1,19 @@
-"""A verdict as a pipeline reads it: only one that is whole and agrees with itself lets anything pass."""
+"""A verdict as a pipeline reads it, and what came of a gate: such a verdict, or the fault that prevented one.
+
+Only a verdict that is whole and agrees with itself lets anything pass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final, cast
 
 from app.domain.errors import InvalidInput
 from app.domain.policies.comparison import Comparison, Value, holds
+from app.evidence.statement import SignedBy
 
 Json = Mapping[str, Any]
 
@@ -52,7 +57,7 @@ class JudgedCriterion:
 
     @property
     def demanded(self) -> str:
-        """``mean risk of the records 0.46; at most 0.1 is demanded``: the value beside its threshold.
+        """``mean risk of the records 0.46; at most 0.1 is required``: the value beside its threshold.
 
         A share of records is told in records, its threshold in percent.
         """
@@ -65,7 +70,7 @@ class JudgedCriterion:
         elif of is not None:
             found, limit = f"{round(float(value) * of):,} of {of:,} records {what}", _percent(threshold)
         comparison = str(self.document.get("comparison", "")).replace("_", " ")
-        return f"{found.strip()}; {comparison} {limit} is demanded"
+        return f"{found.strip()}; {comparison} {limit} is required"
 
 
 @dataclass(frozen=True)
@@ -195,3 +200,53 @@ def _percent(share: object) -> str:
     """A share as people read it."""
     known = isinstance(share, int | float) and not isinstance(share, bool)
     return f"{100 * float(share):.6g} %" if known and share else shown(share)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is left of the evidence: whose key signed it, where it was written, and the key beside it."""
+
+    signed_by: SignedBy
+    report: Path | None = None
+    keys: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a pipeline is told.
+
+    Attributes
+    ----------
+    policy
+        The policy as it was named: a file or a name.
+    subject
+        What was judged as it was named: the dataset or the release file.
+    verdict
+        None if there is none, and ``fault`` says why.
+    evaluation
+        Name of the evaluation; a server stores it.
+    evidence
+        Its evidence: ``id`` (None without a server, which would hold it) and ``sha256``.
+    kept
+        Where the evidence is; None without any.
+    """
+
+    policy: str
+    subject: str
+    verdict: Verdict | None
+    fault: str | None = None
+    evaluation: str | None = None
+    evidence: Json | None = None
+    kept: Kept | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 2 error; without a verdict or without its evidence nothing passes."""
+        if self.verdict is None or self.fault is not None or self.evidence is None:
+            return FAULT
+        return self.verdict.exit_code
+
+    @property
+    def headline(self) -> str:
+        """``PASS``, ``FAIL`` or ``ERROR``."""
+        return {0: "PASS", 1: "FAIL"}.get(self.exit_code, "ERROR")

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -214,6 +214,26 @@ def attributes_of(sections: Section, folder: Path) -> tuple[Attribute, ...]:
             )
         )
     return tuple(attributes)
+
+
+def declared(table: TableFile, attributes: Sequence[Attribute], hierarchies: Mapping[str, str]) -> list[Json]:
+    """The columns of a dataset as the service takes them; ``hierarchies``: attribute → name of its own."""
+    identifiers = [] if table.identifier is None else [table.identifier]
+    return [
+        *({"name": name, "type": "text", "role": "identifier"} for name in identifiers),
+        *(with_hierarchy(own.declaration, own.name, hierarchies) for own in attributes),
+    ]
+
+
+def with_hierarchy(stated: Json, attribute: str, hierarchies: Mapping[str, str]) -> Json:
+    """What is stated of an attribute, with the name of its hierarchy if it has one."""
+    return stated | ({"hierarchy": hierarchies[attribute]} if attribute in hierarchies else {})
+
+
+def harm_of(attributes: Sequence[Attribute], family: str) -> Json:
+    """A sensitivity profile by the attributes' weights, but for its name and its dataset."""
+    weights = {own.name: {"leaves": own.weight, "inner": "harmonic"} for own in attributes}
+    return {"family": family, "attributes": weights}
 
 
 def links_of(sections: Section, folder: Path) -> tuple[tuple[Json, ...], tuple[TableFile, ...]]:

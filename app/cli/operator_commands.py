@@ -1,4 +1,4 @@
-"""The operator's commands: serve, worker, migrate, bootstrap, doctor, keys, backups, openapi."""
+"""The operator's commands: tenant, serve, worker, migrate, bootstrap, doctor, keys, backups, openapi."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ import json
 import sys
 from pathlib import Path
 
-from app.cli.operations import Operations
+from app.cli.operations import Operations, TenantLine
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the commands."""
+    tenant = commands.add_parser("tenant", help="show or change a tenant's retention and quotas")
+    tenant.add_argument("tenant", help="the tenant's name")
+    tenant.add_argument(
+        "settings", nargs="*", type=_setting, metavar="SETTING=VALUE",
+        help="a whole number, unlimited, or default; without any, all are shown",
+    )  # fmt: skip
+    tenant.set_defaults(run=run_tenant)
+
     serve = commands.add_parser(
         "serve", help="serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker"
     )
@@ -59,6 +67,28 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="fail if this file (default: openapi/openapi.json) holds another document",
     )
     openapi.set_defaults(run=run_openapi)
+
+
+def run_tenant(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Change what is asked for, and print all settings."""
+    lines = operations.tenant(arguments.tenant, dict(arguments.settings))
+    width = max(len(line.name) for line in lines)
+    for line in lines:
+        print(f"{line.name:<{width}}  {_value(line):<40} {line.meaning}")
+    return 0
+
+
+def _value(line: TenantLine) -> str:
+    value = "unlimited" if line.value is None else f"{line.value:,}"
+    used = "" if line.used is None else f"{line.used:,} of "
+    return f"{used}{value}" + ("" if line.is_own else " (default)")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, found, value = text.partition("=")
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form SETTING=VALUE")
+    return name, value
 
 
 def run_serve(arguments: argparse.Namespace, operations: Operations) -> int:

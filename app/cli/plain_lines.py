@@ -7,7 +7,9 @@ marks that turn the direction of writing, and lines that a pipeline's runner tak
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 _MARKS: Final = re.compile(
@@ -38,6 +40,23 @@ def plain_json(document: Any, indent: int | None = None) -> str:  # noqa: ANN401
 def plain_lines(text: str) -> str:
     """The text line by line."""
     return "\n".join(plain_line(line) for line in text.splitlines())
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of equally many cells, columns as wide as they must be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def number_text(value: float | str | None) -> str:
+    """A number of the service's, which writes infinity as a text; a dash for none."""
+    if value is None:
+        return "–"
+    number = float(value)
+    return "∞" if math.isinf(number) else f"{number:.6g}"
 
 
 def _escaped(found: re.Match[str]) -> str:

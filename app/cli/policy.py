@@ -19,7 +19,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     lint.add_argument("file", type=Path, help="policy as YAML, or as JSON if its name ends in .json")
     lint.add_argument(
-        "--table", metavar="FILE", type=Path, help="a table to hold the roles of its columns against"
+        "--table", metavar="FILE", type=Path, help="a table to compare the roles of its columns with"
     )
     lint.add_argument("--server", metavar="URL", help="the service that holds the dataset")
     lint.add_argument("--dataset", metavar="NAME", help="a dataset of the server, in the place of a table")
@@ -47,7 +47,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     schema.add_argument("--write", action="store_true", help="put the schema into the policy, if it is YAML")
     schema.set_defaults(run=_run, action="schema")
     start = actions.add_parser("template", help="print a policy to start from, or list them")
-    start.add_argument("name", nargs="?", help="the template; without one they are listed")
+    start.add_argument(
+        "name", nargs="?", help="the template, NAME or NAME@VERSION; without one they are listed"
+    )
     start.set_defaults(run=_run, action="template")
 
 

@@ -10,21 +10,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-import httpx
-
-from app.cli.error_text import error_text
+from app.cli.error_text import EXPECTED, error_text
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_lines
 from app.cli.policy_table import check_table
-from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, TooLarge
+from app.domain.errors import Fault, InvalidInput, NotFound, TooLarge
 from app.domain.policies.difference import difference
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
-from app.services.policies import checked_policy
-from app.services.policy_documents import policy_of
-from app.services.policy_templates import NAMES, template, templates
-from app.services.structured_text import StructuredText, read_json, read_yaml
-from privacy_risk import ClientError
+from app.services.datasets.structured_text import StructuredText, read_json, read_yaml
+from app.services.gates.policies import checked_policy
+from app.services.gates.policy_documents import policy_of
+from app.services.gates.policy_templates import NAMES, template, templates
 
 DONE: Final = 0
 WRONG: Final = 1
@@ -63,7 +60,7 @@ def _of_table(
     if policy is not None:
         try:
             check_table(policy, arguments, operations, found)
-        except (PrivacyRiskError, ClientError, httpx.TransportError, OSError) as error:
+        except EXPECTED as error:
             raise _Unreadable(plain_lines(error_text(error))) from None
     return found.lint().warnings
 
@@ -96,9 +93,11 @@ def _template(arguments: argparse.Namespace, operations: Operations) -> int:
         for own in templates():
             print(f"{own.policy.name:<20} {own.policy.title}")
         return DONE
-    if arguments.name not in NAMES:
+    try:
+        found = template(arguments.name)
+    except NotFound:
         return _refuse(_Unreadable(f"there is no template {arguments.name!r}, only {', '.join(NAMES)}"))
-    print(template(arguments.name).text, end="")
+    print(found.text, end="")
     return DONE
 
 

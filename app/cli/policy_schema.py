@@ -11,25 +11,22 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
-import httpx
-
-from app.cli.error_text import error_text
+from app.cli.error_text import EXPECTED, error_text
 from app.cli.gate_service import service_client
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_lines
 from app.cli.structured_files import read_structured
 from app.cli.table_pieces import table_pieces
-from app.domain.errors import InvalidInput, PrivacyRiskError
+from app.domain.errors import InvalidInput
 from app.domain.policies.schema import PolicySchema, Role
-from app.services.ingest.proposals import propose_schema as proposed_from
-from app.services.policy_documents import policy_of
-from privacy_risk import ClientError
+from app.services.datasets.ingest.proposals import propose_schema as proposed_from
+from app.services.gates.policy_documents import policy_of
 
 DONE: Final = 0
 UNREADABLE: Final = 2
 
 _BLOCK: Final = re.compile(r"^schema:[^\n]*\n(?:[ \t-][^\n]*\n|\n(?=[ \t]))*", re.MULTILINE)
-_BEFORE: Final = re.compile(r"^(?=criteria:)", re.MULTILINE)
+_BEFORE: Final = re.compile(r"^(?=(?:criteria|requirements):)", re.MULTILINE)
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]|[A-Za-z_]")
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
@@ -38,7 +35,7 @@ def propose_schema(arguments: argparse.Namespace, operations: Operations) -> int
     """Print the schema, or put it into the policy; nothing is written unless all of it could be read."""
     try:
         return _propose(arguments, operations)
-    except (PrivacyRiskError, ClientError, httpx.TransportError, OSError) as error:
+    except EXPECTED as error:
         print(plain_lines(f"privacy-risk: {error_text(error)}"), file=sys.stderr)
         return UNREADABLE
 

@@ -10,18 +10,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.cli.gate_service import service_client
-from app.cli.measured import measured
+from app.cli.gate_service import measured, service_client
 from app.cli.operations import Operations
 from app.cli.table_pieces import table_pieces
+from app.domain.arrays import Ints
 from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
-from app.domain.distinct import Ints
 from app.domain.errors import InvalidInput
 from app.domain.gates.coverage import NOTHING_SHOWN, ReleasedColumn
 from app.domain.gates.table_lint import check_columns, check_singled_out
 from app.domain.policies.findings import Findings
 from app.domain.policies.policy import Policy
-from app.services.ingest.pieces import read_piece
+from app.services.datasets.ingest.pieces import read_piece
 
 _NO_ROLE: Final = "none"
 
@@ -95,7 +94,7 @@ async def _columns(path: Path, policy: Policy) -> list[ReleasedColumn]:
 
 
 def _coded(column: Any, known: dict[str, int]) -> Ints:  # noqa: ANN401 - an Arrow array
-    """The cells as positions of their texts, which are added; an empty cell shows nothing."""
+    """The cells as positions of their texts, which are added; an empty cell has no value."""
     own = [
         NOTHING_SHOWN if not text else known.setdefault(text, len(known))
         for text in column.dictionary.to_pylist()

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.gate_service import service_client
+from app.cli.gate_service import measured, service_client
 from app.cli.journey import FORMATS, Json, TableFile
-from app.cli.measured import measured
 from app.cli.operations import Operations
-from app.cli.profile_text import Profiled, profile_text
+from app.cli.plain_lines import number_text, text_table
 from app.domain.errors import InvalidInput
 from privacy_risk import Client
 
@@ -45,7 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "profile",
-        help="measure the risk profile of a table: k-anonymity, ℓ-diversity, t-closeness and their kin",
+        help="measure the risk profile of a table: k-anonymity, ℓ-diversity, t-closeness and others",
         description="Start an embedded service, load the table, measure all models of its quasi-identifiers "
         "and sensitive attributes by one call, print what was found and stop the service again; or ask a "
         "service that is running. What is not "
@@ -304,3 +303,64 @@ def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
         "seconds": {name: round(seconds, 6) for name, seconds in profiled.seconds.items()},
         "result": profiled.result,
     }
+
+
+_ROWS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """The profile, and how the columns were taken.
+
+    ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
+    roles are the service's proposal.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    left_aside: Mapping[str, str]
+    proposed: bool
+    result: dict[str, Any]
+    seconds: Mapping[str, float]
+
+
+def profile_text(name: str, profiled: Profiled) -> str:
+    """Columns, records, one line per figure, and the time of the call that measured them."""
+    judged, figures = profiled.result["judged"], profiled.result["figures"]
+    basis = " (proposed by the service)" if profiled.proposed else ""
+    lines = [
+        f"{name}: {judged['records']:,} records",
+        f"  quasi-identifiers  {', '.join(profiled.quasi_identifiers)}{basis}",
+        f"  sensitive          {', '.join(profiled.sensitive) or 'none named: see --sensitive'}",
+        *(f"  left aside         {column}: {why}" for column, why in profiled.left_aside.items()),
+        f"  judged             {judged['records_judged']:,} records in {judged['classes']:,} classes; "
+        f"missing values: {judged['missing'].replace('_', ' ')}",
+        f"  left out           {judged['records_missing']:,} records with missing values, "
+        f"{judged['records_suppressed']:,} that are suppressed",
+        "",
+        text_table(
+            [("measure", "attribute", "number", "value", "safer", "worst class"), *map(_line, figures)]
+        ),
+        "",
+        f"Measured by one call in {profiled.seconds['profile']:.3f} s.",
+    ]
+    return "\n".join(lines)
+
+
+def _line(figure: dict[str, Any]) -> Sequence[str]:
+    return (
+        figure["measure"],
+        figure["attribute"] or "",
+        figure["name"],
+        number_text(figure["value"]),
+        figure["safer"],
+        _worst(figure["worst"]),
+    )
+
+
+def _worst(worst: dict[str, Any] | None) -> str:
+    if worst is None:
+        return ""
+    rows, records = worst["rows"], worst["records"]
+    shown = ", ".join(map(str, rows[:_ROWS_SHOWN])) + (", …" if records > _ROWS_SHOWN else "")
+    return f"row {shown}" if records == 1 else f"rows {shown} ({records:,} records)"

@@ -6,8 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-import httpx
-
 from app import __version__
 from app.cli import (
     demo,
@@ -19,13 +17,10 @@ from app.cli import (
     reproduce,
     sample,
     signing_key,
-    tenant_settings,
     verify,
 )
-from app.cli.error_text import error_text
+from app.cli.error_text import EXPECTED, error_text
 from app.cli.operations import Operations
-from app.domain.errors import PrivacyRiskError
-from privacy_risk import ClientError
 
 
 def run(argv: Sequence[str], operations: Operations) -> int:
@@ -33,7 +28,7 @@ def run(argv: Sequence[str], operations: Operations) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.run(arguments, operations))
-    except (PrivacyRiskError, ClientError, httpx.TransportError, OSError) as error:
+    except EXPECTED as error:
         print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -43,7 +38,7 @@ def run(argv: Sequence[str], operations: Operations) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="privacy-risk",
-        description="How much harm a disclosure can do, what it is still good for, and which form is best.",
+        description="How much harm a disclosure can do, how useful it still is, and which form is best.",
     )
     parser.add_argument("--version", action="version", version=f"privacy-risk {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -56,6 +51,5 @@ def _parser() -> argparse.ArgumentParser:
     experiment.add_parser(commands)
     verify.add_parser(commands)
     signing_key.add_parser(commands)
-    tenant_settings.add_parser(commands)
     operator_commands.add_parsers(commands)
     return parser

@@ -22,6 +22,10 @@ _SAID_LATER: Final = frozenset(
     }
 )
 """Members that reports of earlier versions do not have."""
+_SENTENCES: Final = frozenset(
+    {"assumptions", "explanation", "message", "not_covered", "quantity", "reason", "remedy", "warnings"}
+)
+"""Members that say what the numbers say, in words that a later version may choose better."""
 _NAMES: Final = frozenset({"name", "upload", "dataset", "sensitivity", "failure"})
 """Members of a verdict's subject that say what things are called, which is nothing to recompute."""
 
@@ -100,9 +104,7 @@ def _comparable(predicate: Json) -> dict[str, Any]:
 
 def _computed(criterion: Json) -> Json:
     outcome = "failed" if criterion["outcome"] == "waived" else criterion["outcome"]
-    # Sentences say what the numbers say, in words that a later version may choose better.
-    words = {"explanation": None, "quantity": None}
-    return {**criterion, "outcome": outcome, "waiver": None, **words}
+    return {**criterion, "outcome": outcome, "waiver": None}
 
 
 def _verdict(criteria: Sequence[Json]) -> str:
@@ -138,12 +140,21 @@ def _without_names(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 def _values(place: str, then: Any, now: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON values
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for key in sorted(then.keys() | (now.keys() - _SAID_LATER)):
-            yield from _values(f"{place}/{key}", then.get(key), now.get(key))
+            before, after = then.get(key), now.get(key)
+            if key not in _SENTENCES:
+                yield from _values(f"{place}/{key}", before, after)
+            elif _sentences(before) != _sentences(after):
+                yield f"{place}/{key}: {_short(before)} in the report, {_short(after)} now"
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for number, (before, after) in enumerate(zip(then, now, strict=True)):
             yield from _values(f"{place}/{number}", before, after)
     elif not _same(then, now):
         yield f"{place}: {_short(then)} in the report, {_short(now)} now"
+
+
+def _sentences(value: Any) -> int:  # noqa: ANN401 - any JSON value
+    """How many sentences there are."""
+    return len(value) if isinstance(value, list) else int(value is not None)
 
 
 def _same(then: Any, now: Any) -> bool:  # noqa: ANN401 - any JSON values

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.cli.journey import Json
+from app.cli.plain_lines import number_text, text_table
 from app.cli.risk_map import Point, draw_map
 from app.cli.walk import Score, Walked
 
@@ -66,7 +66,7 @@ def levels_text(levels: Mapping[str, int]) -> str:
 
 def _marked(score: Score) -> Point:
     found = score.assessment
-    label = f"{levels_text(score.levels)}; highest single loss {_number(found['risk_max'])}"
+    label = f"{levels_text(score.levels)}; highest single loss {number_text(found['risk_max'])}"
     return Point(found["utility_average"], float(found["risk_average"]), label)
 
 
@@ -101,7 +101,7 @@ def _records(walked: Walked) -> str:
     for before, after in zip(walked.before, walked.after, strict=True):
         rows.append(["before", *(str(before[column] or _MISSING) for column in columns)])
         rows.append(["after", *(after[column] or _MISSING for column in columns)])
-    return "Three records before and after the optimal rule:\n" + _table(rows)
+    return "Three records before and after the optimal rule:\n" + text_table(rows)
 
 
 def _rules(walked: Walked) -> str:
@@ -114,27 +114,14 @@ def _rules(walked: Walked) -> str:
                 [
                     name,
                     levels_text(score.levels),
-                    _number(found["risk_average"]),
-                    _number(found["risk_max"]),
-                    _number(found["utility_average"]),
+                    number_text(found["risk_average"]),
+                    number_text(found["risk_max"]),
+                    number_text(found["utility_average"]),
                     str(found["min_consistent"]),
                 ]
             )
     return (
         "Risk is the mean expected harm per record, in the unit that the weights define; utility the mean\n"
-        "sum of depths; fewest consistent the least number of people whom a released record may be about:\n"
-        + _table(rows)
+        "sum of depths; fewest consistent the least number of consistent entities of a released record:\n"
+        + text_table(rows)
     )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-
-
-def _number(value: float | str) -> str:
-    number = float(value)
-    return "∞" if math.isinf(number) else f"{number:.6g}"

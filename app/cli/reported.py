@@ -114,10 +114,10 @@ def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
 
 
 def _stated_rule(then: Json, rule: Json, by_name: bool) -> Json | None:
-    """The definition of the rule, if levels and classes to withhold that the report states are all of it."""
+    """The definition of the rule, if levels and classes to suppress that the report states are all of it."""
     # Rules know the searches, which take seconds to load: other commands need none of it.
-    from app.domain.criteria.class_suppression import ALL_ATTRIBUTES
-    from app.services.rule_documents import (
+    from app.domain.models.class_suppression import ALL_ATTRIBUTES
+    from app.services.rules.rule_documents import (
         DICTIONARY,
         MEANING,
         ORDER,
@@ -144,9 +144,9 @@ def _stated_rule(then: Json, rule: Json, by_name: bool) -> Json | None:
 
 def _may_leave_out_values(definition: Json) -> bool:
     """Whether a criterion by which the rule suppresses may name values, which reports leave out."""
-    from app.domain.criteria.catalogue import CRITERIA
-    from app.services.cell_values import names_cell_values
-    from app.services.rule_documents import SUPPRESSION_OF_FAILING
+    from app.domain.analyses.catalogue import CRITERIA
+    from app.services.datasets.cell_values import names_cell_values
+    from app.services.rules.rule_documents import SUPPRESSION_OF_FAILING
 
     kinds = {own["kind"] for own in definition[SUPPRESSION_OF_FAILING]}
     return any(names_cell_values(own) for own in CRITERIA if own.kind in kinds)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from app.charts.axes import STYLE, Axis, amount_axis, linear_axis, number_text
-from app.charts.plane import frame, frontier
+from app.charts.axes import STYLE, Axis, amount_axis, frame, frontier, linear_axis, number_text
 
 _WIDTH, _HEIGHT = 900, 680
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 28, 178, 74

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from app.domain.errors import InvalidInput
+from app.services.datasets.structured_text import read_json, read_yaml
 from app.services.fingerprints import plain
-from app.services.structured_text import read_json, read_yaml
 
 Json = dict[str, Any]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.journey import TableFile
-from app.services.ingest.dialect import Dialect, UploadFormat, UploadLimits
-from app.services.ingest.intake import Intake
-from app.services.ingest.proposals import propose_dialect
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.ingest.intake import Intake
+from app.services.datasets.ingest.proposals import propose_dialect
 
 _SAMPLE: Final = 1 << 18
 _PIECE: Final = 1 << 20

@@ -1,22 +1,138 @@
-"""``verify``: whether a report is genuine and what was asked. Needs no service, and loads nothing else."""
+"""``verify``: whether a report is genuine and what was asked: a verdict, what it is about, its age.
+
+Needs no service, and loads nothing else.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
-from app.cli.files import read_bounded
+from app.cli.files import file_sha256, read_bounded
 from app.cli.plain_lines import plain_line, plain_lines
-from app.cli.verify_demands import Demands, age_of, policy_of, sha256_text, unmet
+from app.evidence.canonical import instant_text
 from app.evidence.faults import EvidenceError
-from app.evidence.instants import instant_text
 from app.evidence.keys import read_keys
-from app.evidence.statement import VERDICTS
+from app.evidence.statement import FILE_PREFIX, VERDICTS, Statement, is_sha256
 from app.evidence.verification import Verified, check_page, verify
+
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGE: Final = re.compile(r"([0-9]{1,6})([smhdw])")
+CLOCKS_DIFFER: Final = timedelta(minutes=5)
+"""How far ahead of this machine's clock the issuer's may be."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What must hold of a report; what is empty or None is not asked.
+
+    Attributes
+    ----------
+    verdict
+        ``pass``, ``fail`` or ``error``.
+    subjects
+        Hashes (sha256) that must be among those of the statement's subjects.
+    files
+        Files that must be the release file that was judged, byte by byte.
+    max_age
+        How long ago it may have been issued.
+    policy
+        The policy of the verdict: its name, ``NAME@VERSION``, or its sha256.
+    """
+
+    verdict: str | None = None
+    subjects: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    max_age: timedelta | None = None
+    policy: str | None = None
+
+
+def unmet(statement: Statement, requirements: Requirements, now: datetime) -> list[str]:
+    """A sentence for each requirement that is not met; OSError for a file that cannot be read."""
+    return [
+        *_verdict(statement, requirements),
+        *_policy(statement, requirements),
+        *_subjects(statement, requirements),
+        *_age(statement, requirements, now),
+    ]
+
+
+def policy_of(statement: Statement) -> tuple[str, str] | None:
+    """``NAME@VERSION`` and the sha256 of the policy of a verdict; None for an assessment."""
+    if statement.report != "verdict":
+        return None
+    policy = statement.predicate["result"]["policy"]
+    return f"{policy['name']}@{policy['version']}", policy["sha256"]
+
+
+def age_of(text: str) -> timedelta:
+    """The age that ``90s``, ``30m``, ``24h``, ``7d`` or ``2w`` names; ValueError for anything else."""
+    found = _AGE.fullmatch(text)
+    if found is None:
+        raise ValueError("an age is a whole number with s, m, h, d or w, such as 7d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def sha256_text(text: str) -> str:
+    """The hash, in lower case; ValueError unless it is 64 hexadecimal digits."""
+    if not is_sha256(text.lower()):
+        raise ValueError("a sha256 is 64 hexadecimal digits")
+    return text.lower()
+
+
+def _verdict(statement: Statement, requirements: Requirements) -> Iterator[str]:
+    if requirements.verdict is None:
+        return
+    if statement.report != "verdict":
+        yield "It is an assessment, which has no verdict."
+        return
+    found = statement.predicate["result"].get("verdict")
+    if found != requirements.verdict:
+        yield f"Its verdict is {found}, not {requirements.verdict}."
+
+
+def _policy(statement: Statement, requirements: Requirements) -> Iterator[str]:
+    if requirements.policy is None:
+        return
+    found = policy_of(statement)
+    if found is None:
+        yield "It is an assessment, which has no policy."
+        return
+    name, sha256 = found
+    # A policy may be called like the hash of another one: what reads as a hash is never taken for a name.
+    by_hash = is_sha256(requirements.policy.lower())
+    answers = (sha256,) if by_hash else (name, name.rpartition("@")[0])
+    if (requirements.policy.lower() if by_hash else requirements.policy) not in answers:
+        yield f"It was judged by the policy {name} (sha256 {sha256}), not by {requirements.policy}."
+
+
+def _subjects(statement: Statement, requirements: Requirements) -> Iterator[str]:
+    hashes = {own.sha256 for own in statement.subjects}
+    released = {own.sha256 for own in statement.subjects if own.name.startswith(FILE_PREFIX)}
+    for wanted in requirements.subjects:
+        if wanted not in hashes:
+            yield f"It is not about {wanted}."
+    for path in requirements.files:
+        found = file_sha256(path)
+        if found not in released:
+            yield f"The release that was judged is not the file {path} as that is now (sha256 {found})."
+
+
+def _age(statement: Statement, requirements: Requirements, now: datetime) -> Iterator[str]:
+    if requirements.max_age is None:
+        return
+    issued = statement.issued_at
+    if now - issued > requirements.max_age:
+        yield f"It was issued at {instant_text(issued)}, longer ago than is allowed."
+    elif issued - now > CLOCKS_DIFFER:
+        yield f"It was issued at {instant_text(issued)}, which is still to come by this machine's clock."
+
 
 GENUINE: Final = 0
 NOT_AS_ASKED: Final = 1
@@ -107,7 +223,7 @@ def _argument(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
 def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _now) -> int:
     """Verify and say what was found."""
     beside = keys_beside(arguments.report)
-    demands = Demands(
+    requirements = Requirements(
         arguments.verdict,
         tuple(arguments.subject),
         tuple(arguments.subject_file),
@@ -120,7 +236,7 @@ def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _n
         verified = verify(read_bounded(arguments.report), keys)
         if arguments.html is not None:
             check_page(read_bounded(arguments.html).decode("utf-8"), verified.sha256)
-        missed = unmet(verified.statement, demands, clock())
+        missed = unmet(verified.statement, requirements, clock())
     except EvidenceError as error:
         print(plain_lines(f"privacy-risk: {error.code}: {error.message} {error.remedy}"), file=sys.stderr)
         return NOT_GENUINE

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.cli.journey import Attribute, Journey, Json, TableFile
+from app.cli.journey import Attribute, Journey, Json, TableFile, declared, harm_of, with_hierarchy
 from app.cli.progress import Listener
 from privacy_risk import Client, ProblemError, Resource, Run
 
@@ -129,39 +129,25 @@ class Walk:
 
     def _create_dataset(self) -> Resource:
         table = self.journey.dataset
-        declarations: list[Json] = []
-        if table.identifier is not None:
-            declarations.append({"name": table.identifier, "type": "text", "role": "identifier"})
-        for attribute in self.journey.attributes:
-            hierarchy = {} if attribute.hierarchy is None else {"hierarchy": attribute.hierarchy_name}
-            declarations.append(attribute.declaration | hierarchy)
-        return self.client.datasets.create(
-            {"name": table.name, "upload": table.name, "attributes": declarations}
-        )
+        columns = declared(table, self.journey.attributes, self._hierarchies())
+        return self.client.datasets.create({"name": table.name, "upload": table.name, "attributes": columns})
+
+    def _hierarchies(self) -> dict[str, str]:
+        return {own.name: own.hierarchy_name for own in self.journey.attributes if own.hierarchy is not None}
 
     def _create_dictionary(self) -> Resource:
         journey = self.journey
-        hierarchies = {a.name: a.hierarchy_name for a in journey.attributes if a.hierarchy is not None}
-        links = [
-            link | ({"hierarchy": hierarchies[link["attribute"]]} if link["attribute"] in hierarchies else {})
-            for link in journey.links
-        ]
+        hierarchies = self._hierarchies()
+        links = [with_hierarchy(link, link["attribute"], hierarchies) for link in journey.links]
         body: Json = {"name": journey.dictionary.name, "upload": journey.dictionary.name, "links": links}
         if journey.dictionary.identifier is not None:
             body["identifier"] = journey.dictionary.identifier
         return self.client.dictionaries.create(body)
 
     def _create_sensitivity(self) -> Resource:
+        body = {"name": self._name("harm"), "dataset": self.journey.dataset.name}
         return self.client.sensitivity_profiles.create(
-            {
-                "name": self._name("harm"),
-                "dataset": self.journey.dataset.name,
-                "family": self.journey.family,
-                "attributes": {
-                    attribute.name: {"leaves": attribute.weight, "inner": "harmonic"}
-                    for attribute in self.journey.attributes
-                },
-            }
+            body | harm_of(self.journey.attributes, self.journey.family)
         )
 
     def _create_rule(self, name: str, levels: Mapping[str, int]) -> Resource:

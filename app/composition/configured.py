@@ -7,7 +7,7 @@ from typing import Final
 from app.composition.database import Database
 from app.domain.errors import Unavailable
 from app.persistence.encryption import MasterKey
-from app.services.tenant_settings import SETTINGS, TenantSettings
+from app.services.access.tenant_settings import SETTINGS, TenantSettings
 from app.settings import Settings
 
 MIB: Final = 1024**2

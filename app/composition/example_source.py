@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from app.samples import members
-from app.services.datasets import DatasetService
-from app.services.dictionaries import DictionaryService
-from app.services.example_data import ExampleDataService, ExampleTables
-from app.services.hierarchies import HierarchyService
-from app.services.ingest.dialect import UploadLimits
+from app.services.datasets.datasets import DatasetService
+from app.services.datasets.dictionaries import DictionaryService
+from app.services.datasets.example_data import ExampleDataService, ExampleTables
+from app.services.datasets.hierarchies import HierarchyService
+from app.services.datasets.ingest.dialect import UploadLimits
+from app.services.datasets.tables import TableLoader
+from app.services.datasets.uploads import UploadService
 from app.services.ports import Store
-from app.services.rules import RuleService
-from app.services.sensitivity_profiles import SensitivityProfileService
-from app.services.tables import TableLoader
-from app.services.uploads import UploadService
+from app.services.rules.rules import RuleService
+from app.services.scoring.sensitivity_profiles import SensitivityProfileService
 
 _PROPOSED_LEVELS = {"city": 1, "race": 0, "birth_date": 1, "income": 1}
 

@@ -11,7 +11,7 @@ from typing import Final
 from app.composition.database import Database
 from app.domain.search.budget import Halted
 from app.services.resources import Claim
-from app.services.run_execution import Report
+from app.services.runs.run_execution import Report
 
 RUN_PROCESS: Final = "app.composition.run_process"
 """The module that does the work: for whoever can load it before there is any."""

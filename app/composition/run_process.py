@@ -9,16 +9,16 @@ from app.composition.database import Database, utc_now
 from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
 from app.persistence.store import PostgresStore
-from app.services.assessment_work import AssessmentPreparation
-from app.services.evidence import EvidenceIssuer
-from app.services.frontier_work import FrontierPreparation
+from app.services.datasets.tables import TableLoader
 from app.services.gates.completion import Completion
 from app.services.gates.evaluation_work import EvaluationPreparation
-from app.services.measurement_work import MeasurementPreparation
-from app.services.optimisation_work import OptimisationPreparation
+from app.services.gates.evidence import EvidenceIssuer
 from app.services.resources import Claim, Kind
-from app.services.run_execution import Prepare, Report, RunExecution
-from app.services.tables import TableLoader
+from app.services.runs.run_execution import Prepare, Report, RunExecution
+from app.services.scoring.assessment_work import AssessmentPreparation
+from app.services.scoring.measurement_work import MeasurementPreparation
+from app.services.searches.frontier_work import FrontierPreparation
+from app.services.searches.optimisation_work import OptimisationPreparation
 
 
 async def execute(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+import ipaddress
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -22,49 +23,59 @@ from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
 from app.composition.example_source import example_data_service
 from app.composition.processes import embedded_database, worker_process
-from app.composition.proxies import believed_proxies
 from app.composition.starter import end_with_starter
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
 from app.persistence.embedded import EmbeddedPostgres
-from app.persistence.page_sessions import PostgresPageSessions
-from app.persistence.registry import PostgresRegistry
+from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
-from app.services.assessments import AssessmentService
-from app.services.audit_trail import AuditTrailService
-from app.services.datasets import DatasetService
-from app.services.dictionaries import DictionaryService
-from app.services.dictionary_orders import DictionaryOrderService
-from app.services.dictionary_sets import DictionarySetService
-from app.services.evidence import EvidenceIssuer
-from app.services.evidence_service import EvidenceService
-from app.services.frontiers import FrontierService
+from app.services.access.audit_trail import AuditTrailService
+from app.services.access.tenants import TenantService
+from app.services.datasets.datasets import DatasetService
+from app.services.datasets.dictionaries import DictionaryService
+from app.services.datasets.dictionary_orders import DictionaryOrderService
+from app.services.datasets.dictionary_sets import DictionarySetService
+from app.services.datasets.hierarchies import HierarchyService
+from app.services.datasets.ingest.dialect import UploadLimits
+from app.services.datasets.tables import TableLoader
+from app.services.datasets.uploads import UploadService
 from app.services.gates.completion import Completion
 from app.services.gates.evaluations import EvaluationService
+from app.services.gates.evidence import EvidenceIssuer
+from app.services.gates.evidence_service import EvidenceService
+from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
-from app.services.hierarchies import HierarchyService
-from app.services.ingest.dialect import UploadLimits
-from app.services.measurements import MeasurementService
-from app.services.optimisations import OptimisationService
-from app.services.plans import DirectBudget
-from app.services.policies import PolicyService
-from app.services.releases import ReleaseService
-from app.services.rules import RuleService
-from app.services.runs import RunService
-from app.services.sensitivity_profiles import SensitivityProfileService
-from app.services.sequential_disclosures import SequentialDisclosureService
-from app.services.tables import TableLoader
-from app.services.tenants import TenantService
-from app.services.uploads import UploadService
-from app.services.webhooks import WebhookService
+from app.services.questions import DirectBudget
+from app.services.releases.releases import ReleaseService
+from app.services.rules.rules import RuleService
+from app.services.rules.sequential_disclosures import SequentialDisclosureService
+from app.services.runs.runs import RunService
+from app.services.runs.webhooks import WebhookService
+from app.services.scoring.assessments import AssessmentService
+from app.services.scoring.measurements import MeasurementService
+from app.services.scoring.sensitivity_profiles import SensitivityProfileService
+from app.services.searches.frontiers import FrontierService
+from app.services.searches.optimisations import OptimisationService
 from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-def openapi_document() -> dict[str, Any]:
+OWN_MACHINE: Final = ("127.0.0.1", "::1")
+
+
+def believed_proxies(networks: Sequence[Network]) -> list[str]:
+    """What uvicorn takes as ``forwarded_allow_ips``: these networks, or else the machine's own addresses.
+
+    From them alone X-Forwarded-For and X-Forwarded-Proto are read; FORWARDED_ALLOW_IPS is not heeded.
+    """
+    return [str(network) for network in networks] or list(OWN_MACHINE)
+
+
+def openapi() -> dict[str, Any]:
     """The OpenAPI document of the service; needs no database."""
     return routed_app().openapi()
 

@@ -4,60 +4,58 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from app.cli.operations import Bootstrapped, Check, TenantLine
+from app.cli.operations import Bootstrapped, Check, RunningService, TenantLine
+from app.composition import processes
 from app.composition.configured import configured_database, configured_master_key, owner_url, tenant_defaults
 from app.composition.database import Database, utc_now
 from app.composition.processes import embedded_database
 from app.domain.errors import Conflict, Unavailable
-from app.persistence import doctor
+from app.persistence import backup as files
+from app.persistence import migration
 from app.persistence.addresses import create_engine
-from app.persistence.backup import backup, restore
+from app.persistence.doctor import examine
 from app.persistence.embedded import EmbeddedPostgres
 from app.persistence.encryption import MasterKey
 from app.persistence.key_rotation import rotate_master_key
-from app.persistence.migration import migrate
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.services.tenant_settings import SETTINGS, Changes, parsed
-from app.services.tenants import TenantService
+from app.services.access.tenant_settings import SETTINGS, parsed
+from app.services.access.tenants import TenantService
 from app.settings import Settings
 
 
-def migrate_database(settings: Settings, revision: str) -> None:
+def start_service(settings: Settings, home: Path) -> RunningService:
+    """Start an embedded service in this folder, with a tenant for the while that it runs."""
+
+    def bootstrap_demo(postgres: EmbeddedPostgres) -> Bootstrapped:
+        return _bootstrap(_embedded(postgres), settings, "demo", new_key=False)
+
+    return processes.start_service(home, bootstrap_demo)
+
+
+def migrate(settings: Settings, revision: str) -> None:
     """Bring the configured or else the embedded database to this revision."""
-    if settings.database_url is None and settings.owner_database_url is None:
+    if _is_embedded(settings):
         with embedded_database(settings.home) as postgres:
-            migrate(postgres.owner_url, revision)
+            migration.migrate(postgres.owner_url, revision)
     else:
-        migrate(owner_url(settings), revision)
+        migration.migrate(owner_url(settings), revision)
 
 
-def bootstrap_tenant(settings: Settings, name: str, new_key: bool) -> Bootstrapped:
+def bootstrap(settings: Settings, name: str, new_key: bool) -> Bootstrapped:
     """Make a tenant of this name, or another key of its administrator."""
-    if settings.database_url is not None:
-        return _bootstrap(configured_database(settings), name, new_key)
-    with embedded_database(settings.home) as postgres:
-        return _bootstrap(Database(postgres.runtime_url, postgres.master_key, 0), name, new_key)
+    with _database(settings) as database:
+        return _bootstrap(database, settings, name, new_key=new_key)
 
 
-def bootstrap_demo(postgres: EmbeddedPostgres) -> Bootstrapped:
-    """Make the tenant of a service that runs for a while."""
-    return _bootstrap(Database(postgres.runtime_url, postgres.master_key, 0), "demo", new_key=False)
-
-
-def _bootstrap(database: Database, name: str, new_key: bool) -> Bootstrapped:
+def _bootstrap(database: Database, settings: Settings, name: str, *, new_key: bool) -> Bootstrapped:
     async def make() -> Bootstrapped:
-        engine = create_engine(database.url, pool_size=1)
-        try:
-            store = PostgresStore(engine, database.master_key, utc_now)
-            registry = PostgresRegistry(engine, database.master_key, utc_now)
-            made = await TenantService(store, registry, utc_now).bootstrap(name, new_key=new_key)
-        finally:
-            await engine.dispose()
+        async with _tenants(database, settings) as tenants:
+            made = await tenants.bootstrap(name, new_key=new_key)
         if made.first_key is None:
             raise Conflict(
                 f"The tenant {name!r} exists; its first key was shown when it was made.",
@@ -68,52 +66,42 @@ def _bootstrap(database: Database, name: str, new_key: bool) -> Bootstrapped:
     return asyncio.run(make())
 
 
-def tenant_as_set(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[TenantLine]:
+def tenant(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[TenantLine]:
     """Change settings of a tenant; all of them as they are then."""
     changes = parsed(texts)
-    if settings.database_url is not None:
-        return asyncio.run(_changed(configured_database(settings), settings, name, changes))
-    with embedded_database(settings.home) as postgres:
-        database = Database(postgres.runtime_url, postgres.master_key, 0)
-        return asyncio.run(_changed(database, settings, name, changes))
+
+    async def change(database: Database) -> Sequence[TenantLine]:
+        async with _tenants(database, settings) as tenants:
+            seen = await tenants.change_settings(name, changes)
+        return [
+            TenantLine(
+                setting,
+                getattr(seen.settings, setting),
+                setting in seen.own,
+                getattr(seen.usage, setting, None),
+                own.metadata["meaning"],
+            )
+            for setting, own in SETTINGS.items()
+        ]
+
+    with _database(settings) as database:
+        return asyncio.run(change(database))
 
 
-async def _changed(
-    database: Database, settings: Settings, name: str, changes: Changes
-) -> Sequence[TenantLine]:
-    engine = create_engine(database.url, pool_size=1)
-    try:
-        store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
-        registry = PostgresRegistry(engine, database.master_key, utc_now)
-        seen = await TenantService(store, registry, utc_now).change_settings(name, changes)
-    finally:
-        await engine.dispose()
-    return [
-        TenantLine(
-            setting,
-            getattr(seen.settings, setting),
-            setting in seen.own,
-            getattr(seen.usage, setting, None),
-            own.metadata["meaning"],
-        )
-        for setting, own in SETTINGS.items()
-    ]
-
-
-def examine(settings: Settings) -> Sequence[Check]:
+def doctor(settings: Settings) -> Sequence[Check]:
     """Check role, row-level security, keys, disk and migrations."""
-    if settings.database_url is None and settings.owner_database_url is None:
+    if _is_embedded(settings):
         with embedded_database(settings.home) as postgres:
-            findings = asyncio.run(doctor.examine(postgres.runtime_url, postgres.master_key, postgres.home))
+            findings = asyncio.run(examine(postgres.runtime_url, postgres.master_key, postgres.home))
     else:
         database = configured_database(settings)
-        findings = asyncio.run(doctor.examine(database.url, database.master_key))
+        findings = asyncio.run(examine(database.url, database.master_key))
     return [Check(f.name, f.passed, f.message, f.remedy) for f in findings]
 
 
 def rotate_keys(settings: Settings) -> int:
     """Rewrap the data keys of every tenant; an embedded database makes the new master key itself."""
-    if settings.database_url is None and settings.owner_database_url is None:
+    if _is_embedded(settings):
         with embedded_database(settings.home) as postgres:
             return postgres.rotate_master_key()
     if settings.previous_master_key_file is None:
@@ -127,22 +115,52 @@ def rotate_keys(settings: Settings) -> int:
     return rotate_master_key(owner_url(settings), previous, current)
 
 
-def back_up(settings: Settings, target: Path) -> None:
+def backup(settings: Settings, target: Path) -> None:
     """Write the whole database to a new file."""
     with _maintained(settings, "pg_dump") as (owner_url, pg_dump):
-        backup(owner_url, target, pg_dump)
+        files.backup(owner_url, target, pg_dump)
 
 
-def put_back(settings: Settings, source: Path) -> None:
+def restore(settings: Settings, source: Path) -> None:
     """Fill a database without tenants from such a file."""
     with _maintained(settings, "pg_restore") as (owner_url, pg_restore):
-        restore(owner_url, source, pg_restore)
+        files.restore(owner_url, source, pg_restore)
+
+
+def _is_embedded(settings: Settings) -> bool:
+    """Whether the database is one that this program brings."""
+    return settings.database_url is None and settings.owner_database_url is None
+
+
+def _embedded(postgres: EmbeddedPostgres) -> Database:
+    return Database(postgres.runtime_url, postgres.master_key, 0)
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[Database]:
+    """The configured database, or else the embedded one."""
+    if settings.database_url is not None:
+        yield configured_database(settings)
+        return
+    with embedded_database(settings.home) as postgres:
+        yield _embedded(postgres)
+
+
+@asynccontextmanager
+async def _tenants(database: Database, settings: Settings) -> AsyncIterator[TenantService]:
+    """The use cases on tenants of a database."""
+    engine = create_engine(database.url, pool_size=1)
+    try:
+        store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
+        yield TenantService(store, PostgresRegistry(engine, database.master_key, utc_now), utc_now)
+    finally:
+        await engine.dispose()
 
 
 @contextmanager
 def _maintained(settings: Settings, program: str) -> Iterator[tuple[str, Path]]:
     """The owner's address of the database, and one of PostgreSQL's programs that fits it."""
-    if settings.database_url is None and settings.owner_database_url is None:
+    if _is_embedded(settings):
         with embedded_database(settings.home) as postgres:
             yield postgres.owner_url, postgres.program(program)
         return

@@ -20,7 +20,7 @@ from app.workers.child import Limits
 from app.workers.worker import WorkerOptions, run_worker
 
 
-def work(settings: Settings) -> None:
+def worker(settings: Settings) -> None:
     """Work off the queue until asked to end."""
     end_with_starter()
     configure_logs(settings.log_level)

@@ -142,17 +142,13 @@ class TooCostly(TooLarge):
 
 
 class DirectBudgetExceeded(PrivacyRiskError):
-    """The estimated work is above the budget of a direct answer; ``run_route`` takes it."""
+    """The estimated work, of this ``cost``, is above the budget of a direct answer: a run takes it."""
 
     code = "direct-budget-exceeded"
 
-    def __init__(self, cost: Mapping[str, Any], run_route: str) -> None:
-        super().__init__(
-            "The estimated work is above the budget of a direct answer.",
-            f"Send the same body to {run_route}; it is computed in the background.",
-        )
+    def __init__(self, cost: Mapping[str, Any]) -> None:
+        super().__init__("The estimated work is above the budget of a direct answer.")
         self.cost = dict(cost)
-        self.run_route = run_route
 
 
 class MemoryLimitExceeded(PrivacyRiskError):
@@ -165,7 +161,8 @@ class MemoryLimitExceeded(PrivacyRiskError):
         super().__init__(
             f"The work is estimated to need {-(-needed // mib):,} MiB of memory; a run may have "
             f"{allowed // mib:,} MiB.",
-            "Use fewer or coarser attributes, another solver or scope, or have the operator raise the limit.",
+            "Use fewer or more general attributes, another solver or scope, or have the operator raise the "
+            "limit.",
         )
         self.cost = dict(cost)
         self.limit = allowed

@@ -8,13 +8,16 @@ It is RFC 8785 (JSON Canonicalization Scheme) in everything but numbers and the 
 * Whole numbers in full, however large (RFC 8785 rounds those beyond 2⁵³). Real numbers in the shortest
   decimal form that reads back as the same double, always with a point or an exponent, so that 1.0 stays real.
 * NaN and infinities are refused; who needs an infinity writes the text "inf".
+
+Points in time are texts in UTC with microseconds, one per instant, too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 
 def canonical_json(value: object) -> bytes:
@@ -45,3 +48,23 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON value")
+
+
+_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def instant_text(at: datetime) -> str:
+    """``2026-11-20T09:00:00.000000Z``; ValueError for a time without its zone."""
+    if at.tzinfo is None:
+        raise ValueError("a point in time needs its time zone")
+    return at.astimezone(UTC).strftime(_FORM)
+
+
+def instant_of(text: object) -> datetime:
+    """The point in time of such a text; ValueError for any other form."""
+    if not isinstance(text, str):
+        raise ValueError("a point in time is a text")
+    at = datetime.strptime(text, _FORM).replace(tzinfo=UTC)
+    if instant_text(at) != text:
+        raise ValueError("a point in time has one form")
+    return at

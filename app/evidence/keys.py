@@ -24,9 +24,8 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from app.evidence.canonical import canonical_json, parse_strictly
+from app.evidence.canonical import canonical_json, instant_of, instant_text, parse_strictly
 from app.evidence.faults import MalformedKeys
-from app.evidence.instants import instant_of, instant_text
 
 FORMAT: Final = "privacy-risk/keys/1"
 ALGORITHM: Final = "ed25519"

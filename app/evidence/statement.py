@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
-from app.evidence.canonical import canonical_json, parse_strictly
+from app.evidence.canonical import canonical_json, instant_of, parse_strictly
 from app.evidence.faults import MalformedStatement
-from app.evidence.instants import instant_of
 
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 Report = Literal["verdict", "assessment"]

@@ -10,10 +10,9 @@ from typing import Final
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from app.evidence.canonical import sha256_of_bytes
+from app.evidence.canonical import instant_text, sha256_of_bytes
 from app.evidence.envelope import PAYLOAD_TYPE, opened, pre_authentication_encoding
 from app.evidence.faults import OtherReport, OutsideKeyValidity, UnknownKey, WrongSignature
-from app.evidence.instants import instant_text
 from app.evidence.keys import PublicKey
 from app.evidence.statement import Statement, statement_of
 

@@ -7,22 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.assessment import Assessment
-from app.domain.harm.weights import Floats
-from app.domain.numbers import highest_accepted
-from app.domain.search.canonical import outer_sum, threshold_histogram
+from app.domain.arrays import Floats
+from app.domain.risk.assessment import Assessment
+from app.domain.search.aggregate.aggregate_options import AggregateOptions
+from app.domain.search.aggregate.chain_records import ChainRecord
+from app.domain.search.aggregate.objective import AggregateObjective, maximise_aggregate
+from app.domain.search.aggregate.submodular import ClosureMaximiser
 from app.domain.search.problem import Problem
-from app.domain.search.scalable.aggregate import AggregateObjective, maximise_aggregate
-from app.domain.search.scalable.aggregate_options import AggregateOptions
-from app.domain.search.scalable.chain_records import ChainRecord
-from app.domain.search.scalable.closure import ClosureMaximiser
+from app.domain.search.record_risk import outer_sum, threshold_histogram
 from app.domain.search.solvers import Aruba, BranchAndBound
+from app.domain.tables.numbers import highest_accepted
 from app.experiments.record_lattices import CountedLattice, random_lattice
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.searched import search
-from app.experiments.solving import context_of, solve
-from app.experiments.synthetic import generate
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import context_at, search, solve
 
 TRADE_OFFS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 COMPARABLE = 2.0
@@ -30,6 +27,7 @@ HEIGHT = 3
 ATTRIBUTES = (3, 4, 5, 6, 7)
 TRADE_OFF_OF_TIMES = 1e-3
 TIMED = ("aggregate", "ARUBA", "branch and bound", "ARUBA, half", "branch and bound, half")
+RULES = ("aggregate", "least at its mean utility", "least with it as floor")
 RISKS = ("average", "highest", "lowest")
 
 
@@ -83,8 +81,7 @@ def run(effort: Effort) -> Report:
 
 
 def _at(seed: int, trade_off: float, effort: Effort) -> AtTradeOff:
-    data = generate(seed, effort.entities)
-    context = context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
+    context = context_at(seed, effort)
 
     def found(problem: Problem) -> Assessment:
         assessment = solve(context, problem).assessment
@@ -133,34 +130,29 @@ def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds:
     ratios = means[at_stake, 1] / means[at_stake, 4]
     growth = (seconds[-1] / np.maximum(seconds[0], 1e-9)) ** (1 / (ATTRIBUTES[-1] - ATTRIBUTES[0]))
     return (
-        Claim(
+        exact(
             "The least mean risk at the aggregate's mean utility is never above the aggregate's",
-            "exact",
             all(o.together.risk_average <= highest_accepted(o.aggregate.risk_average) for o in risks),
             f"{len(risks)} tables",
         ),
-        Claim(
+        exact(
             "The minimum cut finds the greatest aggregate objective of all nodes",
-            "exact",
             all(one.is_greatest for one in times),
             f"{len(times)} lattices, the largest of {(HEIGHT + 1) ** ATTRIBUTES[-1]} nodes",
         ),
-        Claim(
+        qualitative(
             f"The risks are comparable, within a factor of {COMPARABLE:g} (Definitions: comparable risks)",
-            "qualitative",
             bool((ratios <= COMPARABLE).all()),
             "aggregate / least risk at its mean utility, by λ: " + " ".join(f"{r:.3g}" for r in ratios),
         ),
-        Claim(
+        qualitative(
             "With the attributes its time grows more slowly than ARUBA's at half of the most utility",
-            "qualitative",
             bool(growth[0] < growth[3]),
             "factor per attribute: "
             + ", ".join(f"{name} {factor:.2g}" for name, factor in zip(TIMED, growth, strict=True)),
         ),
-        Claim(
+        qualitative(
             "It is much faster than the threshold searches at the utility that it leads to",
-            "qualitative",
             bool((seconds[-1, 0] < seconds[-1, 1:3] / 2).all()),
             f"{ATTRIBUTES[-1]} attributes: "
             + ", ".join(f"{name} {s:.3g} s" for name, s in zip(TIMED, seconds[-1], strict=True)),
@@ -169,8 +161,7 @@ def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds:
 
 
 def _risk_table(means: Floats) -> ResultTable:
-    rules = ("aggregate", "least at its mean utility", "least with it as floor")
-    columns = ("λ", "mean utility", *(f"{rule}: {risk}" for rule in rules for risk in RISKS))
+    columns = ("λ", "mean utility", *(f"{rule}: {risk}" for rule in RULES for risk in RISKS))
     rows = tuple((t, *row) for t, row in zip(TRADE_OFFS, means.tolist(), strict=True))
     return ResultTable("Losses of records", columns, rows)
 
@@ -181,14 +172,9 @@ def _time_table(seconds: Floats) -> ResultTable:
 
 
 def _pictures(means: Floats, seconds: Floats) -> tuple[Picture, ...]:
-    utility = tuple(means[:, 0].tolist())
-    by_utility = tuple(
-        Series(name, utility, tuple(means[:, i].tolist()), "points")
-        for name, i in (("aggregate", 1), ("least at its mean utility", 4), ("least with it as floor", 7))
-    )
-    x = tuple(map(float, ATTRIBUTES))
-    curves = tuple(Series(name, x, tuple(seconds[:, i].tolist())) for i, name in enumerate(TIMED))
+    by_utility = curves(RULES, means[:, 0], means[:, [1, 4, 7]], "points")
+    by_attributes = curves(TIMED, ATTRIBUTES, seconds)
     return (
         Picture("x13-risk", "Risk at the aggregate's utility", "Mean utility", "Mean risk", by_utility),
-        Picture("x13-time", "Time by number of attributes", "Attributes", "Seconds", curves),
+        Picture("x13-time", "Time by number of attributes", "Attributes", "Seconds", by_attributes),
     )

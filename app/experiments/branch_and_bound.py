@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.charts.series import Series
 from app.domain.search.budget import Budget
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import BranchAndBound, Enumeration
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.solving import context_of, solve
-from app.experiments.synthetic import generate
+from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import context_at, solve
 
 BUDGET_SHARE = 0.1
 SOLVERS = ("enumeration", "branch and bound", "truncated")
@@ -51,21 +49,18 @@ def run(effort: Effort) -> Report:
         tables=(_table(rows),),
         pictures=(_picture(rows),),
         claims=(
-            Claim(
+            exact(
                 "Run to its end it finds the exhaustive optimum",
-                "exact",
                 all(abs(row.risks[0] - row.risks[1]) <= 1e-9 for row in rows),
                 f"{len(rows)} problems",
             ),
-            Claim(
+            exact(
                 "Truncated it is never better than the optimum, and its bound never above it",
-                "exact",
                 all(_is_bounded(row) for row in rows),
                 f"greatest excess {max(row.risks[2] - row.risks[0] for row in rows):.3g}",
             ),
-            Claim(
+            qualitative(
                 "It evaluates fewer risks",
-                "qualitative",
                 worked < full,
                 f"{worked} of {full} ({worked / full:.1%})",
             ),
@@ -74,8 +69,7 @@ def run(effort: Effort) -> Report:
 
 
 def _compare(seed: int, effort: Effort) -> list[Compared]:
-    data = generate(seed, effort.entities)
-    context = context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
+    context = context_at(seed, effort)
     rows = []
     for floor in range(1, sum(context.table.heights) + 1):
         problem = Problem("min_risk", float(floor), "record_level")
@@ -116,10 +110,7 @@ def _table(rows: Sequence[Compared]) -> ResultTable:
 
 
 def _picture(rows: Sequence[Compared]) -> Picture:
-    means = _by_floor(rows)
-    series = tuple(
-        Series(name, tuple(floor for floor, *_ in means), tuple(worked[i] for *_, worked in means))
-        for i, name in enumerate(SOLVERS)
-    )
+    floors, _, worked = zip(*_by_floor(rows), strict=True)
+    series = curves(SOLVERS, floors, np.array(worked))
     title = "Risk evaluations by utility floor"
     return Picture("x6-evaluations", title, "Utility floor", "Risk evaluations", series)

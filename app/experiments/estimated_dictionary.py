@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.distinct import Ints
-from app.domain.harm.weights import Floats
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
+from app.domain.arrays import Floats, Ints
+from app.experiments.report import Effort, Picture, Report, ResultTable, exact
 from app.experiments.solving import random_record_rule, random_table_rule, score
 from app.experiments.synthetic import Synthetic, generate
 
@@ -32,15 +31,13 @@ def run(effort: Effort) -> Report:
         tables=(_table(sizes, ratio),),
         pictures=(_picture(sizes, estimated, true),),
         claims=(
-            Claim(
+            exact(
                 "The estimated risk is never below the true one (Definitions: upper bound)",
-                "exact",
                 bool((estimated[:, None] >= true - 1e-9).all()),
                 f"{true.size} pairs, least difference {float((estimated[:, None] - true).min()):.3g}",
             ),
-            Claim(
+            exact(
                 "Its ratio to the true risk never falls as the true dictionary grows",
-                "exact",
                 bool((np.diff(ratio, axis=1) >= -1e-9 * ratio[:, 1:]).all()),
                 "mean ratios " + " ".join(f"{value:.3g}" for value in ratio.mean(axis=0)),
             ),

@@ -8,13 +8,11 @@ from math import prod
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.search.lattice_search import LatticeSolver
+from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.solvers import Aruba, TopDown
 from app.experiments.record_lattices import frontier_size, lattice_of
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.searched import Searched, agree, search
-from app.experiments.solving import never_falls
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import Searched, agree, never_falls, search
 from app.experiments.synthetic import generate
 
 BRANCHING = ((6,), (2, 3), (3, 2, 2), (2, 2, 2, 2), (2, 2, 2, 2, 2), (2, 2), (4,))
@@ -77,33 +75,28 @@ def _claims(found: list[AtFloor], shares: list[float]) -> tuple[Claim, ...]:
         if _seconds("ARUBA", found, (floor,)) >= _seconds("top-down", found, (floor,))
     ]
     return (
-        Claim(
+        exact(
             "ARUBA evaluates the risk of as many nodes as the coefficient formula gives frontier nodes",
-            "exact",
             all(row.mean_of("ARUBA")[1] == frontier_size(HEIGHTS, row.floor) for row in found),
             f"{len(found)} searches",
         ),
-        Claim(
+        exact(
             "The share of frontier nodes is bell-shaped: it rises up to half the utility, then falls",
-            "exact",
             never_falls(np.array(shares[:middle])) and never_falls(-np.array(shares[middle:])),
             f"greatest share {max(shares):.1%}",
         ),
-        Claim(
+        exact(
             "Top-down search and ARUBA find the same least risk",
-            "exact",
             all(agree(tuple(one.risk for one in row.searched)) for row in found),
             f"{len(found)} problems",
         ),
-        Claim(
+        exact(
             "The published scale, 70 attributes of height 3, cannot be enumerated",
-            "exact",
             widest > 10**39,
             f"{float(_nodes(PUBLISHED)):.2g} nodes, {float(widest):.2g} of them on the middle frontier",
         ),
-        Claim(
+        qualitative(
             "ARUBA is faster, especially at large floors, and similar at small ones (not everywhere)",
-            "qualitative",
             not slower,
             f"top-down / ARUBA {_times(found, SMALL)} at floors {SMALL}, {_times(found, LARGE)} at {LARGE}; "
             + (f"ARUBA slower at {', '.join(map(str, slower))}" if slower else "faster at every floor"),
@@ -136,19 +129,10 @@ def _work_table(found: list[AtFloor]) -> ResultTable:
 
 
 def _pictures(shares: list[float], found: list[AtFloor]) -> tuple[Picture, ...]:
-    floors = tuple(map(float, range(1, len(shares) + 1)))
-    percent = tuple(100 * share for share in shares)
-    curves = tuple(
-        Series(solver, tuple(map(float, FLOORS)), tuple(_seconds(solver, found, (f,)) for f in FLOORS))
-        for solver in SOLVERS
-    )
+    percent = curves(("share",), range(1, len(shares) + 1), 100 * np.array(shares)[:, None])
+    seconds = np.array([[_seconds(solver, found, (floor,)) for solver in SOLVERS] for floor in FLOORS])
+    times = curves(tuple(SOLVERS), FLOORS, seconds)
     return (
-        Picture(
-            "x8-frontier",
-            "Frontier nodes",
-            "Utility floor",
-            "% of all nodes",
-            (Series("share", floors, percent),),
-        ),
-        Picture("x8-time", "Time by utility floor", "Utility floor", "Seconds", curves),
+        Picture("x8-frontier", "Frontier nodes", "Utility floor", "% of all nodes", percent),
+        Picture("x8-time", "Time by utility floor", "Utility floor", "Seconds", times),
     )

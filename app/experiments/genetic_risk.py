@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from app.charts.series import Series
-from app.domain.assessment import assess
-from app.domain.harm.weights import Floats
-from app.domain.numbers import highest_accepted, tie_margin
+from app.domain.arrays import Floats
+from app.domain.risk.assessment import assess
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, Genetic, Solver
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.solving import context_of, solve
-from app.experiments.synthetic import generate
+from app.domain.tables.numbers import highest_accepted, tie_margin
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import context_at, solve
 
 K = (1, 2, 5, 10, 25)
 RULES = 5
@@ -48,7 +46,7 @@ def run(effort: Effort) -> Report:
     by_floor: dict[int, list[AtFloor]] = {}
     risks = []
     for seed in range(effort.seeds):
-        context = _context(seed, effort)
+        context = context_at(seed, effort)
         of_seed = [_at(context, float(floor), seed) for floor in range(1, sum(context.table.heights) + 1)]
         for floor, found in enumerate(of_seed, start=1):
             by_floor.setdefault(floor, []).append(found)
@@ -65,11 +63,6 @@ def run(effort: Effort) -> Report:
         pictures=_pictures(by_floor, ks, means),
         claims=_claims([one for of_floor in by_floor.values() for one in of_floor], np.array(risks)),
     )
-
-
-def _context(seed: int, effort: Effort) -> SearchContext:
-    data = generate(seed, effort.entities)
-    return context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
 
 
 def _at(context: SearchContext, floor: float, seed: int) -> AtFloor:
@@ -104,30 +97,26 @@ def _claims(found: list[AtFloor], risks: Floats) -> tuple[Claim, ...]:
     compared = risks.reshape(-1, len(COLUMNS))
     better = [row[1] <= highest_accepted(row[0]) for row in compared.tolist()]
     return (
-        Claim(
+        exact(
             "Genetic search is never below the optimum, for no single record",
-            "exact",
             all(
                 bool((one.genetic >= one.aruba - margin).all())
                 for one, margin in zip(found, margins, strict=True)
             ),
             f"{sum(len(one.aruba) for one in found)} records",
         ),
-        Claim(
+        exact(
             "ARUBA, which is exact, is never above the k-anonymous rule of the same utility",
-            "exact",
             all(row[2] <= highest_accepted(row[0]) for row in compared.tolist()),
             f"{len(compared)} rules",
         ),
-        Claim(
+        qualitative(
             f"Genetic search is at most {PUBLISHED_EXCESS:.0%} above ARUBA, in means over a table",
-            "qualitative",
             excess <= PUBLISHED_EXCESS,
             f"greatest excess {excess:.2%} of {len(found)} tables",
         ),
-        Claim(
+        qualitative(
             "Genetic search is below k-anonymity",
-            "qualitative",
             all(better),
             f"not above it for {sum(better)} of {len(better)} rules",
         ),
@@ -154,20 +143,14 @@ def _table_by_floor(by_floor: dict[int, list[AtFloor]]) -> ResultTable:
 
 
 def _pictures(by_floor: dict[int, list[AtFloor]], ks: tuple[int, ...], risks: Floats) -> tuple[Picture, ...]:
-    floors = tuple(map(float, by_floor))
     means = np.array([np.mean([one.risks for one in found], axis=0) for found in by_floor.values()])
-
-    def curves(names: Sequence[str], x: tuple[float, ...], y: Floats) -> tuple[Series, ...]:
-        return tuple(Series(name, x, tuple(y[:, i].tolist())) for i, name in enumerate(names))
-
-    at = tuple(map(float, ks))
     return (
         Picture(
             "x12-floor",
             "Risk by utility floor",
             "Utility floor",
             "Mean risk",
-            curves(COLUMNS[1:], floors, means),
+            curves(COLUMNS[1:], tuple(by_floor), means),
         ),
-        Picture("x12-k", "Risk at equal utility by k", "k", "Mean risk", curves(COLUMNS, at, risks)),
+        Picture("x12-k", "Risk at equal utility by k", "k", "Mean risk", curves(COLUMNS, ks, risks)),
     )

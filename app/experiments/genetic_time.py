@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.harm.weights import Floats
-from app.domain.numbers import tie_margin
-from app.domain.search.lattice_search import LatticeSolver
+from app.domain.arrays import Floats
+from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.solvers import Aruba, Genetic
+from app.domain.tables.numbers import tie_margin
 from app.experiments.record_lattices import random_lattice
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.searched import Searched, search
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import Searched, search
 
 HEIGHT = 3
 ATTRIBUTES = (3, 4, 5, 6, 7, 8)
@@ -81,30 +80,26 @@ def _claims(rows: list[Compared], seconds: Floats, risks: Floats, excess: Floats
     ratios = seconds[:, 0] / np.maximum(seconds[:, 1], 1e-9)
     told = ", ".join(f"{k}: {ratio:.2g}" for k, ratio in zip(ATTRIBUTES, ratios, strict=True))
     return (
-        Claim(
+        exact(
             "Genetic search always returns a rule that keeps the utility, never below the least risk",
-            "exact",
             all(
                 one.found.utility >= row.floor and _at_least(one.risk, row.searched[0].risk)
                 for row, one in genetic
             ),
             f"{len(genetic)} searches, none of them said to be optimal",
         ),
-        Claim(
+        qualitative(
             "ARUBA's time over the genetic search's grows with the number of attributes",
-            "qualitative",
             bool((np.diff(ratios) > 0).all()),
             f"by attributes {told}",
         ),
-        Claim(
+        qualitative(
             "Genetic search is the faster at the largest number of attributes",
-            "qualitative",
             bool(ratios[-1] > 1),
             f"{seconds[-1, 1]:.3g} s against {seconds[-1, 0]:.3g} s",
         ),
-        Claim(
+        qualitative(
             "Probing helps a little: no more risk, and fewer risk evaluations",
-            "qualitative",
             bool((excess[:, 1].mean() <= excess[:, 2].mean()) and (risks[-1, 1] < risks[-1, 2])),
             f"mean excess over the least risk {excess[:, 1].mean():.2%} with, {excess[:, 2].mean():.2%} "
             f"without; {risks[-1, 1]:.0f} and {risks[-1, 2]:.0f} evaluations at {ATTRIBUTES[-1]} attributes",
@@ -129,6 +124,5 @@ def _table(seconds: Floats, risks: Floats, excess: Floats) -> ResultTable:
 
 
 def _picture(seconds: Floats) -> Picture:
-    x = tuple(map(float, ATTRIBUTES))
-    series = tuple(Series(name, x, tuple(seconds[:, i].tolist())) for i, name in enumerate(COLUMNS))
+    series = curves(COLUMNS, ATTRIBUTES, seconds)
     return Picture("x11-time", "Time by number of attributes", "Attributes", "Seconds", series)

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.search.lattice_search import LatticeSolver
+from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.solvers import Aruba, BranchAndBound, TopDown
 from app.experiments.record_lattices import CountedLattice, frontier_size, generated_lattice, random_lattice
-from app.experiments.report import Cell, Claim, Effort, Picture, Report, ResultTable
-from app.experiments.searched import Searched, agree, search
+from app.experiments.report import (
+    Cell,
+    Claim,
+    Effort,
+    Picture,
+    Report,
+    ResultTable,
+    curves,
+    exact,
+    qualitative,
+)
+from app.experiments.solving import Searched, agree, search
 
 HEIGHT = 3
 ATTRIBUTES = (2, 3, 4, 5, 6)
@@ -86,15 +95,13 @@ def _claims(growing: list[Compared], of_five: list[Compared]) -> tuple[Claim, ..
     against = _searched(generated_lattice(seed, heights, entities), floor)
     sizes = [frontier_size((HEIGHT,) * FIVE, floor) for floor in FLOORS_OF_FIVE]
     return (
-        Claim(
+        exact(
             "All exact searches find the same least risk",
-            "exact",
             all(agree(tuple(one.risk for one in row.searched)) for row in rows),
             f"{len(rows)} problems, {len(SOLVERS)} searches each",
         ),
-        Claim(
+        exact(
             "ARUBA evaluates the risk of the frontier nodes alone, whichever moves it makes",
-            "exact",
             all(
                 row.work[i][1] == frontier_size((HEIGHT,) * row.attributes, row.floor)
                 for row in rows
@@ -102,9 +109,8 @@ def _claims(growing: list[Compared], of_five: list[Compared]) -> tuple[Claim, ..
             ),
             f"{FIVE} attributes: {_listed(sizes)} at floors {_listed(FLOORS_OF_FIVE)}",
         ),
-        Claim(
+        exact(
             "It is no law that ARUBA visits fewer nodes (Definitions: nodes that ARUBA visits)",
-            "exact",
             against[0].found.value_nodes < against[2].found.value_risks,
             f"G{COUNTER_EXAMPLE[:3]} at {floor}: top-down visits {against[0].found.value_nodes} nodes, the "
             f"frontier alone has {against[2].found.value_risks}",
@@ -124,9 +130,8 @@ def _compared(what: str, kind: int, rows: list[Compared]) -> Claim:
     }
     won = [case for case in cases if means[case][2] < means[case][0]]
     beside = [case for case in cases if means[case][2] < means[case][3]]
-    return Claim(
+    return qualitative(
         f"ARUBA {what} than top-down search in every case (no law)",
-        "qualitative",
         len(won) == len(cases),
         f"in {len(won)} of {len(cases)}; than branch and bound in {len(beside)}",
     )
@@ -147,12 +152,8 @@ def _table(title: str, of: str, rows: list[tuple[int, Compared]]) -> ResultTable
 
 def _pictures(rows: list[Compared]) -> tuple[Picture, ...]:
     means = np.array([np.mean([row.work for row in rows if row.attributes == k], axis=0) for k in ATTRIBUTES])
-    x = tuple(map(float, ATTRIBUTES))
-
-    def curves(kind: int) -> tuple[Series, ...]:
-        return tuple(Series(name, x, tuple(means[:, i, kind].tolist())) for i, name in enumerate(SOLVERS))
-
+    nodes, seconds = (curves(tuple(SOLVERS), ATTRIBUTES, means[:, :, kind]) for kind in (0, 3))
     return (
-        Picture("x9-nodes", "Visited nodes by number of attributes", "Attributes", "Nodes", curves(0)),
-        Picture("x9-time", "Time by number of attributes", "Attributes", "Seconds", curves(3)),
+        Picture("x9-nodes", "Visited nodes by number of attributes", "Attributes", "Nodes", nodes),
+        Picture("x9-time", "Time by number of attributes", "Attributes", "Seconds", seconds),
     )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.harm.weights import Floats
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.k_anonymity_comparison import (
+from app.domain.analyses.k_anonymity_comparison import (
     K_ANONYMITY_COMPARISON,
     Comparison,
     ComparisonParameters,
 )
+from app.domain.arrays import Floats
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.utility import build_utility
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
+from app.domain.risk.utility import build_utility
+from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
 from app.experiments.synthetic import generate
 
 K = (1, 2, 5, 10, 25, 50, 100)
 RULES = 10
+COLUMNS = ("k-anonymous", "least of table-level rules", "least of record-level rules")
 
 
 def run(effort: Effort) -> Report:
@@ -39,22 +39,19 @@ def run(effort: Effort) -> Report:
         tables=(_table(ks, risk, table_level, record_level),),
         pictures=(_picture(ks, risk, table_level, record_level),),
         claims=(
-            Claim(
+            exact(
                 "At equal utility the least risk is never above that of the k-anonymous rule",
-                "exact",
                 all(one.never_worse for one in found),
                 f"{RULES * len(ks) * effort.seeds} rules",
             ),
-            Claim(
+            qualitative(
                 "The optimum is several times lower",
-                "qualitative",
                 bool((risk[gaps > 0] >= 2 * record_level[gaps > 0]).all()),
                 "risk / least risk "
                 + " ".join(f"{a / b:.2g}" for a, b in zip(risk, record_level, strict=True) if b),
             ),
-            Claim(
+            qualitative(
                 "The gap grows with k, as the papers say (not in general; Definitions: gap to k-anonymity)",
-                "qualitative",
                 bool((np.diff(gaps) >= 0).all()),
                 "gaps " + " ".join(f"{gap:.3g}" for gap in gaps),
             ),
@@ -82,15 +79,9 @@ def _compare(seed: int, effort: Effort, ks: tuple[int, ...]) -> Comparison:
 
 def _table(ks: tuple[int, ...], risk: Floats, table_level: Floats, record_level: Floats) -> ResultTable:
     rows = tuple(zip(ks, risk.tolist(), table_level.tolist(), record_level.tolist(), strict=True))
-    return ResultTable(
-        "Mean risk", ("k", "k-anonymous", "least of table-level rules", "least of record-level rules"), rows
-    )
+    return ResultTable("Mean risk", ("k", *COLUMNS), rows)
 
 
 def _picture(ks: tuple[int, ...], *risks: Floats) -> Picture:
-    names = ("k-anonymous", "least of table-level rules", "least of record-level rules")
-    series = tuple(
-        Series(name, tuple(map(float, ks)), tuple(values.tolist()))
-        for name, values in zip(names, risks, strict=True)
-    )
+    series = curves(COLUMNS, ks, np.stack(risks, axis=1))
     return Picture("x2-k-anonymity", "Risk at equal utility by k", "k", "Mean risk", series)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.harm.sensitivity import Family
-from app.domain.harm.weights import Floats
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
+from app.domain.arrays import Floats
+from app.domain.sensitivity.sensitivity import Family
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 from app.experiments.solving import context_of, least_risk, never_falls
 from app.experiments.synthetic import Synthetic, generate
 
@@ -63,27 +62,23 @@ def _without_records(data: Synthetic, effort: Effort, sizes: list[int]) -> list[
 def _claims(by_floor: dict[Family, Floats], nested: Floats, strangers: Floats) -> tuple[Claim, ...]:
     additive, multiplicative = (by_floor[family] for family in FAMILIES)
     return (
-        Claim(
+        exact(
             "The least risk never falls as the utility floor rises",
-            "exact",
             never_falls(additive) and never_falls(multiplicative),
             f"{additive.size + multiplicative.size} optima",
         ),
-        Claim(
+        exact(
             "For nested dictionaries that hold the records it never rises with the dictionary",
-            "exact",
             never_falls(-nested),
             " ".join(f"{value:.4g}" for value in nested.mean(axis=0)),
         ),
-        Claim(
+        exact(
             "The multiplicative minimum is above the additive one",
-            "exact",
             bool((multiplicative > additive).all()),
             f"least difference {float((multiplicative - additive).min()):.3g}",
         ),
-        Claim(
+        qualitative(
             "Without the records it starts near 0 and need not fall (Definitions: growing dictionaries)",
-            "qualitative",
             bool(strangers.mean(axis=0)[0] < nested.mean(axis=0)[0]),
             " ".join(f"{value:.4g}" for value in strangers.mean(axis=0)),
         ),
@@ -109,21 +104,22 @@ def _pictures(
     floors: list[int], by_floor: dict[Family, Floats], sizes: list[int], nested: Floats, strangers: Floats
 ) -> tuple[Picture, ...]:
     names = {"linear_personal": "additive", "multiplicative": "multiplicative"}
-    curves = tuple(
-        Series(names[family], tuple(map(float, floors)), tuple(values.mean(axis=0).tolist()))
-        for family, values in by_floor.items()
-    )
-    at = tuple(map(float, sizes))
+    of_families = np.stack([values.mean(axis=0) for values in by_floor.values()], axis=1)
+    of_sizes = np.stack([nested.mean(axis=0), strangers.mean(axis=0)], axis=1)
+    by_size = curves(("holding the records", "not holding them"), sizes, of_sizes)
     return (
-        Picture("x1-floor", "Least risk by utility floor", "Utility floor", "Mean risk", curves),
+        Picture(
+            "x1-floor",
+            "Least risk by utility floor",
+            "Utility floor",
+            "Mean risk",
+            curves([names[family] for family in by_floor], floors, of_families),
+        ),
         Picture(
             "x1-dictionary",
             "Least risk by dictionary size",
             "Entities in the dictionary",
             "Mean risk",
-            (
-                Series("holding the records", at, tuple(nested.mean(axis=0).tolist())),
-                Series("not holding them", at, tuple(strangers.mean(axis=0).tolist())),
-            ),
+            by_size,
         ),
     )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.distinct import Longs
-from app.domain.harm.weights import Floats
+from app.domain.arrays import Floats, Longs
 from app.domain.rules.rule import RecordRule
 from app.domain.search.problem import Problem
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.solving import context_of, solve
-from app.experiments.synthetic import generate
+from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import context_at, solve
 
 
 def run(effort: Effort) -> Report:
@@ -33,22 +30,17 @@ def run(effort: Effort) -> Report:
                 "Mean generalisation steps by utility floor",
                 "Utility floor",
                 "Mean steps",
-                tuple(
-                    Series(f"A{j + 1}", tuple(map(float, range(floors))), tuple(mean_steps[:, j].tolist()))
-                    for j in range(attributes)
-                ),
+                curves([f"A{j + 1}" for j in range(attributes)], range(floors), mean_steps),
             ),
         ),
         claims=(
-            Claim(
+            exact(
                 "At the utility of the unmodified records nothing is generalised",
-                "exact",
                 bool((at_full[:, 1:] == 0).all()),
                 f"{int(at_full[:, 0].sum())} cells as they are",
             ),
-            Claim(
+            qualitative(
                 "The mean number of steps falls as the floor rises",
-                "qualitative",
                 bool((np.diff(overall) <= 1e-9).all()),
                 " ".join(f"{value:.2f}" for value in overall),
             ),
@@ -58,8 +50,7 @@ def run(effort: Effort) -> Report:
 
 def _counts(seed: int, effort: Effort) -> Longs:
     """Records by floor, attribute and steps."""
-    data = generate(seed, effort.entities)
-    context = context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
+    context = context_at(seed, effort)
     heights = context.table.heights
     counts = np.zeros((sum(heights) + 1, len(heights), max(heights) + 1), dtype=np.int64)
     for floor in range(len(counts)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import Floats, LeafWeights
+from app.domain.arrays import Floats
 from app.domain.rules.rule import Rule
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.experiments.report import Effort, Picture, Report, ResultTable, qualitative
 from app.experiments.solving import random_record_rule, random_table_rule, score
 from app.experiments.synthetic import generate
 
@@ -37,9 +38,8 @@ def run(effort: Effort) -> Report:
         ),
         pictures=(_scatter(found), _sorted(found[KINDS[0]])),
         claims=(
-            Claim(
+            qualitative(
                 "Risk and utility are clearly correlated (> 0.5) for every kind",
-                "qualitative",
                 all(value > 0.5 for value in correlation.values()),
                 ", ".join(f"{kind} {value:.3f}" for kind, value in correlation.items()),
             ),

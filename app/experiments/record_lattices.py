@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.search.boxes import Levels
+from app.domain.arrays import Levels
 from app.experiments.synthetic import Synthetic
 
 Thresholds = npt.NDArray[np.int16]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from app.charts.series import Series
-from app.domain.numbers import to_json_number
+from app.charts.series import Mark, Series
+from app.domain.arrays import Floats
+from app.domain.tables.numbers import to_json_number
 
 Grade = Literal["exact", "qualitative"]
 Cell = str | int | float
@@ -21,6 +22,16 @@ class Claim:
     grade: Grade
     holds: bool
     evidence: str
+
+
+def exact(text: str, holds: bool, evidence: str) -> Claim:
+    """A claim that is provable."""
+    return Claim(text, "exact", holds, evidence)
+
+
+def qualitative(text: str, holds: bool, evidence: str) -> Claim:
+    """A claim that is expected."""
+    return Claim(text, "qualitative", holds, evidence)
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,14 @@ class Picture:
     x_label: str
     y_label: str
     series: tuple[Series, ...]
+
+
+def curves(
+    names: Sequence[str], x: Sequence[float] | Floats, y: Floats, mark: Mark = "line"
+) -> tuple[Series, ...]:
+    """A series per name over ``x`` (n), from the columns of ``y`` (n, names)."""
+    at = tuple(map(float, x))
+    return tuple(Series(name, at, tuple(y[:, i].tolist()), mark) for i, name in enumerate(names))
 
 
 @dataclass(frozen=True)
@@ -75,10 +94,7 @@ class Report:
                 }
                 for table in self.tables
             ],
-            "claims": [
-                {"text": c.text, "grade": c.grade, "holds": c.holds, "evidence": c.evidence}
-                for c in self.claims
-            ],
+            "claims": [asdict(claim) for claim in self.claims],
         }
 
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.charts.series import Series
-from app.domain.assessment import assess
+from app.domain.arrays import Floats
 from app.domain.errors import NotSupported
-from app.domain.harm.weights import Floats
-from app.domain.numbers import highest_accepted
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import ModelName, RiskModel
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.budget import UNLIMITED, Budget
@@ -18,10 +16,9 @@ from app.domain.search.context import SearchContext
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Solver
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.searched import agree
-from app.experiments.solving import context_of, solve
-from app.experiments.synthetic import generate
+from app.domain.tables.numbers import highest_accepted
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import agree, context_at, solve
 
 K = (1, 2, 5, 10, 25, 50, 100)
 RULES = 10
@@ -76,9 +73,7 @@ def _under(model: ModelName, effort: Effort, ks: tuple[int, ...]) -> UnderModel:
 
 
 def _context(seed: int, effort: Effort, model: ModelName) -> SearchContext:
-    data = generate(seed, effort.entities)
-    context = context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
-    return replace(context, model=RiskModel(model))
+    return replace(context_at(seed, effort), model=RiskModel(model))
 
 
 def _compare(
@@ -118,9 +113,8 @@ def _optima(context: SearchContext, floor: float) -> tuple[float, ...]:
 def _claim_of_least(found: UnderModel) -> Claim:
     mean = np.mean(found.risks, axis=0)
     ratios = [f"{row[0] / row[1]:.3g}" for row in mean if row[1] > 0]
-    return Claim(
+    return exact(
         f"Model {found.model}: at equal utility the least risk is never above that of the k-anonymous rule",
-        "exact",
         found.never_worse,
         f"risk / least risk by k: {' '.join(ratios)}",
     )
@@ -131,27 +125,23 @@ def _claims(found: list[UnderModel], effort: Effort) -> tuple[Claim, ...]:
     excess = max(row[3] / row[0] - 1 for row in optima if row[0] > 0)
     refused = [_refuses_raw(effort, solver) for solver in (Aruba(), BranchAndBound())]
     return (
-        Claim(
+        exact(
             "ARUBA, branch and bound run to its end, and enumeration find the same least risk",
-            "exact",
             all(agree(row[:3]) for row in optima),
             f"{len(optima)} problems",
         ),
-        Claim(
+        exact(
             "Branch and bound cut short is never better: so it can have the higher risk published",
-            "exact",
             all(highest_accepted(row[3]) >= row[0] for row in optima),
             f"greatest excess {excess:.1%}",
         ),
-        Claim(
+        exact(
             "The third model as printed, III_raw, is refused: it calls the riskiest release the best",
-            "exact",
             all(refused),
             "by ARUBA and by branch and bound",
         ),
-        Claim(
+        qualitative(
             "The gap to k-anonymity grows with k (not in general; Definitions: gap to k-anonymity)",
-            "qualitative",
             all(
                 (np.diff(np.mean(one.risks, axis=0)[:, 0] - np.mean(one.risks, axis=0)[:, 1]) >= 0).all()
                 for one in found
@@ -180,9 +170,6 @@ def _table(ks: tuple[int, ...], found: UnderModel) -> ResultTable:
 
 
 def _picture(ks: tuple[int, ...], found: UnderModel) -> Picture:
-    mean = np.mean(found.risks, axis=0)
-    series = tuple(
-        Series(name, tuple(map(float, ks)), tuple(mean[:, i].tolist())) for i, name in enumerate(COLUMNS)
-    )
+    series = curves(COLUMNS, ks, np.mean(found.risks, axis=0))
     title = f"Risk at equal utility by k, model {found.model}"
     return Picture(f"x10-model-{found.model.lower()}", title, "k", "Mean risk", series)

@@ -1,23 +1,30 @@
-"""Searches carried out at once, as the experiments need them."""
+"""Searches carried out at once, as the experiments need them: of tables, and of single lattices, timed."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+
 import numpy as np
 
-from app.domain.assessment import Assessment, assess
+from app.domain.arrays import Floats
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.harm.sensitivity import Family, Sensitivity
-from app.domain.harm.weights import Floats
+from app.domain.risk.assessment import Assessment, assess
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, Rule, TableRule
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
+from app.domain.search.lattices.branch_and_bound import Found, Lattice
+from app.domain.search.lattices.search import LatticeSolver, search_lattice
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem, Scope
 from app.domain.search.solvers import AUTO, Solver
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.experiments.synthetic import Synthetic
+from app.domain.sensitivity.sensitivity import Family, Sensitivity
+from app.domain.tables.numbers import tie_margin
+from app.domain.tables.table import Table
+from app.experiments.report import Effort
+from app.experiments.synthetic import Synthetic, generate
 
 
 def context_of(data: Synthetic, records: int, dictionary: Dictionary, family: Family) -> SearchContext:
@@ -26,21 +33,17 @@ def context_of(data: Synthetic, records: int, dictionary: Dictionary, family: Fa
     return SearchContext(table, dictionary, data.sensitivity(table, family), build_utility(table))
 
 
+def context_at(seed: int, effort: Effort) -> SearchContext:
+    """The first records of a seed's data against all entities."""
+    data = generate(seed, effort.entities)
+    return context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
+
+
 def solve(
     context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
 ) -> Outcome:
     """The outcome of a search, every block in this process."""
     return carry_out(plan(context, problem, solver, budget))
-
-
-def counters_of(outcome: Outcome) -> dict[str, int]:
-    """How much a search did, by kind of work."""
-    counters = outcome.counters
-    return {
-        "visited_nodes": counters.visited_nodes,
-        "risk_evaluations": counters.risk_evaluations,
-        "utility_evaluations": counters.utility_evaluations,
-    }
 
 
 def least_risk(context: SearchContext, floor: float, scope: Scope = "record_level") -> float:
@@ -72,3 +75,28 @@ def random_record_rule(table: Table, rng: np.random.Generator, rate: float | Non
 def never_falls(values: Floats, tolerance: float = 1e-9) -> bool:
     """Whether a sequence, along the last axis, is non-decreasing but for rounding."""
     return bool((np.diff(values, axis=-1) >= -tolerance * np.maximum(1.0, np.abs(values[..., 1:]))).all())
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What one search found, and the processor seconds it took."""
+
+    found: Found
+    seconds: float
+
+    @property
+    def risk(self) -> float:
+        """Mean risk of the rule found."""
+        return self.found.risk
+
+
+def search(lattice: Lattice, floor: float, solver: LatticeSolver) -> Searched:
+    """The least risk at a utility of at least ``floor``."""
+    start = time.process_time()
+    found = search_lattice(lattice, Problem("min_risk", floor, "record_level"), solver)
+    return Searched(found, time.process_time() - start)
+
+
+def agree(risks: tuple[float, ...]) -> bool:
+    """Whether exact searches found the same least risk, but for rounding."""
+    return max(risks) - min(risks) <= tie_margin(min(risks))

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Floats, Ints
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.distinct import Ints
-from app.domain.harm.sensitivity import Family, Overrides, Sensitivity, build_sensitivity
-from app.domain.harm.weights import Floats, LeafWeights
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables import Table
+from app.domain.sensitivity.sensitivity import Family, Overrides, Sensitivity, build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
 
 BRANCHING = ((3, 4, 4), (2, 3), (4, 3, 5), (3, 3, 2))
 ENTITIES = 4000

@@ -5,24 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.harm.weights import Floats
+from app.domain.arrays import Floats
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable
-from app.experiments.solving import context_of, least_risk, never_falls, solve
-from app.experiments.synthetic import generate
+from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact
+from app.experiments.solving import context_at, least_risk, never_falls, solve
 
 CAPS = 24
 
 
 def run(effort: Effort) -> Report:
     """Both problems over all table-level rules, seed by seed."""
-    contexts = []
-    for seed in range(effort.seeds):
-        data = generate(seed, effort.entities)
-        contexts.append(
-            context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
-        )
+    contexts = [context_at(seed, effort) for seed in range(effort.seeds)]
     floors = np.arange(sum(contexts[0].table.heights) + 1, dtype=float)
     risks = np.array([[least_risk(c, floor, "table_level") for floor in floors] for c in contexts])
     caps = np.linspace(0.0, float(risks.max()), CAPS)
@@ -40,22 +34,19 @@ def run(effort: Effort) -> Report:
         tables=_tables(floors, risks, caps, utilities),
         pictures=_pictures(floors, risks, caps, utilities),
         claims=(
-            Claim(
+            exact(
                 "The least risk never falls as the floor rises",
-                "exact",
                 never_falls(risks),
                 f"{risks.size} optima",
             ),
-            Claim(
+            exact(
                 "The most utility never falls as the cap rises",
-                "exact",
                 never_falls(utilities),
                 f"{utilities.size} optima",
             ),
-            Claim(
+            exact(
                 "They are generalised inverses: most utility at a floor's least risk is at least the floor, "
                 "least risk at a cap's most utility at most the cap",
-                "exact",
                 bool((back >= floors - 1e-9).all() and (forth <= caps + 1e-9).all()),
                 f"{back.size + forth.size} compositions",
             ),
@@ -87,27 +78,11 @@ def most_utility(context: SearchContext, cap: float) -> float:
 
 
 def _pictures(floors: Floats, risks: Floats, caps: Floats, utilities: Floats) -> tuple[Picture, ...]:
+    def steps(x: Floats, y: Floats) -> tuple[Series, ...]:
+        return curves(("mean of the seeds",), x, y.mean(axis=0)[:, None], "step")
+
+    of_risk, of_utility = steps(floors, risks), steps(caps, utilities)
     return (
-        Picture(
-            "x5-floor",
-            "Least risk by utility floor",
-            "Utility floor",
-            "Least mean risk",
-            (
-                Series(
-                    "mean of the seeds", tuple(floors.tolist()), tuple(risks.mean(axis=0).tolist()), "step"
-                ),
-            ),
-        ),
-        Picture(
-            "x5-cap",
-            "Most utility by risk cap",
-            "Risk cap",
-            "Most mean utility",
-            (
-                Series(
-                    "mean of the seeds", tuple(caps.tolist()), tuple(utilities.mean(axis=0).tolist()), "step"
-                ),
-            ),
-        ),
+        Picture("x5-floor", "Least risk by utility floor", "Utility floor", "Least mean risk", of_risk),
+        Picture("x5-cap", "Most utility by risk cap", "Risk cap", "Most mean utility", of_utility),
     )

@@ -52,7 +52,7 @@ async def readiness(engine: AsyncEngine) -> dict[str, bool]:
 
 
 async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -> Sequence[Finding]:
-    """Everything that start-up demands, audit chains, signing keys, and the disk of an embedded database.
+    """Everything that start-up requires, audit chains, signing keys, and the disk of an embedded database.
 
     ``url`` is the runtime role's address.
     """

@@ -8,7 +8,7 @@
       lock                  held by the process that runs the server; says when it is ready
       postgres/             data (0700), run (socket, 0700), programs (a copy, if needed), postgres.log
 
-The server listens on a unix socket only and demands a password. A second process that starts the same
+The server listens on a unix socket only and requires a password. A second process that starts the same
 home shares the running server; if the first one is gone, its orphan is ended and the server restarted.
 """
 

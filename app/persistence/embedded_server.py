@@ -23,7 +23,6 @@ ADMIN_ROLE = "postgres"
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 _LONGEST_SOCKET_FOLDER = 80
-_SOCKET_NAME = ".s.PGSQL.5432"
 
 _SETTINGS = {
     "listen_addresses": "",

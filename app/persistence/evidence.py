@@ -18,26 +18,20 @@ from sqlalchemy.dialects import postgresql
 from app.domain.errors import NotFound, Unavailable
 from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey, key_id_of
-from app.persistence.cursors import Cursors, in_period, spelt
 from app.persistence.encryption import MasterKey
+from app.persistence.repository import Repository, contains
 from app.persistence.resources import new_id
 from app.persistence.tables import evidence, signing_keys
-from app.persistence.transactions import TenantTransaction, Vault
-from app.services.evidence_values import NewEvidence, StoredEvidence
-from app.services.ports import Clock
+from app.persistence.transactions import TenantTransaction
+from app.services.gates.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import ALWAYS, Period
 
 _SHOWN: Final = tuple(column for column in evidence.c if column.name not in ("tenant_id", "envelope"))
 _FIELDS: Final = tuple(column.name for column in _SHOWN if column.name != "serial")
 
 
-class PostgresSigningKeys:
+class PostgresSigningKeys(Repository):
     """Implements the port ``SigningKeys``."""
-
-    def __init__(self, transaction: TenantTransaction, master_key: MasterKey, clock: Clock) -> None:
-        self._transaction = transaction
-        self._master_key = master_key
-        self._clock = clock
 
     async def signer(self) -> Signer:
         """The signer of the key in use; see the port."""
@@ -91,13 +85,8 @@ class PostgresSigningKeys:
         return PublicKey(raw, at)
 
 
-class PostgresEvidence:
+class PostgresEvidence(Repository):
     """Implements the port ``Evidence``."""
-
-    def __init__(self, transaction: TenantTransaction, vault: Vault, cursors: Cursors) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._cursors = cursors
 
     async def add(self, new: NewEvidence) -> StoredEvidence:
         """Keep it, or answer the evidence that the resource has; see the port."""
@@ -132,16 +121,13 @@ class PostgresEvidence:
         self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[StoredEvidence], str | None]:
         """One page, newest first; see the port."""
-        listing = (self._transaction.tenant, "evidence", name or "", spelt(created))
-        query = in_period(select(*_SHOWN), evidence.c.issued_at, created)
+        query = select(*_SHOWN)
         if name:
-            query = query.where(func.strpos(func.lower(evidence.c.resource_name), name.lower()) > 0)
-        if cursor:
-            query = query.where(evidence.c.serial < self._cursors.read(cursor, *listing))
-        query = query.order_by(evidence.c.serial.desc()).limit(limit + 1)
-        rows = (await self._transaction.execute(query)).all()
-        following = self._cursors.make(rows[limit - 1].serial, *listing) if len(rows) > limit else None
-        return [_stored(row, None) for row in rows[:limit]], following
+            query = query.where(contains(evidence.c.resource_name, name))
+        rows, following = await self._page(
+            query, evidence.c.serial, evidence.c.issued_at, created, limit, cursor, "evidence", name or ""
+        )
+        return [_stored(row, None) for row in rows], following
 
     async def _one(self, query: Select[Any]) -> StoredEvidence | None:
         row = (await self._transaction.execute(query)).one_or_none()

@@ -4,68 +4,54 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.domain.errors import NotFound, Unavailable
-from app.persistence.encryption import MasterKey, derived, new_data_key, place, seal, unseal
+from app.persistence.encryption import derived, new_data_key, place, seal, unseal
+from app.persistence.repository import Context, Repository
 from app.persistence.resources import PostgresResources
 from app.persistence.tables import data_keys, resources, upload_pieces
 from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import TenantTransaction, Vault, off_loop, tenant_transaction
+from app.persistence.transactions import TenantTransaction, off_loop, tenant_transaction
 from app.services.resources import Kind, NewResource, Stored
-from app.services.tenant_settings import TenantSettings
 
 
-class PostgresPieces:
+class PostgresPieces(Repository):
     """Implements the port ``Pieces``.
 
     An upload under way is a row of ``data_keys`` without a resource of that id; its pieces hang on the
     key, so that destroying the key removes them.
     """
 
-    def __init__(
-        self,
-        transaction: TenantTransaction,
-        vault: Vault,
-        master_key: MasterKey,
-        resources_: PostgresResources,
-        defaults: TenantSettings,
-    ) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._master_key = master_key
-        self._resources = resources_
-        self._defaults = defaults
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._resources = PostgresResources(context)
 
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
         """Write one piece in a transaction of its own."""
         tenant = self._transaction.tenant
-        async with tenant_transaction(self._transaction.engine, tenant) as own:
+        async with self._own() as own:
             key = await self._staging_key(own, upload_id, number)
             where = place(tenant, "piece", upload_id, number)
             sealed = await off_loop(len(payload), lambda: seal(key, payload, where))
             digest = await off_loop(len(sealed), lambda: hashlib.sha256(sealed).hexdigest())
             await own.execute(
                 insert(upload_pieces).values(
-                    tenant_id=tenant,
-                    upload_id=upload_id,
-                    number=number,
-                    rows=rows,
-                    sha256=digest,
+                    tenant_id=tenant, upload_id=upload_id, number=number, rows=rows, sha256=digest,
                     payload=sealed,
                 )
-            )
-            await PostgresOwnTenant(own, self._defaults).admit("stored_bytes")
-            await own.commit()
+            )  # fmt: skip
+            await PostgresOwnTenant(replace(self._context, transaction=own)).admit("stored_bytes")
 
     async def keep(self, upload_id: str) -> None:
         """Show in a transaction of its own that the upload is under way."""
-        async with tenant_transaction(self._transaction.engine, self._transaction.tenant) as own:
+        async with self._own() as own:
             await own.execute(_touched(upload_id))
-            await own.commit()
 
     async def publish(self, upload_id: str, new: NewResource) -> tuple[Stored, bool]:
         """Turn the staged pieces into an upload, in the unit of work's transaction."""
@@ -83,9 +69,8 @@ class PostgresPieces:
 
     async def discard(self, upload_id: str) -> None:
         """Remove the staged pieces at once, in a transaction of its own; a published upload stays."""
-        async with tenant_transaction(self._transaction.engine, self._transaction.tenant) as own:
+        async with self._own() as own:
             await self._destroy(own, upload_id)
-            await own.commit()
 
     async def read(self, upload_id: str) -> AsyncIterator[bytes]:
         """Decrypted pieces in order; NotFound if there is no published upload of this id."""
@@ -114,6 +99,13 @@ class PostgresPieces:
         """Derived from the upload's key, so that there is nothing to store; see the port."""
         key = await self._vault.data_key(upload_id)
         return derived(key, place(self._transaction.tenant, "secret", upload_id, purpose))
+
+    @asynccontextmanager
+    async def _own(self) -> AsyncIterator[TenantTransaction]:
+        """A transaction beside the unit of work's, committed unless an error leaves it."""
+        async with tenant_transaction(self._transaction.engine, self._transaction.tenant) as own:
+            yield own
+            await own.commit()
 
     async def _staging_key(self, own: TenantTransaction, upload_id: str, number: int) -> bytes:
         """The upload's key, made by its first piece and by no other; says that the upload is alive."""

@@ -14,12 +14,11 @@ from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.evidence.canonical import canonical_json
-from app.persistence.cursors import Cursors, in_period, spelt
+from app.persistence.repository import Repository
 from app.persistence.resources import new_id
 from app.persistence.tables import api_keys, audit_events, idempotency_keys
-from app.persistence.transactions import TenantTransaction, Vault
+from app.persistence.transactions import TenantTransaction
 from app.services.leases import KEY_LEASE
-from app.services.ports import Clock
 from app.services.resources import (
     ALWAYS,
     ApiKey,
@@ -37,13 +36,8 @@ _EVENT_FIELDS = ("number", "key_id", "action", "subject", "details", "at")
 _CHAIN_START = b"\0" * 32
 
 
-class PostgresIdempotencyKeys:
+class PostgresIdempotencyKeys(Repository):
     """Implements the port ``IdempotencyKeys``; replies are encrypted, for one may show a secret once."""
-
-    def __init__(self, transaction: TenantTransaction, vault: Vault, clock: Clock) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._clock = clock
 
     async def begin(self, route: str, key: str, fingerprint: str, owner: str) -> IdempotentReply | None:
         """Hold the key, or answer what was answered before; see the port.
@@ -106,12 +100,8 @@ class PostgresIdempotencyKeys:
         return (await self._transaction.execute(statement)).first() is not None
 
 
-class PostgresApiKeys:
+class PostgresApiKeys(Repository):
     """Implements the port ``ApiKeys``."""
-
-    def __init__(self, transaction: TenantTransaction, clock: Clock) -> None:
-        self._transaction = transaction
-        self._clock = clock
 
     async def add(
         self,
@@ -153,13 +143,8 @@ class PostgresApiKeys:
         return api_key(row)
 
 
-class PostgresAudit:
+class PostgresAudit(Repository):
     """Implements the port ``Audit``: each event carries the hash of the one before."""
-
-    def __init__(self, transaction: TenantTransaction, cursors: Cursors, clock: Clock) -> None:
-        self._transaction = transaction
-        self._cursors = cursors
-        self._clock = clock
 
     async def list(
         self,
@@ -171,27 +156,22 @@ class PostgresAudit:
         created: Period = ALWAYS,
     ) -> tuple[Sequence[AuditEvent], str | None]:
         """One page, newest first, with the names of the keys that are known."""
-        listing = (self._transaction.tenant, "audit_events", action or "", subject or "", spelt(created))
         table = audit_events.c
         joined = audit_events.outerjoin(
             api_keys, (api_keys.c.tenant_id == table.tenant_id) & (api_keys.c.id == table.key_id)
         )
         query = select(audit_events, api_keys.c.name.label("key_name")).select_from(joined)
-        query = in_period(query, table.at, created)
         if action:
             query = query.where(table.action.startswith(action, autoescape=True))
         if subject:
             query = query.where(table.subject == subject)
-        if cursor:
-            query = query.where(table.number < self._cursors.read(cursor, *listing))
-        rows = (await self._transaction.execute(query.order_by(table.number.desc()).limit(limit + 1))).all()
-        following = self._cursors.make(rows[limit - 1].number, *listing) if len(rows) > limit else None
-        return [_audit_event(row) for row in rows[:limit]], following
+        listing = ("audit_events", action or "", subject or "")
+        rows, following = await self._page(query, table.number, table.at, created, limit, cursor, *listing)
+        return [_audit_event(row) for row in rows], following
 
     async def verify(self) -> AuditVerification:
         """Whether each event follows from the one before."""
-        query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
-        last = (await self._transaction.execute(query.limit(1))).one_or_none()
+        last = await self._last()
         broken = await first_broken_event(self._transaction)
         if last is None:
             return AuditVerification(0, broken, None)
@@ -200,8 +180,7 @@ class PostgresAudit:
     async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
         """Append an event; writers of one tenant take turns until they commit."""
         await self._transaction.take_turn()
-        query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
-        last = (await self._transaction.execute(query.limit(1))).one_or_none()
+        last = await self._last()
         number, previous = (last.number + 1, last.sha256) if last else (1, _CHAIN_START)
         event = {
             "number": number, "key_id": key_id, "action": action, "subject": subject, "details": details,
@@ -213,6 +192,11 @@ class PostgresAudit:
                 tenant_id=self._transaction.tenant, previous_sha256=previous, sha256=digest, **event
             )
         )
+
+    async def _last(self) -> Any:  # noqa: ANN401 - a row
+        """Number and hash of the last event; None before the first."""
+        query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
+        return (await self._transaction.execute(query.limit(1))).one_or_none()
 
 
 async def first_broken_event(transaction: TenantTransaction) -> int | None:

@@ -1,10 +1,12 @@
-"""What precedes a tenant: look-ups through the database's definer functions, and claims of workers."""
+"""What precedes a tenant: look-ups through the database's definer functions, claims, sessions of pages."""
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import text
@@ -14,25 +16,32 @@ from app.persistence.encryption import MasterKey, new_data_key
 from app.persistence.records import api_key
 from app.persistence.store import PostgresUnitOfWork, unit_of_work
 from app.persistence.transactions import DOCUMENTS_KEY, database_errors
+from app.services.access.tenant_settings import USUAL, TenantSettings
 from app.services.ports import Clock
 from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
-from app.services.tenant_settings import USUAL, TenantSettings
-from app.services.webhook_values import DueDelivery
+from app.services.runs.webhook_values import DueDelivery
 
 
-class PostgresRegistry:
+class _Functions:
+    """Calls the definer functions on an engine of the runtime role."""
+
+    def __init__(self, engine: AsyncEngine, clock: Clock) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    async def _call(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
+        async with database_errors(), self._engine.begin() as connection:
+            return (await connection.execute(text(statement), parameters)).all()
+
+
+class PostgresRegistry(_Functions):
     """Implements the port ``Registry`` on an engine of the runtime role."""
 
     def __init__(
-        self,
-        engine: AsyncEngine,
-        master_key: MasterKey,
-        clock: Clock,
-        defaults: TenantSettings = USUAL,
+        self, engine: AsyncEngine, master_key: MasterKey, clock: Clock, defaults: TenantSettings = USUAL
     ) -> None:
-        self._engine = engine
+        super().__init__(engine, clock)
         self._master_key = master_key
-        self._clock = clock
         self._defaults = defaults
 
     async def find_api_key(self, prefix: str) -> tuple[ApiKey, bytes] | None:
@@ -153,9 +162,31 @@ class PostgresRegistry:
         async with unit_of_work(self._engine, tenant, self._master_key, self._clock, self._defaults) as work:
             yield work
 
-    async def _call(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
-        async with database_errors(), self._engine.begin() as connection:
-            return (await connection.execute(text(statement), parameters)).all()
+
+class PostgresPageSessions(_Functions):
+    """Implements the port ``LiveSessions``, by the hash of a session's id; every process sees the same."""
+
+    async def begin(self, key_prefix: str, session_id: str, ends: datetime) -> None:
+        """Note a session of the API key with this prefix; those that are over by now are forgotten."""
+        await self._call(
+            "SELECT lookup_begin_page_session(:prefix, :id, :at, :ends)",
+            {"prefix": key_prefix, "id": _hashed(session_id), "at": self._clock(), "ends": ends},
+        )
+
+    async def is_live(self, session_id: str) -> bool:
+        """Whether the session has begun and not ended."""
+        ((found,),) = await self._call(
+            "SELECT lookup_page_session(:id, :at)", {"id": _hashed(session_id), "at": self._clock()}
+        )
+        return bool(found)
+
+    async def end(self, session_id: str) -> None:
+        """End the session; a second time changes nothing."""
+        await self._call("SELECT lookup_end_page_session(:id)", {"id": _hashed(session_id)})
+
+
+def _hashed(session_id: str) -> bytes:
+    return hashlib.sha256(session_id.encode()).digest()
 
 
 def _tenant(row: Any) -> Tenant:  # noqa: ANN401 - a row

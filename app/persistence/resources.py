@@ -12,11 +12,9 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import Conflict, NotFound
-from app.persistence.cursors import Cursors, in_period, spelt
+from app.persistence.repository import Context, Repository, contains
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import TenantTransaction, Vault
-from app.services.ports import Clock
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
@@ -29,22 +27,12 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-class PostgresResources:
+class PostgresResources(Repository):
     """Implements the port ``Resources``."""
 
-    def __init__(
-        self,
-        transaction: TenantTransaction,
-        vault: Vault,
-        cursors: Cursors,
-        owner: PostgresOwnTenant,
-        clock: Clock,
-    ) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._cursors = cursors
-        self._owner = owner
-        self._clock = clock
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._owner = PostgresOwnTenant(context)
 
     async def add(self, new: NewResource) -> tuple[Stored, bool]:
         """Store it, or find the equal one under its name; see the port."""
@@ -84,17 +72,11 @@ class PostgresResources:
 
     async def get(self, kind: Kind, ref: str) -> Stored:
         """The resource with its document; an id goes before an equal name."""
-        row = await self._find(kind, ref)
-        if row is None:
-            raise NotFound(kind.value, ref)
-        return await self._opened(row)
+        return await self._opened(await self._row(kind, ref))
 
     async def described(self, kind: Kind, ref: str) -> Stored:
         """The same without its document."""
-        row = await self._find(kind, ref)
-        if row is None:
-            raise NotFound(kind.value, ref)
-        return _stored(row)
+        return _stored(await self._row(kind, ref))
 
     async def list(
         self,
@@ -105,30 +87,24 @@ class PostgresResources:
         cursor: str | None,
         built_on: str | None = None,
         created: Period = ALWAYS,
-    ) -> Page:
+    ) -> Page[Stored]:
         """One page, newest first; see the port."""
-        listing = (
-            self._transaction.tenant, "resources", kind.value, name or "", built_on or "", spelt(created)
-        )  # fmt: skip
         query = _columns().where(resources.c.kind == kind.value)
-        query = in_period(query, resources.c.created_at, created)
         if built_on:
             users = select(resource_uses.c.user_id).where(resource_uses.c.used_id == built_on)
             query = query.where(resources.c.id.in_(users))
         if name:
-            query = query.where(func.strpos(func.lower(resources.c.name), name.lower()) > 0)
-        if cursor:
-            query = query.where(resources.c.serial < self._cursors.read(cursor, *listing))
-        query = query.order_by(resources.c.serial.desc()).limit(limit + 1)
-        rows = (await self._transaction.execute(query)).all()
-        following = self._cursors.make(rows[limit - 1].serial, *listing) if len(rows) > limit else None
-        return Page(tuple(_stored(row) for row in rows[:limit]), following)
+            query = query.where(contains(resources.c.name, name))
+        listing = ("resources", kind.value, name or "", built_on or "")
+        table = resources.c
+        rows, following = await self._page(
+            query, table.serial, table.created_at, created, limit, cursor, *listing
+        )
+        return Page(tuple(_stored(row) for row in rows), following)
 
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with its pieces, their key, its runs and the results that only it leads to."""
-        row = await self._find(kind, ref)
-        if row is None:
-            raise NotFound(kind.value, ref)
+        row = await self._row(kind, ref)
         await self._refuse_if_used(row)
         inputs, alone = await self._input_hashes(row), await self._results_alone(row)
         connection = await self._transaction.connection()
@@ -176,6 +152,12 @@ class PostgresResources:
                 if isinstance(error.orig, ForeignKeyViolation):
                     raise NotFound("resource", used_id) from None
                 raise
+
+    async def _row(self, kind: Kind, ref: str) -> Any:  # noqa: ANN401 - a row
+        row = await self._find(kind, ref)
+        if row is None:
+            raise NotFound(kind.value, ref)
+        return row
 
     async def _find(self, kind: Kind, ref: str) -> Any:  # noqa: ANN401 - a row
         query = (

@@ -6,20 +6,14 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import NotFound
+from app.persistence.repository import Repository
 from app.persistence.resources import new_id
 from app.persistence.tables import results
-from app.persistence.transactions import TenantTransaction, Vault
-from app.services.ports import Clock
 from app.services.resources import JsonObject
 
 
-class PostgresResults:
+class PostgresResults(Repository):
     """Implements the port ``Results``."""
-
-    def __init__(self, transaction: TenantTransaction, vault: Vault, clock: Clock) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._clock = clock
 
     async def find(self, kind: str, input_sha256: str) -> JsonObject | None:
         """The stored result, if the same was computed before."""

@@ -14,11 +14,10 @@ from sqlalchemy import Select, delete, select
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.records import PostgresAudit
+from app.persistence.repository import Context, Repository
 from app.persistence.resources import PostgresResources
 from app.persistence.runs import PostgresRuns
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.persistence.transactions import TenantTransaction
-from app.services.ports import Clock
 from app.services.resources import JsonObject, Kind, RunState
 
 RETENTION: Final = "retention"
@@ -27,22 +26,14 @@ RETENTION: Final = "retention"
 _WITHOUT_RESULT: Final = (RunState.FAILED.value, RunState.CANCELLED.value, RunState.EXPIRED.value)
 
 
-class PostgresRetention:
+class PostgresRetention(Repository):
     """Removes one tenant's data whose days are over."""
 
-    def __init__(
-        self,
-        transaction: TenantTransaction,
-        named: PostgresResources,
-        runs_: PostgresRuns,
-        audit: PostgresAudit,
-        clock: Clock,
-    ) -> None:
-        self._transaction = transaction
-        self._resources = named
-        self._runs = runs_
-        self._audit = audit
-        self._clock = clock
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._resources = PostgresResources(context)
+        self._runs = PostgresRuns(context)
+        self._audit = PostgresAudit(context)
 
     async def expire_results(self, days: int, most: int) -> int:
         """Make runs that succeeded so many days ago ``expired``, their results removed; how many.

@@ -7,19 +7,18 @@ from dataclasses import asdict
 from typing import Any
 
 from psycopg.errors import ForeignKeyViolation
-from sqlalchemy import Select, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Select, TextClause, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import Conflict, NotFound
-from app.persistence.cursors import Cursors, in_period, spelt
+from app.persistence.repository import Context, Repository, contains
 from app.persistence.resources import new_id
 from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, run_blocks, run_events, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import TenantTransaction, Vault
 from app.persistence.webhooks import PostgresWebhooks
-from app.services.ports import Clock, Fenced
+from app.services.ports import Fenced
 from app.services.resources import (
     ALWAYS,
     Claim,
@@ -34,41 +33,35 @@ from app.services.resources import (
     Stored,
     Wishes,
 )
-from app.services.webhook_values import WebhookEvent
+from app.services.runs.webhook_values import WebhookEvent
 
 NEWS_CHANNEL = "run_news"
 
-# The run's row is locked by the update, so numbers have no gaps; the news is sent when it is true.
-_ADD_EVENT = text(
+
+def _with_event(changes: str, *documents: str) -> TextClause:
+    """Change the run's row and append an event; ``documents`` are the parameters that are JSON.
+
+    The row is locked by the update, so numbers have no gaps; the news is sent when it is true.
     """
+    statement = f"""
     WITH numbered AS (
-        UPDATE runs SET last_event = last_event + 1 WHERE id = :run_id RETURNING tenant_id, id, last_event
+        UPDATE runs SET {changes}last_event = last_event + 1 WHERE id = :run_id
+        RETURNING tenant_id, id, last_event
     ), added AS (
         INSERT INTO run_events (tenant_id, run_id, number, type, data, at)
         SELECT tenant_id, id, last_event, :type, :data, :at FROM numbered RETURNING run_id
     )
     SELECT pg_notify(:channel, run_id) FROM added
-    """
-).bindparams(bindparam("data", type_=postgresql.JSONB()), channel=NEWS_CHANNEL)
+    """  # noqa: S608 - the two changes below
+    typed = [bindparam(name, type_=postgresql.JSONB()) for name in ("data", *documents)]
+    return text(statement).bindparams(*typed, channel=NEWS_CHANNEL)
+
+
+_ADD_EVENT = _with_event("")
 
 # All in one change of the run: a second one of the same transaction would have its resource checked, and so
 # wait for whoever is just deleting that and waits for the run.
-_EXPIRE = text(
-    """
-    WITH expired AS (
-        UPDATE runs SET state = :state, result_id = NULL, error = :error, last_event = last_event + 1
-        WHERE id = :run_id RETURNING tenant_id, id, last_event
-    ), added AS (
-        INSERT INTO run_events (tenant_id, run_id, number, type, data, at)
-        SELECT tenant_id, id, last_event, :type, :data, :at FROM expired RETURNING run_id
-    )
-    SELECT pg_notify(:channel, run_id) FROM added
-    """
-).bindparams(
-    bindparam("data", type_=postgresql.JSONB()),
-    bindparam("error", type_=postgresql.JSONB()),
-    channel=NEWS_CHANNEL,
-)
+_EXPIRE = _with_event("state = :state, result_id = NULL, error = :error, ", "error")
 
 _STATE = "state"
 _PROGRESS = "progress"
@@ -79,26 +72,14 @@ _TOLD = {
 }
 
 
-class PostgresRuns:
+class PostgresRuns(Repository):
     """Implements the port ``Runs``."""
 
-    def __init__(
-        self,
-        transaction: TenantTransaction,
-        vault: Vault,
-        cursors: Cursors,
-        kept: PostgresResults,
-        told: PostgresWebhooks,
-        owner: PostgresOwnTenant,
-        clock: Clock,
-    ) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._cursors = cursors
-        self._results = kept
-        self._webhooks = told
-        self._owner = owner
-        self._clock = clock
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._results = PostgresResults(context)
+        self._webhooks = PostgresWebhooks(context)
+        self._owner = PostgresOwnTenant(context)
 
     async def create(self, resource: Stored, input_sha256: str, estimate: JsonObject) -> Run:
         """Queue a run, or create it as succeeded if the result is known; NotFound if the resource is gone."""
@@ -146,22 +127,18 @@ class PostgresRuns:
         created: Period = ALWAYS,
     ) -> tuple[tuple[Run, ...], str | None]:
         """One page, newest first, and the next cursor; see the port."""
-        listing = (
-            self._transaction.tenant, "runs", resource_id or "", state.value if state else "", name or "",
-            spelt(created),
-        )  # fmt: skip
-        query = in_period(_columns(), runs.c.created_at, created)
+        query = _columns()
         if name:
-            query = query.where(func.strpos(func.lower(resources.c.name), name.lower()) > 0)
+            query = query.where(contains(resources.c.name, name))
         if resource_id is not None:
             query = query.where(runs.c.resource_id == resource_id)
         if state is not None:
             query = query.where(runs.c.state == state.value)
-        if cursor:
-            query = query.where(runs.c.serial < self._cursors.read(cursor, *listing))
-        rows = (await self._transaction.execute(query.order_by(runs.c.serial.desc()).limit(limit + 1))).all()
-        following = self._cursors.make(rows[limit - 1].serial, *listing) if len(rows) > limit else None
-        return tuple(_run(row) for row in rows[:limit]), following
+        listing = ("runs", resource_id or "", state.value if state else "", name or "")
+        rows, following = await self._page(
+            query, runs.c.serial, runs.c.created_at, created, limit, cursor, *listing
+        )
+        return tuple(_run(row) for row in rows), following
 
     async def request_cancel(self, run_id: str) -> Run:
         """Cancel a queued run, flag a running one; Conflict if it is final."""

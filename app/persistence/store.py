@@ -9,11 +9,11 @@ from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from app.persistence.cursors import Cursors
 from app.persistence.encryption import KeyCache, MasterKey
 from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
 from app.persistence.pieces import PostgresPieces
 from app.persistence.records import PostgresApiKeys, PostgresAudit, PostgresIdempotencyKeys
+from app.persistence.repository import Context, Cursors
 from app.persistence.resources import PostgresResources
 from app.persistence.results import PostgresResults
 from app.persistence.retention import PostgresRetention
@@ -21,6 +21,7 @@ from app.persistence.runs import PostgresRuns
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
+from app.services.access.tenant_settings import USUAL, OwnTenant, TenantSettings
 from app.services.ports import (
     RUN_QUEUE,
     RUN_TASK,
@@ -38,7 +39,6 @@ from app.services.ports import (
     Webhooks,
 )
 from app.services.resources import TenantId
-from app.services.tenant_settings import USUAL, OwnTenant, TenantSettings
 
 
 class PostgresUnitOfWork:
@@ -58,27 +58,23 @@ class PostgresUnitOfWork:
         defaults: TenantSettings,
     ) -> None:
         self._transaction = transaction
-        vault, cursors = Vault(transaction, master_key, keys), Cursors(master_key)
-        owner = PostgresOwnTenant(transaction, defaults)
-        named = PostgresResources(transaction, vault, cursors, owner, clock)
-        kept = PostgresResults(transaction, vault, clock)
-        told = PostgresWebhooks(transaction, vault, cursors, clock)
-        self.claims = PostgresRuns(transaction, vault, cursors, kept, told, owner, clock)
-        self.resources: Resources = named
-        self.pieces: Pieces = PostgresPieces(transaction, vault, master_key, named, defaults)
-        self.results: Results = kept
+        vault = Vault(transaction, master_key, keys)
+        context = Context(transaction, master_key, vault, Cursors(master_key), clock, defaults)
+        self.resources: Resources = PostgresResources(context)
+        self.pieces: Pieces = PostgresPieces(context)
+        self.results: Results = PostgresResults(context)
+        self.claims = PostgresRuns(context)
         self.runs: Runs = self.claims
-        self.signing_keys: SigningKeys = PostgresSigningKeys(transaction, master_key, clock)
-        self.evidence: Evidence = PostgresEvidence(transaction, vault, cursors)
-        self.replies = PostgresIdempotencyKeys(transaction, vault, clock)
+        self.signing_keys: SigningKeys = PostgresSigningKeys(context)
+        self.evidence: Evidence = PostgresEvidence(context)
+        self.replies = PostgresIdempotencyKeys(context)
         self.idempotency: IdempotencyKeys = self.replies
-        self.api_keys: ApiKeys = PostgresApiKeys(transaction, clock)
-        noted = PostgresAudit(transaction, cursors, clock)
-        self.audit: Audit = noted
-        self.retention = PostgresRetention(transaction, named, self.claims, noted, clock)
-        self.tenant: OwnTenant = owner
-        self.outbox = told
-        self.webhooks: Webhooks = told
+        self.api_keys: ApiKeys = PostgresApiKeys(context)
+        self.audit: Audit = PostgresAudit(context)
+        self.retention = PostgresRetention(context)
+        self.tenant: OwnTenant = PostgresOwnTenant(context)
+        self.outbox = PostgresWebhooks(context)
+        self.webhooks: Webhooks = self.outbox
 
     async def enqueue(self, run_id: str) -> None:
         """Put the run on the queue in this transaction, unless a job waits for it already."""
@@ -103,11 +99,7 @@ class PostgresStore:
     """Implements the port ``Store`` on an engine of the runtime role."""
 
     def __init__(
-        self,
-        engine: AsyncEngine,
-        master_key: MasterKey,
-        clock: Clock,
-        defaults: TenantSettings = USUAL,
+        self, engine: AsyncEngine, master_key: MasterKey, clock: Clock, defaults: TenantSettings = USUAL
     ) -> None:
         self._engine = engine
         self._master_key = master_key

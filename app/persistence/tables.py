@@ -31,6 +31,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSON, JSONB
+from sqlalchemy.schema import SchemaItem
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -43,8 +44,23 @@ NAMING = {
 metadata = MetaData(naming_convention=NAMING)
 
 
-def _tenant() -> Column[str]:
-    return Column("tenant_id", Uuid(as_uuid=False), ForeignKey("tenants.id"), nullable=False)
+def _tenant_table(name: str, *parts: SchemaItem, key: tuple[str, ...] = ("tenant_id", "id")) -> Table:
+    tenant = Column("tenant_id", Uuid(as_uuid=False), ForeignKey("tenants.id"), nullable=False)
+    return Table(name, metadata, tenant, *parts, PrimaryKeyConstraint(*key))
+
+
+def _belongs(column: str, table: str, *, ondelete: str = "CASCADE") -> ForeignKeyConstraint:
+    """What the row goes with: a row of the same tenant."""
+    columns = [f"{table}.tenant_id", f"{table}.id"]
+    return ForeignKeyConstraint(["tenant_id", column], columns, ondelete=ondelete)
+
+
+def _id(name: str = "id") -> Column[str]:
+    return Column(name, String(64), nullable=False)
+
+
+def _serial() -> Column[int]:
+    return Column("serial", BigInteger, Identity(always=True), nullable=False)
 
 
 def _time(name: str, *, nullable: bool = False) -> Column[object]:
@@ -71,12 +87,10 @@ tenants = Table(
     ),
 )
 
-api_keys = Table(
+api_keys = _tenant_table(
     "api_keys",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    _id(),
+    _serial(),
     Column("name", Text, nullable=False),
     Column("prefix", String(64), nullable=False, unique=True),
     Column("secret_sha256", LargeBinary, nullable=False),
@@ -85,96 +99,74 @@ api_keys = Table(
     _time("expires_at", nullable=True),
     _time("last_used_at", nullable=True),
     _time("revoked_at", nullable=True),
-    PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("id"),
 )
 
-data_keys = Table(
+data_keys = _tenant_table(
     "data_keys",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
+    _id(),
     Column("purpose", Text, nullable=False),
     Column("wrapped_key", LargeBinary, nullable=False),
     Column("master_key_id", String(32), nullable=False),
     _database_time("touched_at"),
-    PrimaryKeyConstraint("tenant_id", "id"),
     CheckConstraint("purpose IN ('documents', 'upload')", name="purpose"),
     Index("ix_data_keys_touched_at", "touched_at", postgresql_where=text("purpose = 'upload'")),
 )
 
-resources = Table(
+resources = _tenant_table(
     "resources",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    _id(),
+    _serial(),
     Column("kind", String(32), nullable=False),
     Column("name", Text, nullable=False),
     Column("sha256", String(64), nullable=False),
     Column("summary", JSONB, nullable=False),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
-    PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "kind", "name"),
     Index("ix_resources_tenant_id_kind_serial", "tenant_id", "kind", "serial"),
     Index("ix_resources_tenant_id_kind_created_at", "tenant_id", "kind", "created_at"),
     Index("ix_resources_tenant_id_sha256", "tenant_id", "sha256"),
 )
 
-resource_uses = Table(
+resource_uses = _tenant_table(
     "resource_uses",
-    metadata,
-    _tenant(),
-    Column("user_id", String(64), nullable=False),
+    _id("user_id"),
     Column("position", Integer, nullable=False),
-    Column("used_id", String(64), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "user_id", "position"),
-    ForeignKeyConstraint(
-        ["tenant_id", "user_id"], ["resources.tenant_id", "resources.id"], ondelete="CASCADE"
-    ),
-    ForeignKeyConstraint(
-        ["tenant_id", "used_id"], ["resources.tenant_id", "resources.id"], ondelete="RESTRICT"
-    ),
+    _id("used_id"),
+    _belongs("user_id", "resources"),
+    _belongs("used_id", "resources", ondelete="RESTRICT"),
     Index("ix_resource_uses_tenant_id_used_id", "tenant_id", "used_id"),
+    key=("tenant_id", "user_id", "position"),
 )
 
-upload_pieces = Table(
+upload_pieces = _tenant_table(
     "upload_pieces",
-    metadata,
-    _tenant(),
-    Column("upload_id", String(64), nullable=False),
+    _id("upload_id"),
     Column("number", Integer, nullable=False),
     Column("rows", BigInteger, nullable=False),
     Column("sha256", String(64), nullable=False, comment="of the ciphertext"),
     Column("payload", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("tenant_id", "upload_id", "number"),
-    ForeignKeyConstraint(
-        ["tenant_id", "upload_id"], ["data_keys.tenant_id", "data_keys.id"], ondelete="CASCADE"
-    ),
+    _belongs("upload_id", "data_keys"),
+    key=("tenant_id", "upload_id", "number"),
 )
 
-results = Table(
+results = _tenant_table(
     "results",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
+    _id(),
     Column("kind", String(64), nullable=False),
     # Null: a result that answers its own run alone.
     Column("input_sha256", String(64), nullable=True),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
-    PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "input_sha256", "kind"),
 )
 
-runs = Table(
+runs = _tenant_table(
     "runs",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
-    Column("resource_id", String(64), nullable=False),
+    _id(),
+    _serial(),
+    _id("resource_id"),
     Column("state", String(16), nullable=False),
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("input_sha256", String(64), nullable=False),
@@ -190,11 +182,8 @@ runs = Table(
     _time("started_at", nullable=True),
     _time("finished_at", nullable=True),
     _database_time("alive_at"),
-    PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "resource_id"], ["resources.tenant_id", "resources.id"], ondelete="CASCADE"
-    ),
+    _belongs("resource_id", "resources"),
     ForeignKeyConstraint(["tenant_id", "result_id"], ["results.tenant_id", "results.id"]),
     CheckConstraint(
         "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired')", name="state"
@@ -207,34 +196,28 @@ runs = Table(
     Index("ix_runs_alive_at", "alive_at", postgresql_where=text("state IN ('queued', 'running')")),
 )
 
-run_events = Table(
+run_events = _tenant_table(
     "run_events",
-    metadata,
-    _tenant(),
-    Column("run_id", String(64), nullable=False),
+    _id("run_id"),
     Column("number", Integer, nullable=False),
     Column("type", String(32), nullable=False),
     Column("data", JSONB, nullable=False),
     _time("at"),
-    PrimaryKeyConstraint("tenant_id", "run_id", "number"),
-    ForeignKeyConstraint(["tenant_id", "run_id"], ["runs.tenant_id", "runs.id"], ondelete="CASCADE"),
+    _belongs("run_id", "runs"),
+    key=("tenant_id", "run_id", "number"),
 )
 
-run_blocks = Table(
+run_blocks = _tenant_table(
     "run_blocks",
-    metadata,
-    _tenant(),
-    Column("run_id", String(64), nullable=False),
+    _id("run_id"),
     Column("number", Integer, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("tenant_id", "run_id", "number"),
-    ForeignKeyConstraint(["tenant_id", "run_id"], ["runs.tenant_id", "runs.id"], ondelete="CASCADE"),
+    _belongs("run_id", "runs"),
+    key=("tenant_id", "run_id", "number"),
 )
 
-idempotency_keys = Table(
+idempotency_keys = _tenant_table(
     "idempotency_keys",
-    metadata,
-    _tenant(),
     Column("route", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
@@ -242,7 +225,6 @@ idempotency_keys = Table(
     _time("created_at"),
     Column("owner", String(32), nullable=False, server_default=text("''"), comment="one request, fencing"),
     _database_time("lease_until"),
-    PrimaryKeyConstraint("tenant_id", "route", "key"),
     Index("ix_idempotency_keys_tenant_id_created_at", "tenant_id", "created_at"),
     Index(
         "ix_idempotency_keys_tenant_id_lease_until",
@@ -250,22 +232,19 @@ idempotency_keys = Table(
         "lease_until",
         postgresql_where=text("reply IS NULL"),
     ),
+    key=("tenant_id", "route", "key"),
 )
 
-page_sessions = Table(
+page_sessions = _tenant_table(
     "page_sessions",
-    metadata,
-    _tenant(),
     Column("id", LargeBinary, nullable=False, comment="sha256 of what the cookie holds"),
     _time("ends_at"),
-    PrimaryKeyConstraint("id"),
     Index("ix_page_sessions_ends_at", "ends_at"),
+    key=("id",),
 )
 
-audit_events = Table(
+audit_events = _tenant_table(
     "audit_events",
-    metadata,
-    _tenant(),
     Column("number", BigInteger, nullable=False),
     Column("key_id", Text, nullable=False),
     Column("action", Text, nullable=False),
@@ -274,22 +253,19 @@ audit_events = Table(
     _time("at"),
     Column("previous_sha256", LargeBinary, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("tenant_id", "number"),
     Index("ix_audit_events_tenant_id_at", "tenant_id", "at"),
+    key=("tenant_id", "number"),
 )
 
-signing_keys = Table(
+signing_keys = _tenant_table(
     "signing_keys",
-    metadata,
-    _tenant(),
     Column("id", String(64), nullable=False, comment="sha256 of the public key"),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    _serial(),
     Column("public_key", LargeBinary, nullable=False),
     Column("wrapped_key", LargeBinary, nullable=False),
     Column("master_key_id", String(32), nullable=False),
     _time("valid_from"),
     _time("valid_until", nullable=True),
-    PrimaryKeyConstraint("tenant_id", "id"),
     # A tenant signs with one key at a time.
     Index(
         "uq_signing_keys_tenant_id", "tenant_id", unique=True, postgresql_where=text("valid_until IS NULL")
@@ -297,21 +273,18 @@ signing_keys = Table(
 )
 
 # What it is about may be gone: the ids of resources are kept without pointing to them.
-evidence = Table(
+evidence = _tenant_table(
     "evidence",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    _id(),
+    _serial(),
     Column("report", String(32), nullable=False),
-    Column("resource_id", String(64), nullable=False),
+    _id("resource_id"),
     Column("resource_name", Text, nullable=False),
     Column("resource_sha256", String(64), nullable=False),
-    Column("key_id", String(64), nullable=False),
+    _id("key_id"),
     Column("sha256", String(64), nullable=False, comment="of the envelope's bytes"),
     Column("envelope", LargeBinary, nullable=False),
     _time("issued_at"),
-    PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "resource_id"),
     ForeignKeyConstraint(["tenant_id", "key_id"], ["signing_keys.tenant_id", "signing_keys.id"]),
     CheckConstraint("report IN ('verdict', 'assessment')", name="report"),
@@ -321,12 +294,10 @@ evidence = Table(
     Index("ix_evidence_tenant_id_key_id_issued_at", "tenant_id", "key_id", "issued_at"),
 )
 
-webhooks = Table(
+webhooks = _tenant_table(
     "webhooks",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
+    _id(),
+    _serial(),
     Column("name", Text, nullable=False),
     Column("url", Text, nullable=True, comment="in clear, of the time before address"),
     Column("address", LargeBinary, nullable=True, comment="encrypted"),
@@ -334,18 +305,15 @@ webhooks = Table(
     Column("secrets", LargeBinary, nullable=False),
     _time("created_at"),
     _time("disabled_at", nullable=True),
-    PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "name"),
     CheckConstraint("(url IS NULL) <> (address IS NULL)", name="one_address"),
 )
 
-webhook_deliveries = Table(
+webhook_deliveries = _tenant_table(
     "webhook_deliveries",
-    metadata,
-    _tenant(),
-    Column("id", String(64), nullable=False),
-    Column("serial", BigInteger, Identity(always=True), nullable=False),
-    Column("webhook_id", String(64), nullable=False),
+    _id(),
+    _serial(),
+    _id("webhook_id"),
     Column("event", Text, nullable=False),
     Column("payload", Text, nullable=False, comment="as it is signed; ids, names and verdicts only"),
     Column("state", String(16), nullable=False),
@@ -356,10 +324,7 @@ webhook_deliveries = Table(
     _time("next_attempt_at", nullable=True),
     _time("delivered_at", nullable=True),
     _time("held_until", nullable=True),
-    PrimaryKeyConstraint("tenant_id", "id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "webhook_id"], ["webhooks.tenant_id", "webhooks.id"], ondelete="CASCADE"
-    ),
+    _belongs("webhook_id", "webhooks"),
     CheckConstraint("state IN ('pending', 'delivered', 'failed')", name="state"),
     Index("ix_webhook_deliveries_tenant_id_webhook_id_serial", "tenant_id", "webhook_id", "serial"),
     Index("ix_webhook_deliveries_tenant_id_webhook_id_created_at", "tenant_id", "webhook_id", "created_at"),

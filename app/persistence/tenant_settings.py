@@ -7,10 +7,10 @@ from typing import Any, Final
 from sqlalchemy import Select, func, select, update
 
 from app.domain.errors import QuotaExceeded, RateLimited
+from app.persistence.repository import Context, Repository
 from app.persistence.tables import resources, runs, tenants, upload_pieces
-from app.persistence.transactions import TenantTransaction
+from app.services.access.tenant_settings import DEFAULT, Changes, TenantOverview, TenantSettings, Usage
 from app.services.resources import Kind, RunState, Tenant, TenantId
-from app.services.tenant_settings import DEFAULT, Changes, TenantOverview, TenantSettings, Usage
 
 RETRY_SECONDS: Final = 10
 """When to try again where the end of a run makes room."""
@@ -38,13 +38,13 @@ _REMEDIES: Final = {
 }
 
 
-class PostgresOwnTenant:
-    """Implements the port ``OwnTenant``; ``defaults`` hold for what the tenant has no setting of its own."""
+class PostgresOwnTenant(Repository):
+    """Implements the port ``OwnTenant``; the defaults hold for what the tenant has no setting of its own."""
 
-    def __init__(self, transaction: TenantTransaction, defaults: TenantSettings) -> None:
-        self._transaction = transaction
-        self._defaults = defaults
-        self._itself = tenants.c.id == transaction.tenant
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._defaults = context.defaults
+        self._itself = tenants.c.id == context.transaction.tenant
 
     async def overview(self) -> TenantOverview:
         """The tenant, its settings and what it has."""

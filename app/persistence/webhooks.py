@@ -15,13 +15,11 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, NotFound
-from app.persistence.cursors import Cursors, in_period, spelt
+from app.persistence.repository import Repository
 from app.persistence.resources import new_id
 from app.persistence.tables import webhook_deliveries, webhooks
-from app.persistence.transactions import TenantTransaction, Vault
-from app.services.ports import Clock
 from app.services.resources import ALWAYS, JsonObject, Period
-from app.services.webhook_values import (
+from app.services.runs.webhook_values import (
     TEST,
     Attempt,
     Delivery,
@@ -38,14 +36,8 @@ _SECRETS: Final = "webhook secrets"
 _ADDRESS: Final = "webhook address"
 
 
-class PostgresWebhooks:
+class PostgresWebhooks(Repository):
     """Implements the port ``Webhooks``."""
-
-    def __init__(self, transaction: TenantTransaction, vault: Vault, cursors: Cursors, clock: Clock) -> None:
-        self._transaction = transaction
-        self._vault = vault
-        self._cursors = cursors
-        self._clock = clock
 
     async def add(
         self, name: str, url: str, events: Sequence[WebhookEvent], secret: str
@@ -120,15 +112,12 @@ class PostgresWebhooks:
     ) -> tuple[Sequence[Delivery], str | None]:
         """Its messages, newest first, and the next cursor."""
         row = await self._row(ref)
-        listing = (self._transaction.tenant, "webhook_deliveries", row.id, spelt(created))
         table = webhook_deliveries.c
         query = select(webhook_deliveries).where(table.webhook_id == row.id)
-        query = in_period(query, table.created_at, created)
-        if cursor:
-            query = query.where(table.serial < self._cursors.read(cursor, *listing))
-        rows = (await self._transaction.execute(query.order_by(table.serial.desc()).limit(limit + 1))).all()
-        following = self._cursors.make(rows[limit - 1].serial, *listing) if len(rows) > limit else None
-        return [_delivery(own) for own in rows[:limit]], following
+        rows, following = await self._page(
+            query, table.serial, table.created_at, created, limit, cursor, "webhook_deliveries", row.id
+        )
+        return [_delivery(own) for own in rows], following
 
     async def message(self, delivery_id: str) -> Message | None:
         """What to send; None if it is done, or its webhook gone or disabled."""

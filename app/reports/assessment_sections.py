@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.charts.bars import draw_bars
 from app.charts.drawing import Caption
 from app.reports.assumptions import assumptions_of
-from app.reports.numbers import number, real, records
+from app.reports.numbers import number, records
 from app.reports.verdict_sections import quantiles
 
 Document = dict[str, Any]
@@ -26,8 +26,8 @@ def sections(report: Document) -> Document:
         "counts": _bars(
             result["histogram"]["counts"],
             "counts",
-            "How many people a record may be about",
-            "people of the dictionary whom the record fits",
+            "Consistent entities of the records",
+            "consistent entities of the record",
         ),
         "losses": _bars(
             result["histogram"]["losses"], "losses", "Records by their risk", "risk of the record"
@@ -41,7 +41,7 @@ def sections(report: Document) -> Document:
 def _bars(histogram: Document | None, place: str, title: str, label: str) -> Markup | None:
     if histogram is None:
         return None
-    edges, counts = [real(edge) for edge in histogram["edges"]], histogram["records"]
+    edges, counts = [float(edge) for edge in histogram["edges"]], histogram["records"]
     bins = zip(pairwise(edges), counts, strict=True)
     parts = [f"from {number(low)} to {number(high)}: {records(n)}" for (low, high), n in bins if n]
     if histogram["infinite"]:
@@ -64,7 +64,7 @@ def _riskiest(result: Document) -> list[str]:
                 f"Hardest to hide: {records(n)} that fit only {people} of the people in the dictionary."
             )
     said.append(
-        f"The smallest group of records that are disclosed alike has {records(result['k_equivalence'])}; "
+        f"The smallest equivalence class has {records(result['k_equivalence'])}; "
         f"the {records(result['n_records'])} make {number(result['classes'])} groups in all."
     )
     if result["infinite"]:

@@ -15,7 +15,7 @@ _MODELS: Final = {
 }
 _ABSENT: Final = {
     "zero": "A record that nobody in the dictionary fits counts with risk 0, which is no safety: the "
-    "dictionary may lack the person.",
+    "dictionary may not hold the person.",
     "add_self": "Every record's own person counts as one whom the attacker may take it for.",
     "error": "A record that nobody in the dictionary fits is an error: there is none.",
 }

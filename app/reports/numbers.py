@@ -6,11 +6,6 @@ import math
 from typing import Any
 
 
-def real(value: Any) -> float:  # noqa: ANN401 - a number of a document
-    """The number of a document, where infinity is the text "inf"."""
-    return float(value)
-
-
 def number(value: Any) -> str:  # noqa: ANN401 - a value of a document
     """Whole numbers in full, real ones to four digits or one decimal; a dash for what there is not."""
     if value is None:
@@ -19,7 +14,7 @@ def number(value: Any) -> str:  # noqa: ANN401 - a value of a document
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    found = real(value)
+    found = float(value)
     if math.isinf(found):
         return "∞" if found > 0 else "−∞"
     if found == int(found) and abs(found) < 1e15:

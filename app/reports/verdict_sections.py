@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.charts.drawing import Caption
 from app.charts.rows import Amount, Margin, draw_amounts, draw_margins
 from app.reports.assumptions import assumptions_of
-from app.reports.numbers import number, real, records
+from app.reports.numbers import number, records
 
 Document = dict[str, Any]
 
@@ -127,9 +127,9 @@ def _found(criterion: Document) -> Document:
     of = quantity["of_records"]
     wanted = number(threshold)
     if of is not None and threshold:
-        wanted = f"{number(100 * real(threshold))} %"
+        wanted = f"{number(100 * float(threshold))} %"
     comparison, what = COMPARISONS.get(criterion["comparison"], ""), quantity["what"]
-    shown = number(value) if of is None else f"{number(round(real(value) * of))} of {records(of)}"
+    shown = number(value) if of is None else f"{number(round(float(value) * of))} of {records(of)}"
     return {
         "value": shown,
         "what": what,
@@ -164,8 +164,8 @@ def _margins(criteria: list[Document]) -> Markup | None:
     rows = [
         Margin(
             own["id"],
-            _relative(real(own["margin"]), real(own["threshold"])),
-            real(own["margin"]) >= 0 and own["outcome"] == "passed",
+            _relative(float(own["margin"]), float(own["threshold"])),
+            float(own["margin"]) >= 0 and own["outcome"] == "passed",
             f"{found['said']} ({found['wanted']})",
         )
         for own, found in ((own, _found(own)) for own in judged)
@@ -204,7 +204,7 @@ def quantiles(place: str, title: str, risk: Document) -> Markup:
         ),
         ("greatest", risk["risk_max"]),
     ]
-    rows = [Amount(name, max(real(value), 0.0), number(value)) for name, value in named]
+    rows = [Amount(name, max(float(value), 0.0), number(value)) for name, value in named]
     caption = Caption(place, title, "; ".join(f"{row.name} {row.text}" for row in rows))
     return Markup(draw_amounts(caption, rows))  # noqa: S704 - texts are escaped where it is drawn
 

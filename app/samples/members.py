@@ -85,15 +85,6 @@ def income_rows() -> list[list[str]]:
     return [[f"{k}k", band(k, 10), band(k, 20), band(k, 100)] for k in range(_INCOMES)]
 
 
-def race_parents() -> dict[str, list[str | None]]:
-    """Each race and race group with its parent; a group's parent is the top."""
-    parents: dict[str, list[str | None]] = {}
-    for group, races in RACES.items():
-        parents[group] = [None]
-        parents.update({race: [group] for race in races})
-    return parents
-
-
 def zip_to_city() -> dict[str, str]:
     """The look-up table from zip code to city."""
     return {code: place.city for place in PLACES for code in place.zips}
@@ -140,17 +131,6 @@ def generate(
     """
     people = _draw(n_members, n_entities, seed)
     return Sample(_members(people), _census(people))
-
-
-def generate_wide(n_members: int, seed: int = SEED) -> Columns:
-    """The members' columns and five further ones, ten in all: the table that uploads are measured with."""
-    people = _draw(n_members, max(n_members, CASE_STUDY_ENTITIES), seed)
-    census = _census(people)
-    is_member = np.argsort(people.number) < n_members
-    further = {name: census[name][is_member] for name in ("age", "gender", "zip", "education")}
-    days = np.arange("2010-01-01", "2020-01-01", _DAY, dtype="datetime64[D]").astype(str).astype(object)
-    joined = days[np.random.default_rng(seed).integers(0, len(days), n_members)]
-    return {**_members(people), **further, "joined": joined}
 
 
 def csv_chunks(columns: Columns, rows_per_chunk: int = 50_000) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.evidence import canonical
-from app.services.resources import JsonObject, Kind
+from app.services.resources import JsonObject, Kind, NewResource
 
 MEANING_VERSION: Final = 1
 """Grows when the same document would come to mean something else, so that old results are not re-used."""
@@ -64,4 +64,37 @@ def resource_sha256(kind: Kind, document: JsonObject, used: Mapping[str, str]) -
     """
     return sha256_of(
         {"kind": kind.value, "meaning": MEANING_VERSION, "document": document, "uses": dict(used)}
+    )
+
+
+def new_resource(
+    kind: Kind,
+    name: str | None,
+    meaning: JsonObject,
+    used: Mapping[str, str],
+    summary: JsonObject,
+    kept: JsonObject,
+    uses: Sequence[str],
+) -> NewResource:
+    """A resource to be stored; without a name one is made of the hash.
+
+    Parameters
+    ----------
+    meaning
+        What it says itself, which is hashed.
+    used
+        Role of each used resource → its sha256, hashed too.
+    kept
+        What its document holds beside the meaning, or in other words.
+    uses
+        Ids of all used resources; repeated ones count once.
+    """
+    sha256 = resource_sha256(kind, meaning, used)
+    return NewResource(
+        kind,
+        name or f"{kind.value}-{sha256[:16]}",
+        sha256,
+        plain(summary),
+        {**meaning, **kept},
+        tuple(dict.fromkeys(uses)),
     )

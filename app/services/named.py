@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
 
-from app.services.access import require
-from app.services.evidence_masking import shown_resource
-from app.services.ports import Store
+from app.services.access.access import require
+from app.services.gates.evidence_masking import shown_resource
+from app.services.naming import check_name
+from app.services.ports import Store, UnitOfWork
 from app.services.resources import ALWAYS, Actor, Created, Kind, NewResource, Page, Period, Scope, Stored
+
+_PER_READ: Final = 200
 
 
 class NamedResources:
@@ -32,7 +36,7 @@ class NamedResources:
         created: Period = ALWAYS,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page:
+    ) -> Page[Stored]:
         """Newest first, without documents; ``name`` filters by substring."""
         async with self._store.work(actor.tenant) as work:
             page = await work.resources.list(
@@ -40,14 +44,15 @@ class NamedResources:
             )
         return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
 
+    def _admit(self, actor: Actor, name: str) -> None:
+        """Raise unless the actor may make such a resource, and it may be named so."""
+        require(actor, self.write_scope)
+        check_name(name)
+
     async def _add(self, actor: Actor, new: NewResource) -> Created:
         """Store a new resource and its audit event in one transaction."""
         async with self._store.work(actor.tenant) as work:
-            stored, created = await work.resources.add(new)
-            if created:
-                await work.audit.record(
-                    actor.key_id, f"{self.kind.value}.create", stored.id, {"sha256": stored.sha256}
-                )
+            stored, created = await add_resource(work, actor, new)
             await work.commit()
         return Created(shown_resource(actor, stored), created)
 
@@ -61,3 +66,32 @@ class NamedResources:
                 actor.key_id, f"{self.kind.value}.delete", found.id, {"sha256": found.sha256}
             )
             await work.commit()
+
+
+async def all_resources(
+    work: UnitOfWork, kind: Kind, *, name: str | None = None, built_on: str | None = None
+) -> Sequence[Stored]:
+    """All resources of a kind without their documents, the newest first; filtered as lists are."""
+    found: list[Stored] = []
+    cursor = None
+    while True:
+        page = await work.resources.list(kind, name=name, limit=_PER_READ, cursor=cursor, built_on=built_on)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def add_resource(
+    work: UnitOfWork,
+    actor: Actor,
+    new: NewResource,
+    **details: Any,  # noqa: ANN401 - JSON
+) -> tuple[Stored, bool]:
+    """Store a resource; where it is new, with an audit event that says its hash and the details."""
+    stored, created = await work.resources.add(new)
+    if created:
+        await work.audit.record(
+            actor.key_id, f"{new.kind.value}.create", stored.id, {"sha256": stored.sha256, **details}
+        )
+    return stored, created

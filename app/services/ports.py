@@ -12,7 +12,8 @@ from typing import Final, Protocol
 
 from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey
-from app.services.evidence_values import NewEvidence, StoredEvidence
+from app.services.access.tenant_settings import OwnTenant
+from app.services.gates.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ALWAYS,
     ApiKey,
@@ -37,8 +38,7 @@ from app.services.resources import (
     TenantId,
     Wishes,
 )
-from app.services.tenant_settings import OwnTenant
-from app.services.webhook_values import Attempt, Delivery, DueDelivery, Message, Webhook, WebhookEvent
+from app.services.runs.webhook_values import Attempt, Delivery, DueDelivery, Message, Webhook, WebhookEvent
 
 RUN_QUEUE: Final = "runs"
 RUN_TASK: Final = "execute_run"
@@ -83,7 +83,7 @@ class Resources(Protocol):
         cursor: str | None,
         built_on: str | None = None,
         created: Period = ALWAYS,
-    ) -> Page:
+    ) -> Page[Stored]:
         """Newest first, without documents; ``name`` filters by substring, ``built_on`` by an id used."""
 
     async def delete(self, kind: Kind, ref: str) -> None:

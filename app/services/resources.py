@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, NewType
+from typing import Any, Final, Generic, NewType, TypeVar
 
 TenantId = NewType("TenantId", str)
 
 JsonObject = dict[str, Any]
+
+T = TypeVar("T")
 
 
 class Scope(StrEnum):
@@ -106,10 +108,10 @@ ALWAYS: Final = Period()
 
 
 @dataclass(frozen=True)
-class Page:
+class Page(Generic[T]):
     """Part of a list, newest first; ``next_cursor`` is None on the last page."""
 
-    items: tuple[Stored, ...]
+    items: Sequence[T]
     next_cursor: str | None
 
 

@@ -21,9 +21,9 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "datasets": ("Datasets", "Tables to be disclosed."),
     "assessments": ("Assessments", "Scores of single rules."),
     "optimisations": ("Optimisations", "Questions for the best rule."),
-    "frontiers": ("Frontiers", "All best compromises of risk and utility."),
+    "frontiers": ("Frontiers", "All Pareto-optimal rules of risk and utility."),
     "rules": ("Rules", "What is shown of whom."),
-    "evaluations": ("Verdicts", "Releases held against a policy."),
+    "evaluations": ("Verdicts", "Releases evaluated by a policy."),
     "policies": ("Policies", "What a release has to satisfy."),
     "runs": ("Runs", "Work in the background."),
 }

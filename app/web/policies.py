@@ -13,45 +13,57 @@ SIGNS: Final = {"at_least": "≥", "at_most": "≤", "above": ">", "below": "<",
 """Comparisons as people write them."""
 
 
-def thresholds_of(criteria: Sequence[Json], risk: str) -> tuple[list[Threshold], list[Json]]:
-    """The criteria that are lines on a map whose risk is ``risk``, and the others."""
+def requirements_of(document: Json) -> list[Json]:
+    """The requirements of a policy's document, with what each asks as its ``condition``.
+
+    Format 1 calls them criteria, and what each asks its demand.
+    """
+    if "criteria" in document:
+        return [{**one, "condition": one["demand"]} for one in document["criteria"]]
+    return [{**one, "condition": one["requirement"]} for one in document["requirements"]]
+
+
+def thresholds_of(requirements: Sequence[Json], risk: str) -> tuple[list[Threshold], list[Json]]:
+    """The requirements that are lines on a map whose risk is ``risk``, and the others."""
     axes = {risk: "risk", "utility_average": "utility"}
     lines: list[Threshold] = []
     elsewhere: list[Json] = []
-    for criterion in criteria:
-        demand = criterion["demand"]
-        axis = axes.get(demand.get("value")) if demand["kind"] == "score" else None
-        if axis is None or criterion.get("scope") or isinstance(demand["threshold"], bool):
-            elsewhere.append(criterion)
+    for requirement in requirements:
+        condition = requirement["condition"]
+        axis = axes.get(condition.get("value")) if condition["kind"] == "score" else None
+        if axis is None or requirement.get("scope") or isinstance(condition["threshold"], bool):
+            elsewhere.append(requirement)
             continue
-        value = as_number(demand["threshold"])
-        label = f"{criterion['id']}: {axis} {SIGNS[demand['comparison']]} {number(demand['threshold'])}"
+        value = as_number(condition["threshold"])
+        label = (
+            f"{requirement['id']}: {axis} {SIGNS[condition['comparison']]} {number(condition['threshold'])}"
+        )
         lines.append(Threshold("risk" if axis == "risk" else "utility", value, label))
     return lines, elsewhere
 
 
-def demand_in_words(demand: Json) -> str:
-    """What a criterion demands, in one line."""
-    kind = demand["kind"]
+def condition_in_words(condition: Json) -> str:
+    """What a requirement asks, in one line."""
+    kind = condition["kind"]
     if kind in ("score", "measure"):
-        of = f"{named(demand['measure'])}: " if kind == "measure" else ""
-        sign = SIGNS.get(demand["comparison"], words(demand["comparison"]))
-        return f"{of}{words(demand['value'])} {sign} {number(demand['threshold'])}"
+        of = f"{named(condition['measure'])}: " if kind == "measure" else ""
+        sign = SIGNS.get(condition["comparison"], words(condition["comparison"]))
+        return f"{of}{words(condition['value'])} {sign} {number(condition['threshold'])}"
     if kind == "privacy_model":
-        share = demand.get("failing_share", 0)
-        said = [named(demand["model"])]
+        share = condition.get("failing_share", 0)
+        said = [named(condition["model"])]
         if share:
             said.append(f"but for {number(100 * share)} % of the records")
         said += [
-            f"{of} {words(demand[name])}"
-            for name, of in (("missing", "missing values:"), ("suppressed", "withheld records:"))
-            if name in demand
+            f"{of} {words(condition[name])}"
+            for name, of in (("missing", "missing values:"), ("suppressed", "suppressed records:"))
+            if name in condition
         ]
         return ", ".join(said)
     if kind == "bound":
         return "the risk is a proven upper bound"
     if kind == "optimum":
-        return f"no rule is better by more than {number(demand.get('gap', 0))} of the objective"
+        return f"no rule is better by more than {number(condition.get('gap', 0))} of the objective"
     return words(kind)
 
 

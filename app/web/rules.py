@@ -1,12 +1,11 @@
-"""A stored rule: what it shows of whom, and what was found out about it."""
+"""A stored rule: what it shows of whom, what was found out about it, and records before and after it."""
 
 from __future__ import annotations
 
 import asyncio
 
 from app.web.data import of_dataset
-from app.web.samples import sample_of
-from app.web.visits import Page, Visit
+from app.web.visits import Page, Visit, found
 from app.web.words import heights_of
 from privacy_risk import Json
 
@@ -40,3 +39,83 @@ def ladder(levels: Json | None, heights: Json) -> list[Json] | None:
         {"attribute": name, "level": levels.get(name, 0), "height": height}
         for name, height in heights.items()
     ]
+
+
+RECORDS = 12
+"""Records of a sample."""
+
+
+_BESIDE_LEVELS = (
+    "suppress_classes_below",
+    "meaning",
+    "suppress_classes_failing",
+    "dictionary",
+    "missing",
+    "suppressed",
+    "suppression_order",
+)
+
+
+async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json | None:
+    """The records from the query's ``first`` row on; None if the key may not see them."""
+    if rule is None or not visit.reads_data:
+        return None
+    first = visit.number("first", 1, least=1)
+    body = {"dataset": dataset, "rule": rule, "first": first, "limit": RECORDS}
+    preview: Json | None = await found(visit.client.rules.preview(body))
+    return None if preview is None else _with_marks(preview, first)
+
+
+def rule_to_preview(rule: Json) -> str | Json | None:
+    """What a preview takes for the rule of an assessment or search, as summaries show it."""
+    if rule.get("name"):
+        return str(rule["name"])
+    if rule.get("levels") is None:
+        return None
+    asked = {"kind": "table_level", "levels": rule["levels"]}
+    for key in _BESIDE_LEVELS:
+        if rule.get(key) is not None:
+            asked[key] = rule[key]
+    if "suppress_classes_below" in asked:
+        # What was stored before there was a second meaning says none.
+        asked.setdefault("meaning", 1)
+    return asked
+
+
+def _with_marks(preview: Json, first: int) -> Json:
+    """The records with one cell per column: before, after, and how far it was generalised in words."""
+    records = [
+        {
+            "row": record["row"],
+            "cells": [
+                {"before": before, "after": after, "mark": _mark(before, after, steps)}
+                for before, after, steps in zip(
+                    record["before"], record["after"], record["steps"], strict=True
+                )
+            ],
+        }
+        for record in preview["records"]
+    ]
+    last = first + len(records) - 1
+    return {
+        "columns": preview["columns"],
+        "records": records,
+        "total": preview["total_rows"],
+        "first": first,
+        "last": last,
+        "previous": max(first - RECORDS, 1) if first > 1 else None,
+        "next": last + 1 if last < preview["total_rows"] else None,
+    }
+
+
+def _mark(before: str | None, after: str | None, steps: int | None) -> Json:
+    """A class for the colour and a word that says the same."""
+    if before is None:
+        return {"kind": "missing", "word": "missing"}
+    if after is None:
+        return {"kind": "withheld", "word": "withheld"}
+    if steps == 0:
+        return {"kind": "kept", "word": "as it is"}
+    if steps is None:
+        return {"kind": "raised-1", "word": "generalised"}
+    return {"kind": f"raised-{min(steps, 3)}", "word": f"{steps} up"}

@@ -9,8 +9,7 @@ from markupsafe import Markup
 
 from app.charts.bars import draw_bars
 from app.charts.drawing import Caption
-from app.web.rules import ladder
-from app.web.samples import rule_to_preview, sample_of
+from app.web.rules import ladder, rule_to_preview, sample_of
 from app.web.visits import Page, Visit, found
 from app.web.words import as_number, heights_of
 from privacy_risk import Json
@@ -57,8 +56,8 @@ def score(result: Json | None) -> Json:
     losses = _bars("losses", "Records by expected harm", "expected harm of a record", histograms["losses"])
     counts = _bars(
         "counts",
-        "Records by the number of people they may be about",
-        "people whom a record may be about",
+        "Records by their number of consistent entities",
+        "consistent entities of a record",
         histograms.get("counts"),
     )
     return {"result": result, "losses": losses, "counts": counts}

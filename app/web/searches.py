@@ -12,11 +12,10 @@ from app.charts.lattice import LatticeRule, draw_lattice
 from app.charts.rule_map import BEST, RuleMark, Threshold, draw_rule_map
 from app.web.data import of_dataset
 from app.web.lattices import Levels, Part, neighbours, part_of, way_to
-from app.web.policies import named, thresholds_of
-from app.web.rules import ladder
-from app.web.samples import sample_of
+from app.web.policies import named, requirements_of, thresholds_of
+from app.web.rules import ladder, sample_of
 from app.web.scores import VIEWS, score
-from app.web.visits import NoSuchPage, Page, Visit, found
+from app.web.visits import Handler, NoSuchPage, Page, Visit, found
 from app.web.words import address, as_number, code_of, heights_of, levels_in_words, levels_of
 from privacy_risk import Json
 
@@ -75,8 +74,8 @@ class _Search:
         return [self.row(self.code(point["levels"])) for point in points]
 
 
-async def _optimisation(visit: Visit) -> _Search:
-    return await _search(visit, "optimisations")
+TITLES: Final = {"optimisations": "Optimisation", "frontiers": "Frontier"}
+"""Kinds of search that have a map: the heading of their pages."""
 
 
 async def _search(visit: Visit, kind: str) -> _Search:
@@ -85,49 +84,33 @@ async def _search(visit: Visit, kind: str) -> _Search:
     return _Search(kind, document, heights_of(dataset))
 
 
-async def optimisation(visit: Visit) -> Page:
+def page_of(kind: str) -> Handler:
     """The question, its answer, and every rule that was looked at."""
-    search = await _optimisation(visit)
-    result = search.document["result"]
-    run = await found(visit.client.runs.get(search.name))
-    return Page(
-        "search.html",
-        {
-            "search": search.document,
-            "kind": "optimisations",
-            "title": "Optimisation",
-            "found": result,
-            "run": None if run is None else run.document,
-            "view": VIEWS.get(search.document.get("attacker_view") or "", ""),
-            "ladder": ladder(((result or {}).get("rule") or {}).get("levels"), search.heights),
-            "criteria": [named(one) for one in search.document["objective"].get("privacy") or ()],
-            "losses_of": _least_loss(result),
-            **score((result or {}).get("assessment")),
-            **await _map(visit, search),
-        },
-    )
 
+    async def page(visit: Visit) -> Page:
+        search = await _search(visit, kind)
+        document, result = search.document, search.document["result"] or {}
+        run = await found(visit.client.runs.get(search.name))
+        # A frontier has neither an objective nor one rule, nor the score of one.
+        objective, rule = document.get("objective") or {}, result.get("rule") or {}
+        return Page(
+            "search.html",
+            {
+                "search": document,
+                "kind": kind,
+                "title": TITLES[kind],
+                "found": document["result"],
+                "run": None if run is None else run.document,
+                "view": VIEWS.get(document.get("attacker_view") or "", ""),
+                "ladder": ladder(rule.get("levels"), search.heights),
+                "criteria": [named(one) for one in objective.get("privacy") or ()],
+                "losses_of": _least_loss(document["result"]),
+                **score(result.get("assessment")),
+                **await _map(visit, search),
+            },
+        )
 
-async def frontier(visit: Visit) -> Page:
-    """All best compromises of risk and utility."""
-    search = await _search(visit, "frontiers")
-    run = await found(visit.client.runs.get(search.name))
-    return Page(
-        "search.html",
-        {
-            "search": search.document,
-            "kind": "frontiers",
-            "title": "Frontier",
-            "found": search.document["result"],
-            "run": None if run is None else run.document,
-            "view": VIEWS.get(search.document.get("attacker_view") or "", ""),
-            "ladder": None,
-            "criteria": [],
-            "losses_of": None,
-            **score(None),
-            **await _map(visit, search),
-        },
-    )
+    return page
 
 
 def _least_loss(result: Json | None) -> Json | None:
@@ -135,7 +118,7 @@ def _least_loss(result: Json | None) -> Json | None:
     if result is None or result.get("loss") is None or result.get("privacy") is None:
         return None
     loss = result["objective"]["loss"]
-    privacy = [{**one, "demanded": named(one["criterion"])} for one in result["privacy"]]
+    privacy = [{**one, "required": named(one["criterion"])} for one in result["privacy"]]
     name = named({"kind": loss} if isinstance(loss, str) else loss)
     # Only of losses that count otherwise than they are defined the parts are told.
     return {"attribute_losses": None, **result, "name": name, "privacy": privacy}
@@ -148,7 +131,7 @@ async def _map(visit: Visit, search: _Search) -> dict[str, Any]:
     asked = visit.asked("policy")
     policy = None if asked is None else await found(visit.client.policies.get(asked))
     lines, elsewhere = thresholds_of(
-        [] if policy is None else policy.document["document"]["criteria"], _axis(search)
+        [] if policy is None else requirements_of(policy.document["document"]), _axis(search)
     )
     shown = {"policies": names, "policy": asked if policy else None, "elsewhere": elsewhere, "rows": []}
     if not search.points:
@@ -207,7 +190,7 @@ async def _assessed(visit: Visit, search: _Search) -> dict[Levels, tuple[str, st
 
 
 def _own_thresholds(document: Json) -> list[Threshold]:
-    """What the question itself demands, where it is a number on an axis."""
+    """What the question itself requires, where it is a number on an axis."""
     objective, lines = document.get("objective") or {}, []
     if isinstance(objective.get("utility_floor"), int | float):
         floor = float(objective["utility_floor"])
@@ -220,7 +203,7 @@ def _own_thresholds(document: Json) -> list[Threshold]:
 
 async def lattice(visit: Visit) -> Page:
     """The lattice, coloured by risk, with a way from the table as it is to the chosen rule."""
-    search = await _optimisation(visit)
+    search = await _search(visit, "optimisations")
     asked = levels_of(visit.request.query_params.get("levels", ""), search.heights)
     chosen = search.best if asked is None else search.code(asked)
     if chosen is None:
@@ -258,34 +241,30 @@ def _hasse(search: _Search, part: Part, chosen: Levels, way: Sequence[Levels]) -
     return draw_lattice(caption, rules, chosen, way)
 
 
-async def rule_on_map(visit: Visit) -> Page:
-    """One rule that an optimisation looked at."""
-    return await _rule(visit, await _optimisation(visit), "Optimisation")
+def rule_of(kind: str) -> Handler:
+    """One rule that a search looked at."""
 
+    async def page(visit: Visit) -> Page:
+        search = await _search(visit, kind)
+        levels = levels_of(str(visit.request.path_params["levels"]), search.heights)
+        if levels is None:
+            raise NoSuchPage
+        code = search.code(levels)
+        dataset = search.document["dataset"]
+        return Page(
+            "rule_on_map.html",
+            {
+                "search": search.document,
+                "kind": kind,
+                "title": TITLES[kind],
+                "levels": levels,
+                "code": code_of(code),
+                "row": search.row(code),
+                "ladder": ladder(levels, search.heights),
+                "near": [search.row(other) for other in neighbours(code, tuple(search.heights.values()))],
+                "attributes": list(search.heights),
+                "sample": await sample_of(visit, dataset, {"kind": "table_level", "levels": levels}),
+            },
+        )
 
-async def rule_on_frontier(visit: Visit) -> Page:
-    """One rule of a frontier."""
-    return await _rule(visit, await _search(visit, "frontiers"), "Frontier")
-
-
-async def _rule(visit: Visit, search: _Search, title: str) -> Page:
-    levels = levels_of(str(visit.request.path_params["levels"]), search.heights)
-    if levels is None:
-        raise NoSuchPage
-    code = search.code(levels)
-    dataset = search.document["dataset"]
-    return Page(
-        "rule_on_map.html",
-        {
-            "search": search.document,
-            "kind": search.kind,
-            "title": title,
-            "levels": levels,
-            "code": code_of(code),
-            "row": search.row(code),
-            "ladder": ladder(levels, search.heights),
-            "near": [search.row(other) for other in neighbours(code, tuple(search.heights.values()))],
-            "attributes": list(search.heights),
-            "sample": await sample_of(visit, dataset, {"kind": "table_level", "levels": levels}),
-        },
-    )
+    return page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,11 +31,9 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
     ("/rules/{ref}", rules.rule),
     ("/assessments/{ref}", scores.assessment),
-    ("/optimisations/{ref}", searches.optimisation),
     ("/optimisations/{ref}/lattice", searches.lattice),
-    ("/optimisations/{ref}/rules/{levels}", searches.rule_on_map),
-    ("/frontiers/{ref}", searches.frontier),
-    ("/frontiers/{ref}/rules/{levels}", searches.rule_on_frontier),
+    *((f"/{kind}/{{ref}}", searches.page_of(kind)) for kind in searches.TITLES),
+    *((f"/{kind}/{{ref}}/rules/{{levels}}", searches.rule_of(kind)) for kind in searches.TITLES),
     ("/runs/{ref}", runs.run),
     ("/runs/{ref}/progress", runs.progress),
     ("/evaluations/{ref}", verdicts.evaluation),
@@ -46,8 +43,6 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
 )
 """What a signed-in key can look at."""
-
-_Answer = Callable[[Request], Awaitable[Response]]
 
 _LARGEST_FORM: Final = 16 * 1024
 
@@ -75,7 +70,10 @@ class Site:
             PageRoute("/sign-in", self.sign_in, methods=["GET", "POST"]),
             PageRoute("/sign-out", self.sign_out, methods=["POST"]),
             PageRoute("/example-data", self.example_data, methods=["POST"]),
-            *(PageRoute(path, self._page(handler), methods=["GET"]) for path, handler in PAGES),
+            *(
+                PageRoute(path, partial(self._visited, handler=handler), methods=["GET"])
+                for path, handler in PAGES
+            ),
             Mount("/assets", StaticFiles(directory=STATIC)),
         ]
 
@@ -149,12 +147,6 @@ class Site:
         return response
 
     # --- pages -----------------------------------------------------------------------------------------
-
-    def _page(self, handler: Handler) -> _Answer:
-        async def answer(request: Request) -> Response:
-            return await self._visited(request, handler)
-
-        return answer
 
     async def _visited(self, request: Request, handler: Handler) -> Response:
         """The handler's page for whoever is signed in; others are led to the form, and back from it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from app.web.policies import SIGNS, demand_in_words
+from app.web.policies import SIGNS, condition_in_words, requirements_of
 from app.web.visits import Page, Visit, found
 from app.web.words import number
 from privacy_risk import Json
@@ -53,13 +53,12 @@ async def evaluation(visit: Visit) -> Page:
 
 def _shown(criterion: Json) -> Json:
     """A criterion as its row says it."""
-    demand = criterion["demand"]
     sign = SIGNS.get(criterion.get("comparison") or "", "")
     threshold = criterion.get("threshold")
     return {
         **criterion,
         "word": OUTCOMES[criterion["outcome"]],
-        "demanded": demand_in_words(demand),
+        "required": condition_in_words(criterion["demand"]),
         "limit": "" if threshold is None else f"{sign} {number(threshold)}".strip(),
     }
 
@@ -88,11 +87,13 @@ def _file(visit: Visit, content: bytes, name: str, media_type: str) -> Response:
 
 
 async def policy(visit: Visit) -> Page:
-    """A policy: its criteria with their reasons, and what it assumes about the attacker."""
+    """A policy: its requirements with their reasons, and what it assumes about the attacker."""
     document = (await visit.client.policies.get(visit.ref)).document
     inner = document["document"]
-    criteria = [{**one, "demanded": demand_in_words(one["demand"])} for one in inner["criteria"]]
+    requirements = [
+        {**one, "required": condition_in_words(one["condition"])} for one in requirements_of(inner)
+    ]
     return Page(
         "policy.html",
-        {"policy": inner, "name": document["name"], "criteria": criteria},
+        {"policy": inner, "name": document["name"], "requirements": requirements},
     )

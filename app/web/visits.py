@@ -1,19 +1,49 @@
-"""One request of somebody who is signed in: what they may read, and the page they get."""
+"""One request of somebody who is signed in: what they may read, and the page they get.
+
+Everything that is put into a template is escaped unless it is a picture made here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from app.web.rendering import TEMPLATES
+from app.web import words
 from app.web.sessions import Session
 from app.web.words import is_ref
 from privacy_risk import AsyncClient, Json, ProblemError
+
+_SHARED: Final = Path(__file__).parents[1] / "reports" / "templates" / "shared"
+"""Parts that reports for people show as well, by names that begin with ``shared/``."""
+
+TEMPLATES: Final = Environment(
+    loader=ChoiceLoader(
+        [
+            FileSystemLoader(Path(__file__).parent / "templates"),
+            PrefixLoader({"shared": FileSystemLoader(_SHARED)}),
+        ]
+    ),
+    autoescape=True,
+    undefined=StrictUndefined,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters |= {
+    "number": words.number,
+    "share": words.share,
+    "moment": words.moment,
+    "words": words.words,
+    "levels": words.levels_in_words,
+    "objective": words.objective,
+}
+TEMPLATES.globals["address"] = words.address
+
 
 PAGE_POLICY: Final = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"

@@ -76,7 +76,7 @@ _LIMITS: Final = {
     "risk_cap": "a risk of at most {}",
     "loss_cap": "a loss of information of at most {}",
     "trade_off": "a trade-off of {}",
-    "suppression_limit": "at most a share of {} withheld",
+    "suppression_limit": "at most a share of {} suppressed",
 }
 
 

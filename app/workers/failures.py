@@ -36,7 +36,7 @@ def memory_limit(limit_bytes: int) -> JsonObject:
     return _document(
         "memory-limit",
         f"The work needs more memory than the limit of {limit_bytes // MIB} MiB for one run.",
-        "Use fewer or coarser attributes, or have the operator raise the limit.",
+        "Use fewer or more general attributes, or have the operator raise the limit.",
     )
 
 

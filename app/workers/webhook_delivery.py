@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from app.services.ports import Clock, Registry, Store
-from app.services.webhook_values import DueDelivery
+from app.services.runs.webhook_values import DueDelivery
 from app.workers.webhook_sender import SECONDS, WebhookSender
 
 PAUSES: Final = tuple(

@@ -19,8 +19,8 @@ from typing import Final
 
 import httpx
 
-from app.services.webhook_values import Attempt, Message
-from app.services.webhooks import SECRET_PREFIX
+from app.services.runs.webhook_values import Attempt, Message
+from app.services.runs.webhooks import SECRET_PREFIX
 from app.workers.public_addresses import Address, Network, carried, is_public
 
 SECONDS: Final = 10.0

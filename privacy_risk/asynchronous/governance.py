@@ -34,9 +34,9 @@ class AsyncPolicies(AsyncCollection):
         """What differs from the policy ``against``, or from the version before."""
         return await self._connection.get_json(f"{self._path}/{ref}/diff", {"against": against})
 
-    async def templates(self) -> Json:
-        """Policies to start from, with the reason for each number."""
-        return await self._connection.get_json(f"{VERSION}/policy-templates")
+    async def templates(self, version: int | None = None) -> Json:
+        """Policies to start from, with the reason for each number; their newest version if none is named."""
+        return await self._connection.get_json(f"{VERSION}/policy-templates", {"version": version})
 
 
 class AsyncEvaluations(AsyncDeletable):

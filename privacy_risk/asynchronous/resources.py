@@ -144,7 +144,7 @@ class AsyncAssessments(AsyncAnswered):
 
 
 class AsyncFrontiers(AsyncSearched):
-    """All best compromises of risk and utility; finding them is a run."""
+    """All Pareto-optimal rules of risk and utility; finding them is a run."""
 
     async def picture(self, ref: str) -> str:
         """The points as an SVG document."""
@@ -160,7 +160,7 @@ class AsyncReleases(AsyncCollection):
             yield chunk
 
     async def frame(self, ref: str) -> pd.DataFrame:
-        """The released table as a pandas frame of texts; what is withheld or missing is ``*``."""
+        """The released table as a pandas frame of texts; what is suppressed or missing is ``*``."""
         return frame_of(await self._content(f"{self._path}/{ref}/data", {"format": "parquet"}))
 
 

@@ -33,9 +33,9 @@ class Policies(Collection):
         """What differs from the policy ``against``, or from the version before."""
         return self._connection.get_json(f"{self._path}/{ref}/diff", {"against": against})
 
-    def templates(self) -> Json:
-        """Policies to start from, with the reason for each number."""
-        return self._connection.get_json(f"{VERSION}/policy-templates")
+    def templates(self, version: int | None = None) -> Json:
+        """Policies to start from, with the reason for each number; their newest version if none is named."""
+        return self._connection.get_json(f"{VERSION}/policy-templates", {"version": version})
 
 
 class Evaluations(Deletable):

@@ -144,7 +144,7 @@ class Assessments(Answered):
 
 
 class Frontiers(Searched):
-    """All best compromises of risk and utility; finding them is a run."""
+    """All Pareto-optimal rules of risk and utility; finding them is a run."""
 
     def picture(self, ref: str) -> str:
         """The points as an SVG document."""
@@ -159,7 +159,7 @@ class Releases(Collection):
         yield from self._stream(f"{self._path}/{ref}/data", {"format": format})
 
     def frame(self, ref: str) -> pd.DataFrame:
-        """The released table as a pandas frame of texts; what is withheld or missing is ``*``."""
+        """The released table as a pandas frame of texts; what is suppressed or missing is ``*``."""
         return frame_of(self._content(f"{self._path}/{ref}/data", {"format": "parquet"}))
 
 

@@ -81,17 +81,17 @@ def file_database(postgres: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def untouched(postgres: PostgresServer) -> Iterator[dict[str, str]]:
-    """What was prepared → a copy of it that no test has written into."""
-    copies: dict[str, str] = {}
-    yield copies
-    for name in copies.values():
+def copies(postgres: PostgresServer) -> Iterator[dict[str, str]]:
+    """What was prepared → the copy of it that one test after the other works with."""
+    made: dict[str, str] = {}
+    yield made
+    for name in made.values():
         postgres.drop(name)
 
 
 @pytest.fixture
 def database_urls(
-    request: pytest.FixtureRequest, postgres: PostgresServer, untouched: dict[str, str]
+    request: pytest.FixtureRequest, postgres: PostgresServer, copies: dict[str, str]
 ) -> Iterator[DatabaseUrls]:
     """The addresses of the file's database, or of a copy of what was prepared for such tests."""
     begins_with = next((name for name in PREPARED if name in request.fixturenames), None)
@@ -99,13 +99,12 @@ def database_urls(
         yield postgres.urls(request.getfixturevalue("file_database"))
         return
     prepared_database = request.getfixturevalue(begins_with).database
-    name = untouched.pop(prepared_database, None) or postgres.clone(prepared_database)
+    if prepared_database not in copies:
+        copies[prepared_database] = postgres.clone(prepared_database)
     before = postgres.written()
-    yield postgres.urls(name)
-    if postgres.data is not None and postgres.written() == before:
-        untouched[prepared_database] = name
-    else:
-        postgres.drop(name)
+    yield postgres.urls(copies[prepared_database])
+    if postgres.data is None or postgres.written() != before:
+        postgres.restore(copies[prepared_database])
 
 
 @pytest.fixture

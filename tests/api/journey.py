@@ -8,10 +8,8 @@ from typing import Any
 
 import httpx
 
-from app.api.app import routed_app
 from app.api.openapi import TAGS
-
-DOCUMENT: dict[str, Any] = routed_app().openapi()
+from tests.api.operations import DOCUMENT
 
 
 @dataclass(frozen=True)

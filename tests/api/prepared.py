@@ -36,7 +36,7 @@ def prepared(
     database = postgres.clone(None if begins_with is None else begins_with.database)
     token = None if begins_with is None else begins_with.token
     token = asyncio.run(_token_after(go, postgres.urls(database), master_key, token))
-    postgres.settle(database)
+    postgres.keep_rows(database)
     yield Prepared(database, token)
     postgres.drop(database)
 

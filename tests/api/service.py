@@ -23,41 +23,41 @@ from app.composition.example_source import example_data_service
 from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.services.assessment_work import AssessmentPreparation
-from app.services.assessments import AssessmentService
-from app.services.audit_trail import AuditTrailService
-from app.services.datasets import DatasetService
-from app.services.dictionaries import DictionaryService
-from app.services.dictionary_orders import DictionaryOrderService
-from app.services.dictionary_sets import DictionarySetService
-from app.services.evidence import EvidenceIssuer
-from app.services.evidence_service import EvidenceService
-from app.services.frontier_work import FrontierPreparation
-from app.services.frontiers import FrontierService
+from app.services.access.audit_trail import AuditTrailService
+from app.services.access.tenants import CreateApiKey, TenantService
+from app.services.datasets.datasets import DatasetService
+from app.services.datasets.dictionaries import DictionaryService
+from app.services.datasets.dictionary_orders import DictionaryOrderService
+from app.services.datasets.dictionary_sets import DictionarySetService
+from app.services.datasets.hierarchies import HierarchyService
+from app.services.datasets.ingest.dialect import UploadLimits
+from app.services.datasets.tables import TableLoader
+from app.services.datasets.uploads import UploadService
 from app.services.gates.completion import Completion
 from app.services.gates.evaluation_work import EvaluationPreparation
 from app.services.gates.evaluations import EvaluationService
+from app.services.gates.evidence import EvidenceIssuer
+from app.services.gates.evidence_service import EvidenceService
+from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
-from app.services.hierarchies import HierarchyService
-from app.services.ingest.dialect import UploadLimits
-from app.services.measurement_work import MeasurementPreparation
-from app.services.measurements import MeasurementService
-from app.services.optimisation_work import OptimisationPreparation
-from app.services.optimisations import OptimisationService
-from app.services.plans import DirectBudget
-from app.services.policies import PolicyService
 from app.services.ports import Clock
-from app.services.releases import ReleaseService
+from app.services.questions import DirectBudget
+from app.services.releases.releases import ReleaseService
 from app.services.resources import Actor, Claim, Kind, Scope
-from app.services.rules import RuleService
-from app.services.run_execution import RunExecution
-from app.services.runs import RunService
-from app.services.sensitivity_profiles import SensitivityProfileService
-from app.services.sequential_disclosures import SequentialDisclosureService
-from app.services.tables import TableLoader
-from app.services.tenants import CreateApiKey, TenantService
-from app.services.uploads import UploadService
-from app.services.webhooks import WebhookService
+from app.services.rules.rules import RuleService
+from app.services.rules.sequential_disclosures import SequentialDisclosureService
+from app.services.runs.run_execution import RunExecution
+from app.services.runs.runs import RunService
+from app.services.runs.webhooks import WebhookService
+from app.services.scoring.assessment_work import AssessmentPreparation
+from app.services.scoring.assessments import AssessmentService
+from app.services.scoring.measurement_work import MeasurementPreparation
+from app.services.scoring.measurements import MeasurementService
+from app.services.scoring.sensitivity_profiles import SensitivityProfileService
+from app.services.searches.frontier_work import FrontierPreparation
+from app.services.searches.frontiers import FrontierService
+from app.services.searches.optimisation_work import OptimisationPreparation
+from app.services.searches.optimisations import OptimisationService
 from privacy_risk import AsyncClient, Retries
 
 UPLOAD_BYTES = 200_000

@@ -11,10 +11,9 @@ from app.api.examples.gates import EVALUATIONS, NAME
 from app.api.examples.inputs import DATASETS, DICTIONARIES
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Kind, NewResource, RunState
-from tests.api.journey import DOCUMENT
+from tests.api.operations import DOCUMENT
+from tests.api.optimisations import EXAMPLES, QUESTION, asking, found
 from tests.api.problem_documents import problem_of
-from tests.api.test_least_loss import asking
-from tests.api.test_searches import EXAMPLES, QUESTION, found
 
 pytestmark = pytest.mark.anyio
 

@@ -7,24 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.app import routed_app
 from app.services.resources import Scope
+from tests.api.operations import DOCUMENT, OPERATIONS, SCOPED, address
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
-
-DOCUMENT: dict[str, Any] = routed_app().openapi()
-OPERATIONS = [
-    (method.upper(), path, operation)
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
-    if path.startswith("/v1")
-]
-SCOPED = [(m, p, o["security"][0]["api_key"]) for m, p, o in OPERATIONS if o["security"][0]["api_key"]]
-
-
-def address(path: str) -> str:
-    return path.replace("{ref}", "x").replace("{key_id}", "x")
 
 
 @pytest.mark.parametrize(

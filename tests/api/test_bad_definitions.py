@@ -11,11 +11,10 @@ import pytest
 
 from app.api.examples.assessments import ASSESSMENTS
 from app.api.examples.files import MEMBERS_CSV
-from app.api.examples.inputs import DATASETS, DICTIONARIES
+from app.api.examples.inputs import DATASETS, DICTIONARIES, SENSITIVITY_PROFILES
 from app.api.examples.rules import RULES
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.examples.sensitivities import SENSITIVITY_PROFILES
-from app.services.plans import DirectBudget
+from app.services.questions import DirectBudget
 from tests.api.problem_documents import pointers, problem_of
 from tests.api.tables import rows_of_tables
 

@@ -10,10 +10,10 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from app.services.policy_documents import document_of_policy
-from app.services.policy_templates import template
+from app.services.gates.policy_documents import document_of_policy
+from app.services.gates.policy_templates import template
 from tests.api.problem_documents import problem_of
-from tests.api.test_columns_checked import made
+from tests.api.tables import made
 
 pytestmark = pytest.mark.anyio
 
@@ -59,8 +59,8 @@ async def test_a_file_that_may_hold_more_than_its_cells_show_is_no_release(
     await made(client, "datasets", {"name": "seen", "upload": "seen", "attributes": declared})
     policy = document_of_policy(template("internal-analytics").policy)
     model = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 3}}
-    criterion = {"id": "threes", "title": "Threes", "reason": "For the test.", "demand": model}
-    more = {"name": "seen", "schema": {"attributes": roles}, "dictionaries": [], "criteria": [criterion]}
+    criterion = {"id": "threes", "title": "Threes", "reason": "For the test.", "requirement": model}
+    more = {"name": "seen", "schema": {"attributes": roles}, "dictionaries": [], "requirements": [criterion]}
     await made(client, "policies", policy | more)
     verdicts = {}
     for upload in ("seen", "binary"):

@@ -9,9 +9,10 @@ import pytest
 from faker import Faker
 
 from app.cli.policy_table import identifiers_of
-from app.services.policy_documents import document_of_policy
-from app.services.policy_templates import NAMES, template
+from app.services.gates.policy_documents import document_of_policy
+from app.services.gates.policy_templates import NAMES, template
 from tests.api.problem_documents import problem_of
+from tests.api.tables import made
 
 pytestmark = pytest.mark.anyio
 
@@ -50,11 +51,6 @@ def cells() -> dict[str, list[str]]:
     columns["job"] = [f"J{n // 25}" for n in range(N)]
     columns["sex"] = ["fm"[n // 2 % 2] for n in range(N)]
     return columns
-
-
-async def made(client: httpx.AsyncClient, path: str, body: Any, **more: Any) -> None:
-    answer = await client.post(f"/v1/{path}", json=body, **more)
-    assert answer.status_code == 201, answer.text
 
 
 @pytest.fixture

@@ -19,6 +19,26 @@ def test_a_copy_counts_as_untouched_only_as_long_as_nothing_was_written(postgres
     assert after_rollback != before
 
 
+def test_what_a_test_changes_adds_or_removes_is_restored_in_copies_of_a_copy(postgres):
+    first = postgres.clone()
+    rows = "SELECT name FROM tenants ORDER BY name"
+    added = "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), %(name)s, now())"
+    with psycopg.connect(postgres.urls(first).admin, autocommit=True) as connection:
+        for name in "abc":
+            connection.execute(added, {"name": name})
+    postgres.keep_rows(first)
+    second = postgres.clone(first)
+    with psycopg.connect(postgres.urls(second).admin, autocommit=True) as connection:
+        connection.execute(added, {"name": "d"})
+        connection.execute("DELETE FROM tenants WHERE name = 'a'")
+        connection.execute("UPDATE tenants SET name = 'x' WHERE name = 'b'")
+        assert connection.execute(rows).fetchall() == [("c",), ("d",), ("x",)]
+        postgres.restore(second)
+        assert connection.execute(rows).fetchall() == [("a",), ("b",), ("c",)]
+    postgres.drop(first)
+    postgres.drop(second)
+
+
 @pytest.mark.anyio
 async def test_applications_share_their_routes_and_nothing_else(anyio_backend, store, registry, clock):
     one, other = (build_api(store, registry, clock) for _ in range(2))

@@ -12,9 +12,9 @@ import pytest
 
 from app.api.bodies.limits import LARGEST_BYTES, USUAL_BYTES, BodiesInFlight
 from app.services.resources import Scope
+from tests.api.operations import OPERATIONS, SCOPED, address
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api, build_api
-from tests.api.test_authentication import OPERATIONS, SCOPED, address
 
 pytestmark = pytest.mark.anyio
 

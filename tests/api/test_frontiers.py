@@ -10,8 +10,8 @@ import pytest
 
 from app.api.frontier_map import draw_frontier
 from tests.api.fixture_f import post, upload
+from tests.api.optimisations import all_scores, few_records
 from tests.api.problem_documents import pointers, problem_of
-from tests.api.test_optimisation_options import all_scores, few_records
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.optimisations import found
 from tests.api.problem_documents import problem_of
-from tests.api.test_searches import found
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +79,7 @@ async def test_what_is_left_out_is_said(gated: httpx.AsyncClient):
     (criterion,) = result["criteria"]
     assert (result["verdict"], criterion["worst"]) == ("fail", {"rows": [1, 2, 3], "records": 3})
     assert (
-        "Shown though they lack a quasi-identifier, and hence failing: 2 records." in criterion["explanation"]
+        "Released with a missing quasi-identifier, and hence failing: 2 records." in criterion["explanation"]
     )
     changes = {own["for"]: own for own in result["changes"]}
     assert (changes["k"]["suppressed_records"], changes["k"]["rule"]["missing"]) == (3, "excluded")
@@ -89,8 +89,8 @@ async def test_what_is_left_out_is_said(gated: httpx.AsyncClient):
     block = READINGS.index(("excluded", "own_block"))
     assert (await judged(gated, "block", block, changes["k"]["rule"]))["verdict"] == "fail"
     said = after["criteria"][0]["explanation"]
-    assert "Not looked at, for a missing quasi-identifier: 2 withheld records." in said
-    assert any("withheld for a missing quasi-identifier are not judged by 'k'" in own
+    assert "Not looked at, for a missing quasi-identifier: 2 suppressed records." in said
+    assert any("suppressed for a missing quasi-identifier are not judged by 'k'" in own
                for own in after["not_covered"])  # fmt: skip
 
 
@@ -134,7 +134,7 @@ async def test_records_that_a_file_does_not_have_are_not_counted_as_withheld(gat
     number = READINGS.index(("excluded", "excluded"))
     result = (await gated.post(f"/v1/gates/p{number}/evaluations", json=body)).json()["result"]
     (criterion,) = result["criteria"]
-    assert "for a missing quasi-identifier: 1 withheld records." in criterion["explanation"]
+    assert "for a missing quasi-identifier: 1 suppressed records." in criterion["explanation"]
     assert result["verdict"] == "pass"
 
 

@@ -18,7 +18,7 @@ from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.services.gates.completion import Completion
 from app.services.resources import Scope
-from app.services.scoring_options import NO_CONSISTENCY
+from app.services.scoring.scoring_options import NO_CONSISTENCY
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ GATE = "/v1/gates/members-release/evaluations"
 
 
 def criterion(id_: str, demand: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"id": id_, "title": id_, "reason": "Chosen for the test.", "demand": demand, **more}
+    return {"id": id_, "title": id_, "reason": "Chosen for the test.", "requirement": demand, **more}
 
 
 async def stored_policy(client: httpx.AsyncClient, name: str, *criteria: dict[str, Any], **more: Any) -> str:
@@ -36,7 +36,7 @@ async def stored_policy(client: httpx.AsyncClient, name: str, *criteria: dict[st
     columns = ["city", "race", "birth_date", "income", "member_id"]
     excused = [{"columns": columns, "reason": "Chosen for the test."}]
     policy = copy.deepcopy(RELEASE) | {
-        "name": name, "criteria": list(criteria), "not_covered": excused, **more
+        "name": name, "requirements": list(criteria), "not_covered": excused, **more
     }  # fmt: skip
     made = await client.post("/v1/policies", json=policy)
     assert made.status_code == 201, made.text
@@ -377,3 +377,23 @@ async def test_the_changes_of_a_file_are_those_of_the_rule_that_made_it(journey:
     assert changes[0] == changes[1] != []
     assert "found" in {own["status"] for own in changes[1]}
     assert {own["rule"] for own in by_file["changes"]} == {None}
+
+
+async def test_a_policy_in_format_1_gives_the_verdict_of_the_same_policy_in_format_2(journey):
+    old = {name: own for name, own in RELEASE.items() if name != "requirements"} | {
+        "name": "old-format",
+        "format": "privacy-risk/policy/1",
+        "criteria": [
+            {"demand" if name == "requirement" else name: own for name, own in item.items()}
+            for item in RELEASE["requirements"]
+        ],
+    }
+    for policy in (old, RELEASE | {"name": "new-format"}):
+        made = await journey.post("/v1/policies", json=policy)
+        assert made.status_code == 201, made.text
+    said = [await verdict(journey, f"/v1/gates/{name}-format/evaluations") for name in ("old", "new")]
+    for own in said:
+        del own["policy"]
+    assert said[0] == said[1]
+    found = (await journey.get("/v1/policies/old-format/diff?against=new-format")).json()
+    assert found["effect"] == "none"

@@ -11,7 +11,8 @@ import pytest
 
 from app.api.examples.files import CENSUS_CSV, CITY_CSV, MEMBERS_CSV
 from app.api.examples.inputs import DICTIONARIES
-from tests.api.journey import DOCUMENT, Answers, steps, walk
+from tests.api.journey import Answers, steps, walk
+from tests.api.operations import DOCUMENT
 
 pytestmark = pytest.mark.anyio
 

@@ -10,15 +10,11 @@ import httpx
 import pytest
 
 from app.services.resources import Scope
-from tests.api.problem_documents import pointers_with_remedies, problem_of
-from tests.api.test_searches import EXAMPLES, found, pointers, result_of
+from tests.api.optimisations import EXAMPLES, asking, found, result_of
+from tests.api.problem_documents import pointers, pointers_with_remedies, problem_of
 
 TWO = [{"kind": "k_anonymity", "k": 2}]
 QUESTION = {"dataset": "members", "objective": EXAMPLES["anonymous-optimum"]["objective"]}
-
-
-def asking(name, privacy, **more):
-    return {"name": name, "dataset": "members", "objective": {"kind": "min_loss", "privacy": privacy, **more}}
 
 
 async def test_several_criteria_hold_of_what_is_released(journey: httpx.AsyncClient):

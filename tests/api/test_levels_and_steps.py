@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.api.fixture_f import post, upload
+from tests.api.optimisations import found
 from tests.api.problem_documents import pointers, pointers_with_remedies, problem_of
-from tests.api.test_searches import found
 
 pytestmark = pytest.mark.anyio
 

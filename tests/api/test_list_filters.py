@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.services.resources import Kind, NewResource, RunState
-from tests.api.journey import DOCUMENT
+from tests.api.operations import DOCUMENT
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio

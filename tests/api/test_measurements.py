@@ -9,11 +9,10 @@ import httpx
 import pytest
 
 from app.api.examples.files import MEMBERS_CSV
-from app.api.examples.inputs import DATASETS
+from app.api.examples.inputs import DATASETS, SENSITIVITY_PROFILES
 from app.api.examples.measurements import BY_MEASURE, MEASUREMENTS, RUN_NAME, RUNS
-from app.api.examples.sensitivities import SENSITIVITY_PROFILES
 from app.api.schemas.measurements import RESULTS
-from app.domain.measures.catalogue import MEASURES
+from app.domain.analyses.catalogue import MEASURES
 from app.services.resources import Scope
 from tests.api.journey import walk
 from tests.api.prepared import Prepared

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from app.api.app import routed_app
-from app.api.compatibility import breaking_changes
 from app.api.openapi import TAGS
+from tests.api.compatibility import breaking_changes
+from tests.api.operations import DOCUMENT
+from tests.words import found
 
 FOLDER = Path(__file__).parents[2] / "openapi"
-DOCUMENT: dict[str, Any] = routed_app().openapi()
 RELEASED = sorted((FOLDER / "released").glob("*.json"))
 
 
@@ -195,3 +195,20 @@ def test_the_checker_lets_additions_pass():
     changed["components"]["schemas"]["NewRelease"]["properties"]["licence"] = {"type": "string"}
     changed["paths"]["/v1/licences"] = changed["paths"]["/v1/releases"]
     assert breaking_changes(DOCUMENT, changed) == []
+
+
+def descriptions(part: Any, key: str = "") -> Iterator[str]:
+    """All texts for people of an OpenAPI document: descriptions and summaries."""
+    if isinstance(part, dict):
+        for name, inner in part.items():
+            yield from descriptions(inner, name)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from descriptions(inner, key)
+    elif isinstance(part, str) and key in ("description", "summary", "detail", "message", "remedy"):
+        yield part
+
+
+def test_the_api_is_described_in_the_words_of_the_field():
+    said = sorted({phrase for text in descriptions(DOCUMENT) for phrase in found(text)})
+    assert said == []

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.fixture_f import ATTRIBUTES, ROWS, dataset, post, profile, upload
+from tests.api.fixture_f import ATTRIBUTES, post
+from tests.api.optimisations import all_scores, few_records
 from tests.api.problem_documents import pointers, problem_of
 from tests.unit.domain.fixture_f import levels_of
 
@@ -66,31 +67,6 @@ async def test_the_best_table_rules_of_the_vectors_in_every_view(api, fixture, l
         assert result["assessment"]["attacker_view"] == result["attacker_view"]
 
 
-async def few_records(client, name: str, n: int) -> dict[str, str]:
-    """A dataset of the first records of T with their weights; what a question has to say of it."""
-    await upload(client, name, ("id", *ATTRIBUTES), ROWS["T"][:n])
-    await dataset(client, name, name)
-    family = "linear_personal" if n >= 4 else "linear"
-    if family == "linear_personal":
-        await profile(client, f"{name}-harm", family, of=name)
-    else:
-        rows = [("3", a, w) for a, w in (("city", 0.5), ("race", 0.2), ("income", 1.0))] if n == 3 else []
-        body = {
-            "name": f"{name}-harm",
-            "dataset": name,
-            "family": "linear_personal",
-            "attributes": {"city": {"leaves": 0.3}, "race": {"leaves": 0.4}, "income": {"leaves": 0.75}},
-        }
-        if rows:
-            await upload(client, f"{name}-weights", ("entity", "attribute", "weight"), rows)
-            body["overrides"] = {
-                "upload": f"{name}-weights", "by": "entity", "key_column": "entity",
-                "attribute_column": "attribute", "weight_column": "weight",
-            }  # fmt: skip
-        await post(client, "sensitivity-profiles", body)
-    return {"dataset": name, "sensitivity": f"{name}-harm", "scope": "record_level"}
-
-
 @pytest.mark.spec("TV-11")
 @pytest.mark.parametrize(
     ("least", "per_record", "average"),
@@ -124,16 +100,6 @@ async def test_the_best_rule_of_one_record_under_every_model(api, fixture, model
         assert (result["status"], result["infeasible_by"]["best"]) == ("infeasible", 9)
         return
     assert result["risk"] == pytest.approx(risk, **APPROX)
-
-
-async def all_scores(client, **options: Any) -> dict[tuple[int, ...], dict[str, Any]]:
-    """Levels → result of every table-level rule, each assessed by itself under D1."""
-    found = {}
-    for levels in itertools.product(range(6), range(3), range(3)):
-        rule = {"kind": "table_level", "levels": dict(zip(ATTRIBUTES, levels, strict=True))}
-        body = {"dataset": "T", "dictionary": "D1", "sensitivity": "personal", "rule": rule} | options
-        found[levels] = (await post(client, "assessments", body))["result"]
-    return found
 
 
 def half_up(value: float) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services.ingest.dialect import UploadLimits
+from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.resources import Scope
 from tests.api.service import build_api
 

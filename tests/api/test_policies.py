@@ -10,10 +10,9 @@ import httpx
 import pytest
 
 from app.api.examples.policies import RELEASE, STRICTER
-from app.domain.measures.catalogue import MEASURES
-from app.domain.policies.meanings import range_of
-from app.domain.policies.values import value_at, values_of
-from app.services.policy_templates import NAMES, template
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.catalogue.result_values import value_at, values_of
+from app.services.gates.policy_templates import NAMES, template
 from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
 
@@ -56,7 +55,7 @@ async def test_an_equal_policy_of_another_spelling_is_the_same(client: httpx.Asy
     first = await stored(client, named("spelt"))
     spelt = named("spelt", description="")
     spelt["assumes"]["options"] = {"utility": "depth_sum", "risk_model": "I", "absent_policy": "zero"}
-    spelt["criteria"][0]["severity"] = "block"
+    spelt["requirements"][0]["severity"] = "block"
     again = await client.post("/v1/policies", json=spelt)
     assert (again.status_code, again.json()["sha256"]) == (200, first["sha256"])
 
@@ -91,8 +90,8 @@ async def test_measures_are_pinned_when_a_policy_is_stored(client: httpx.AsyncCl
         "comparison": "at_least",
         "threshold": 2.0,
     }
-    document["criteria"][3]["demand"] = demand
-    kept = (await stored(client, document))["document"]["criteria"][3]["demand"]
+    document["requirements"][3]["requirement"] = demand
+    kept = (await stored(client, document))["document"]["requirements"][3]["requirement"]
     assert kept["version"] == 1
     assert kept["threshold"] == 2
     assert "missing" not in kept["measure"]
@@ -103,14 +102,14 @@ async def test_measures_are_pinned_when_a_policy_is_stored(client: httpx.AsyncCl
 
 async def test_all_errors_are_told_at_once_and_nothing_is_stored(client: httpx.AsyncClient):
     document = named("wrong")
-    document["criteria"][0]["demand"]["value"] = "min_consistant"
-    document["criteria"][1]["demand"]["threshold"] = -1
-    document["criteria"][2]["id"] = "harm"
+    document["requirements"][0]["requirement"]["value"] = "min_consistant"
+    document["requirements"][1]["requirement"]["threshold"] = -1
+    document["requirements"][2]["id"] = "harm"
     problem = problem_of(await client.post("/v1/policies", json=document), 422, "invalid-input")
     assert {own["pointer"]: own["code"] for own in problem["errors"]} == {
-        "/criteria/0/demand/value": "unknown-value",
-        "/criteria/1/demand/threshold": "out-of-range",
-        "/criteria/2/id": "duplicate",
+        "/requirements/0/requirement/value": "unknown-value",
+        "/requirements/1/requirement/threshold": "out-of-range",
+        "/requirements/2/id": "duplicate",
     }
     problem_of(await client.get("/v1/policies/wrong"), 404, "not-found")
 
@@ -198,19 +197,19 @@ async def test_only_who_governs_writes_and_every_key_reads(api, actor, client: h
 
 async def test_values_of_cells_are_named_and_seen_by_readers_of_the_data_only(api, actor, client):
     document = named("values")
-    document["criteria"][3]["demand"] = {
+    document["requirements"][3]["requirement"] = {
         "kind": "measure",
         "measure": {"kind": "alpha_k_anonymity", "attribute": "income", "values": ["[0, 100000["]},
         "value": "is_met",
         "comparison": "equals",
         "threshold": True,
     }
-    document["criteria"].append(
+    document["requirements"].append(
         {
             "id": "limited",
             "title": "T",
             "reason": "R",
-            "demand": {
+            "requirement": {
                 "kind": "privacy_model",
                 "model": {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.9, "values": ["[0, 100000["]},
             },
@@ -221,7 +220,7 @@ async def test_values_of_cells_are_named_and_seen_by_readers_of_the_data_only(ap
         await stored(client, document)
         changed = copy.deepcopy(document)
         changed["version"] = 2
-        changed["criteria"][3]["demand"]["measure"]["values"] = ["secret"]
+        changed["requirements"][3]["requirement"]["measure"]["values"] = ["secret"]
         await stored(client, changed)
         for path in ("/v1/policies/values", "/v1/policies/values@1", "/v1/policies/values/diff"):
             assert "100000[" in (seen := (await client.get(path)).text) or "secret" in seen
@@ -256,7 +255,7 @@ async def test_the_results_of_all_measures_are_in_the_ranges_that_lint_knows(jou
             found = value_at(result, value.path)
             if found is None or isinstance(found, bool):
                 continue
-            possible = range_of(name, value, {})
+            possible = value.range({})
             seen.add((name, value.path))
             assert possible.least - 1e-9 <= found <= possible.greatest + 1e-9, (name, value.path, found)
     assert len({name for name, _ in seen}) > 20

@@ -183,9 +183,10 @@ async def test_what_the_services_raise_becomes_a_problem_with_its_headers(api, c
     assert body["remedy"] == "Do that."
     body = problem_of(await answer(errors.Conflict("No.", "", {"used_by": ["x"]})), 409, "conflict")
     assert body["details"] == {"used_by": ["x"]}
-    error = errors.DirectBudgetExceeded({"seconds": 9}, "/v1/assessments/runs")
+    error = errors.DirectBudgetExceeded({"seconds": 9})
     body = problem_of(await answer(error), 422, "direct-budget-exceeded")
-    assert body["run_route"] == "/v1/assessments/runs"
+    assert (body["cost"], body["run_route"]) == ({"seconds": 9}, "/v1/rules/runs")
+    assert body["remedy"].startswith("Send the same body to /v1/rules/runs;")
     error = errors.MemoryLimitExceeded(3 * 1024**3, 1024**3, {"bytes": 3 * 1024**3})
     body = problem_of(await answer(error), 422, "memory-limit")
     assert "3,072 MiB" in body["detail"]

@@ -11,7 +11,7 @@ import httpx
 import pandas as pd
 import pytest
 
-from app.services.ingest.dialect import UploadLimits
+from app.services.datasets.ingest.dialect import UploadLimits
 from tests.api.service import build_api
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")

@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 
 from app.api.examples.files import MEMBERS_CSV
-from app.api.examples.inputs import DATASETS
+from app.api.examples.inputs import DATASETS, SENSITIVITY_PROFILES
 from app.api.examples.measurements import BY_MEASURE
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.examples.sensitivities import SENSITIVITY_PROFILES
 from privacy_risk import AsyncClient, ProblemError
 from tests.api.problem_documents import problem_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from tests.api.optimisations import asking, found
 from tests.api.problem_documents import pointers, problem_of
-from tests.api.test_least_loss import asking
-from tests.api.test_searches import found
 
 pytestmark = pytest.mark.anyio
 

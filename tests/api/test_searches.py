@@ -4,41 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import Any
 
 import httpx
 import pytest
 
 from app.api.examples.inputs import DATASETS
-from app.api.examples.searches import OPTIMISATIONS
 from app.api.schemas.optimisations import OptimisationSummary
 from app.domain.search.budget import Budget
-from app.services.objectives import SearchBudget
+from app.services.searches.objectives import SearchBudget
+from tests.api.optimisations import EXAMPLES, QUESTION, found, result_of
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLES = {name: example["value"] for name, example in OPTIMISATIONS.items()}
-QUESTION = EXAMPLES["members-optimum"]
 
 EXACT = ["enumeration", "branch_and_bound", "btda", "aruba", {"kind": "aruba", "moves": "full_cube"}]
-
-
-async def found(api, client: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
-    """The result of an optimisation that is asked now."""
-    run = await client.post("/v1/optimisations", json=body)
-    assert run.status_code == 202, run.text
-    await api.work_off(run.json()["id"])
-    shown = (await client.get(f"/v1/optimisations/{body['name']}")).json()
-    assert shown["result"] is not None, (await client.get(f"/v1/runs/{body['name']}")).text
-    result: dict[str, Any] = shown["result"]
-    return result
-
-
-async def result_of(client: httpx.AsyncClient, name: str) -> dict[str, Any]:
-    """The result of an example of the journey."""
-    result: dict[str, Any] = (await client.get(f"/v1/optimisations/{name}")).json()["result"]
-    return result
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from app.api.examples.measurements import MEASUREMENTS
 from app.persistence.encryption import MasterKey
-from tests.api.journey import DOCUMENT, Answers, Step, walk
+from tests.api.journey import Answers, Step, walk
+from tests.api.operations import DOCUMENT
 from tests.api.prepared import Prepared, prepared
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -213,6 +214,7 @@ async def test_a_cursor_of_another_tenant_is_refused(client, other_client, known
     problem_of(response, 422, "invalid-input")
 
 
+@pytest.mark.deep
 async def test_two_tenants_make_the_same_journey_without_meeting(api, anonymous, other_client):
     """The same names and contents in both tenants, interleaved step by step.
 

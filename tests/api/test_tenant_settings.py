@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from app.api.examples.searches import OPTIMISATIONS
-from app.services.tenant_settings import DEFAULT, USUAL
+from app.services.access.tenant_settings import DEFAULT, USUAL
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio

@@ -181,17 +181,17 @@ async def test_waivers_of_before_criteria_were_recorded_are_for_versions_that_we
 ):
     assert (await gated.post("/v1/waivers", json=WAIVER)).status_code == 201
     await version(gated, 2, 3)
-    read, later = waivers._all, timedelta(minutes=minutes)
+    read, later = waivers.all_resources, timedelta(minutes=minutes)
 
-    async def of_before(work):
-        stored = await read(work)
+    async def of_before(work, kind):
+        stored = await read(work, kind)
         unsaid = [{k: v for k, v in own.summary.items() if k != "criterion_sha256"} for own in stored]
         return [
             dataclasses.replace(own, summary=summary, created_at=own.created_at - later)
             for own, summary in zip(stored, unsaid, strict=True)
         ]
 
-    monkeypatch.setattr(waivers, "_all", of_before)
+    monkeypatch.setattr(waivers, "all_resources", of_before)
     assert (await judged(gated, "old"))[0] == verdict
 
 
@@ -202,12 +202,12 @@ async def test_waivers_of_before_contents_were_recorded_are_for_what_was_there(
 ):
     """They hold names only; a dataset that is newer than the waiver was not looked at."""
     assert (await gated.post("/v1/waivers", json=WAIVER)).status_code == 201
-    read = waivers._all
+    read = waivers.all_resources
 
-    async def of_before(work):
-        return [_by_name_only(stored, datasets, timedelta(days=days)) for stored in await read(work)]
+    async def of_before(work, kind):
+        return [_by_name_only(stored, datasets, timedelta(days=days)) for stored in await read(work, kind)]
 
-    monkeypatch.setattr(waivers, "_all", of_before)
+    monkeypatch.setattr(waivers, "all_resources", of_before)
     assert (await judged(gated, "old"))[0] == verdict
 
 

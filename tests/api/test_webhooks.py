@@ -12,8 +12,8 @@ import pytest
 from app.persistence.doctor import examine
 from app.persistence.webhooks import KEPT
 from app.services.resources import Kind, NewResource, RunState, Scope
-from app.services.webhook_values import Attempt, WebhookEvent
-from app.services.webhooks import MOST_WEBHOOKS
+from app.services.runs.webhook_values import Attempt, WebhookEvent
+from app.services.runs.webhooks import MOST_WEBHOOKS
 from app.workers.webhook_delivery import HOLD_SECONDS, PAUSES, SPREAD, WebhookDelivery
 from tests.api.problem_documents import problem_of
 

@@ -17,24 +17,26 @@ from pathlib import Path
 
 import numpy as np
 
+from app.domain.arrays import Levels
 from app.domain.classes.quasi_part import rule_for
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.attackers import MarketerRisk
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.criterion import Criterion
-from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.population import AverageRisk, SampleUniqueness
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cells import DomainLoss
+from app.domain.models.criterion import Criterion
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.journalist_risk import MarketerRisk
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.population_uniqueness import SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import TableRule, apply_to_codes
-from app.domain.search.anonymity.class_sizes import ClassSizes, Levels
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.search.anonymity.verdicts import Judge
 from app.domain.search.budget import Halted, never
-from app.domain.tables import Table
-from tests.benchmarks.row import Report, Row, timed
+from app.domain.search.full_domain.class_sizes import ClassSizes
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.tables.table import Table
+from tests.benchmarks.row import Report, Row, halted_after, timed
 
 K = 5
 REPLICAS = 33
@@ -81,10 +83,8 @@ REPLICATED = (
 )
 
 
-def rows(data: Path | None, report: Report) -> None:
-    """All measurements on the folder of real data; none without it."""
-    if data is None:
-        return
+def rows(data: Path, report: Report) -> None:
+    """All measurements on the folder of real data."""
     adult = read_table(data / "arx-adult", "adult.csv", "adult_hierarchy_")
     for name, table, bars in (("Adult", adult, ADULT), ("Adult × 33", replicated(adult), REPLICATED)):
         _ = table.reduced
@@ -164,8 +164,7 @@ def _row(name: str, table: Table, bar: Bar, every: EveryRule, every_seconds: flo
         baseline_seconds=every_seconds,
         peak_bytes=ours.peak_bytes,
         counters={
-            "cpu_seconds": ours.cpu_seconds,
-            "least_seconds": ours.least,
+            **ours.spent,
             "checked_rules": checked,
             "distinct_records": table.reduced.size,
         },
@@ -200,8 +199,7 @@ def _criteria_row(table: Table, criterion: Criterion, bar: Bar) -> Row:
         baseline_seconds=seconds,
         peak_bytes=ours.peak_bytes,
         counters={
-            "cpu_seconds": ours.cpu_seconds,
-            "least_seconds": ours.least,
+            **ours.spent,
             "checked_rules": found.counters.risk_evaluations,
         },
         same_result=same,
@@ -262,7 +260,7 @@ def _wide(data: Path, width: int) -> Row:
     table = read_table(data / "creditcard-int", "creditcard_int.csv", "creditcard_int_hierarchy_", width)
     _ = table.reduced
     problem = AnonymityProblem((KAnonymity(K),), 0.04)
-    ours = timed(lambda: _solve(table, problem, _after(STOP_AFTER)), repeats=1, warm_up=0)
+    ours = timed(lambda: _solve(table, problem, halted_after(STOP_AFTER)), repeats=1, warm_up=0)
     found = ours.answer
     if not isinstance(found.rule, TableRule) or found.loss is None or found.bounds is None:
         raise AssertionError("withholding everything is allowed")
@@ -291,11 +289,6 @@ def _solve(
 ) -> AnonymityOutcome:
     search = AnonymityPlan(table, problem, dictionary=dictionary)
     return search.combine({0: search.run_block(0, lambda _: None, halted)})
-
-
-def _after(seconds: float) -> Halted:
-    end = time.perf_counter() + seconds
-    return lambda: time.perf_counter() >= end
 
 
 def _suppressed(table: Table, rule: TableRule) -> int:

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-from app.domain.assessment import assess
 from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.risk.assessment import assess
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.search.chains.chain_instance import ChainInstance
-from app.domain.search.chains.chain_search import solve as solve_chains
 from app.domain.search.context import SearchContext
+from app.domain.search.large_lattices.chains import ChainInstance
+from app.domain.search.large_lattices.plan import solve as solve_chains
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.experiments.item_table import item_context, item_table
+from app.domain.tables.table import Table
 from app.experiments.solving import solve
 from app.experiments.synthetic import generate
+from tests.benchmarks.item_table import item_context, item_table
 from tests.benchmarks.row import Report, Row, timed
 
 ENTITIES = (50_000, 100_000, 200_000, 400_000)
@@ -66,7 +66,6 @@ def _fit(work: str, what: str, sizes: Sequence[int], make: Callable[[int], Work]
     return Row(
         work=f"{work}: growth with {what}, {sizes[0]:,} to {sizes[-1]:,}",
         bar=f"exponent {promise}" if promise != NO_PROMISE else promise,
-        aim="",
         ours_seconds=seconds[-1],
         peak_bytes=peak,
         counters=counters,

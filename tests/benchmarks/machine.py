@@ -63,7 +63,6 @@ def _row(work: str, found: Timing[T], moved: int, detail: str) -> Row:
     return Row(
         work=work,
         bar="none: the limit of the machine",
-        aim="",
         ours_seconds=found.least,
         peak_bytes=found.peak_bytes,
         counters=counters,

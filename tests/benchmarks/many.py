@@ -14,16 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.counting.counter import Counter
-from app.domain.search.chains.bit_exchanges import BitExchanges
-from app.domain.search.chains.chain_instance import ChainInstance
-from app.domain.search.chains.chain_search import Solved, solve
-from app.domain.search.chains.chains import Chains
-from app.domain.search.chains.first_rules import first_rule
-from app.domain.search.chains.goal import Goal
-from app.domain.search.chains.near_rows import Steps
 from app.domain.search.context import SearchContext
+from app.domain.search.large_lattices.chains import ChainInstance, Chains
+from app.domain.search.large_lattices.exchanges import BitExchanges, first_rule
+from app.domain.search.large_lattices.least_weights import Goal
+from app.domain.search.large_lattices.near_entities import Steps
+from app.domain.search.large_lattices.plan import Solved, solve
 from app.domain.search.problem import Problem
-from app.experiments.item_table import item_context, item_table
+from tests.benchmarks.item_table import item_context, item_table
 from tests.benchmarks.row import PeakWatch, Report, Row, timed
 
 RECORDS = 1_000
@@ -62,7 +60,6 @@ def first_rules(context: SearchContext) -> Row:
     return Row(
         work=f"first feasible rule of a record, {_size(context)}",
         bar="5 ms",
-        aim="",
         ours_seconds=statistics.median(seconds),
         peak_bytes=watch.peak(),
         counters={"records": FEWER_RECORDS, "feasible": feasible, "slowest_seconds": max(seconds)},

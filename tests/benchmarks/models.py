@@ -15,13 +15,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.analyses.privacy_profile import PRIVACY_PROFILE, PrivacyProfile
 from app.domain.classes.grouping import Grouping
-from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Measure, MeasureContext
-from app.domain.measures.privacy_profile import PRIVACY_PROFILE, PrivacyProfile
+from app.domain.models.entry import Measure, MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.risk.utility import build_utility
+from app.domain.tables.table import Table
 from tests.benchmarks.anonymity import read_table, replicated
 from tests.benchmarks.row import Report, Row, timed
 
@@ -34,10 +34,8 @@ NEEDED: Final[Mapping[str, Mapping[str, Any]]] = {"population_uniqueness": {"sam
 """Parameters that have no default."""
 
 
-def rows(data: Path | None, report: Report) -> None:
-    """All measurements on the folder of real data; none without it."""
-    if data is None:
-        return
+def rows(data: Path, report: Report) -> None:
+    """All measurements on the folder of real data."""
     adult = read_table(data / "arx-adult", "adult.csv", "adult_hierarchy_")
     table = replace(adult, sensitive=frozenset({SENSITIVE}))
     by_hand = GroupBy(table)
@@ -113,12 +111,11 @@ def _row(
     return Row(
         work,
         bar=f"{bar:g} s",
-        aim="",
         ours_seconds=ours.seconds,
         baseline=BASELINE,
         baseline_seconds=by_hand.seconds,
         peak_bytes=ours.peak_bytes,
-        counters={"cpu_seconds": ours.cpu_seconds, "least_seconds": ours.least},
+        counters=ours.spent,
         same_result=same(ours.answer),
         detail=f"pandas counts and measures nothing; on columns that are encoded already it takes "
         f"{by_hand.encoded_seconds:.4f} s",

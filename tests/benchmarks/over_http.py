@@ -24,6 +24,7 @@ from tests.benchmarks.bombs import measure_bombs
 from tests.benchmarks.front_door import measure_door
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.memory_watch import MemoryWatch
+from tests.benchmarks.wide_table import wide_table
 
 _RECORDS = 10_000
 _REQUESTS = 60
@@ -150,7 +151,7 @@ def _age(born: date) -> int:
 def _measure_upload(client: Client, service: RunningService, folder: Path) -> list[Measurement]:
     path = folder / "wide.csv"
     with path.open("wb") as file:
-        file.writelines(members.csv_chunks(members.generate_wide(_UPLOAD_ROWS)))
+        file.writelines(members.csv_chunks(wide_table(_UPLOAD_ROWS)))
     with MemoryWatch(service.api_pid) as watch, path.open("rb") as file:
         start = time.perf_counter()
         upload = client.uploads.create_from("wide", iter(lambda: file.read(_PIECE), b""))

@@ -6,24 +6,22 @@ checked by sorting its rows, apart from the search.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.criterion import Criterion
-from app.domain.criteria.diversity import DistinctLDiversity
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import Criterion
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import Rule, apply
-from app.domain.search.anonymity.plans import LeastLossPlan, least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.search.budget import Halted, never
-from app.domain.tables import Table
+from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.plans import LeastLossPlan, least_loss_plan
+from app.domain.tables.table import Table
 from tests.benchmarks.anonymity import read_table
-from tests.benchmarks.row import Report, Row, timed
+from tests.benchmarks.row import Report, Row, halted_after, timed
 
 K = 5
 LIMIT = 0.04
@@ -49,10 +47,8 @@ ADULT = (
 )
 
 
-def rows(data: Path | None, report: Report) -> None:
-    """All measurements on the folder of real data; none without it."""
-    if data is None:
-        return
+def rows(data: Path, report: Report) -> None:
+    """All measurements on the folder of real data."""
     adult = read_table(data / "arx-adult", "adult.csv", "adult_hierarchy_")
     for question in ADULT:
         report(_row("Adult", adult, question, None))
@@ -74,7 +70,7 @@ def _row(name: str, table: Table, question: Question, stop_after: float | None) 
     found = ours.answer
     if found.rule is None or found.loss is None or found.bounds is None:
         raise AssertionError("withholding everything is allowed")
-    bar = "less lost than by the rule for the table; gap reported"
+    bar = "less lost than by the table-level rule; gap reported"
     return Row(
         f"{name}, {K}-anonymity with {LIMIT:.0%} suppressed: {question.name}"
         + ("" if stop_after is None else f", {stop_after:g} s"),
@@ -100,14 +96,7 @@ def _row(name: str, table: Table, question: Question, stop_after: float | None) 
 
 def _solve(table: Table, problem: AnonymityProblem, stop_after: float | None) -> AnonymityOutcome:
     search: LeastLossPlan = least_loss_plan(table, problem)
-    return search.combine({0: search.run_block(0, lambda _: None, _after(stop_after))})
-
-
-def _after(seconds: float | None) -> Halted:
-    if seconds is None:
-        return never
-    end = time.perf_counter() + seconds
-    return lambda: time.perf_counter() >= end
+    return search.combine({0: search.run_block(0, lambda _: None, halted_after(stop_after))})
 
 
 def _classes(table: Table, rule: Rule) -> tuple[int, int | None]:

@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from app.domain.search.budget import Halted, never
+from app.domain.search.outcome import Outcome
+
 BYTES_MOVED = "bytes_moved"
 """Name of the counter of the bytes that the work cannot do without reading or writing."""
 
@@ -45,8 +48,8 @@ class Row:
 
     work: str
     bar: str
-    aim: str
     ours_seconds: float
+    aim: str = ""
     baseline: str | None = None
     baseline_seconds: float | None = None
     peak_bytes: int | None = None
@@ -66,6 +69,16 @@ Report = Callable[[Row], None]
 """Takes every row as soon as it is measured."""
 
 
+def counters_of(outcome: Outcome) -> dict[str, int]:
+    """How much a search did, by kind of work."""
+    counters = outcome.counters
+    return {
+        "visited_nodes": counters.visited_nodes,
+        "risk_evaluations": counters.risk_evaluations,
+        "utility_evaluations": counters.utility_evaluations,
+    }
+
+
 @dataclass(frozen=True)
 class Timing(Generic[T]):
     """What repeated work took.
@@ -79,6 +92,11 @@ class Timing(Generic[T]):
     least: float
     cpu_seconds: float
     peak_bytes: int
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """Processor time and least time, as counters of a row."""
+        return {"cpu_seconds": self.cpu_seconds, "least_seconds": self.least}
 
 
 def timed(work: Callable[[], T], repeats: int = 3, warm_up: int = 1) -> Timing[T]:
@@ -94,6 +112,14 @@ def timed(work: Callable[[], T], repeats: int = 3, warm_up: int = 1) -> Timing[T
         wall.append(time.perf_counter() - start)
         processor.append(time.process_time() - cpu)
     return Timing(answer, statistics.median(wall), min(wall), statistics.median(processor), watch.peak())
+
+
+def halted_after(seconds: float | None) -> Halted:
+    """What stops a search after so long; never if None."""
+    if seconds is None:
+        return never
+    end = time.perf_counter() + seconds
+    return lambda: time.perf_counter() >= end
 
 
 class PeakWatch:

@@ -17,24 +17,24 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.domain.assessment import assess
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
+from app.domain.risk.assessment import assess
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.search.context import SearchContext
-from app.domain.search.frontier_plans import RecordFrontier
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.records.curves import LatticeCurves
-from app.domain.search.records.record_instance import RecordInstance
-from app.domain.search.records.record_level import RecordPlan
-from app.domain.search.records.record_optima import Optima, optima_of
-from app.domain.search.tables.table_level import TableEnumeration
-from app.domain.utility import build_utility
-from app.experiments.case_study_baselines import Database, Frames
-from app.samples.case_study import CaseStudy, case_study
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.record_rules.means import RecordFrontier
+from app.domain.search.record_rules.optima import Optima, optima_of
+from app.domain.search.record_rules.plan import RecordPlan
+from app.domain.search.record_rules.undominated_nodes import LatticeCurves
+from app.domain.search.table_rules.table_level import TableEnumeration
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from tests.benchmarks.case_study import CaseStudy, case_study
+from tests.benchmarks.case_study_baselines import Database, Frames
 from tests.benchmarks.row import Report, Row, Timing, timed
 
 Levels = tuple[int, ...]
@@ -192,7 +192,7 @@ def one_floor(
         ours_seconds=ours.seconds,
         peak_bytes=ours.peak_bytes,
         counters={
-            **_spent(ours),
+            **ours.spent,
             **estimates,
         },
         same_result=outcome.status == "optimal" and _optima_are_exact(context, problem),
@@ -235,7 +235,7 @@ def all_floors(context: SearchContext) -> Row:
         aim="7 s",
         ours_seconds=ours.seconds,
         peak_bytes=ours.peak_bytes,
-        counters={**_spent(ours), "distinct_records": search.units, "bytes_of_optima": found},
+        counters={**ours.spent, "distinct_records": search.units, "bytes_of_optima": found},
         same_result=_curves_are_exact(context, search, blocks),
         detail=f"compared with an exact evaluation of {CHECKED} whole lattices, bit by bit; without choosing "
         "among the optima of several records",

@@ -10,24 +10,21 @@ import math
 from pathlib import Path
 
 from app.domain.search.frontier import FrontierOutcome
-from app.domain.search.outcome import Outcome
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import Enumeration
-from app.domain.search.tables.table_frontier import EnumeratedFrontier
-from app.domain.search.tables.table_level import TableInstance
+from app.domain.search.table_rules.table_frontier import EnumeratedFrontier
+from app.domain.search.table_rules.table_level import TableInstance
 from tests.benchmarks.core import Adult
-from tests.benchmarks.row import Report, Row, Timing, timed
+from tests.benchmarks.row import Report, Row, timed
 
 FLOORS = (4.0, 8.0, 12.0)
 SCORED = "every rule scored by one walk that shares counts between neighbours"
 DETAIL = "The table is its own dictionary; the optimum includes ties, all of them rated or proved to miss."
 
 
-def rows(data: Path | None, report: Report) -> None:
-    """All measurements on the Adult table in the folder of real data; none without it."""
-    if data is None:
-        return
+def rows(data: Path, report: Report) -> None:
+    """All measurements on the Adult table in the folder of real data."""
     adult = Adult(data)
     report(_all_floors(adult))
     for floor in FLOORS:
@@ -52,7 +49,7 @@ def _all_floors(adult: Adult) -> Row:
         baseline=SCORED,
         baseline_seconds=theirs.seconds,
         peak_bytes=ours.peak_bytes,
-        counters={**_spent(ours), "rated_rules": found.counters.risk_evaluations},
+        counters={**ours.spent, "rated_rules": found.counters.risk_evaluations},
         same_result=same,
         detail=DETAIL,
         bar_seconds=1.0,
@@ -68,12 +65,11 @@ def _one_floor(adult: Adult, floor: float) -> Row:
     return Row(
         f"Adult, least risk against a dictionary: utility floor {floor:g}, {found.n_rules} rules",
         bar="",
-        aim="",
         ours_seconds=ours.seconds,
         baseline=SCORED,
         baseline_seconds=theirs.seconds,
         peak_bytes=ours.peak_bytes,
-        counters={**_spent(ours), "rated_rules": found.counters.risk_evaluations},
+        counters={**ours.spent, "rated_rules": found.counters.risk_evaluations},
         same_result=(found.status, found.rule, found.ties) == ("optimal", expected.rule, expected.ties),
         detail=DETAIL,
     )
@@ -87,7 +83,3 @@ def _frontier(adult: Adult, problem: FrontierProblem) -> FrontierOutcome:
 def _scored_frontier(adult: Adult, problem: FrontierProblem) -> FrontierOutcome:
     search = EnumeratedFrontier(TableInstance(adult.context, Problem("lagrangian", 0.0)), problem)
     return search.combine({i: search.run_block(i, lambda units: None) for i in range(search.n_blocks)})
-
-
-def _spent(timing: Timing[FrontierOutcome] | Timing[Outcome]) -> dict[str, float]:
-    return {"cpu_seconds": timing.cpu_seconds, "least_seconds": timing.least}

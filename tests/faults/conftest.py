@@ -19,7 +19,7 @@ from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
 from app.services.fingerprints import canonical_json
 from app.services.resources import Actor, Run, RunState, Scope, TenantId
-from app.services.runs import RunService
+from app.services.runs.runs import RunService
 from tests.conftest import DatabaseUrls
 from tests.faults.hash_chains import chains
 from tests.processes import HANG_SECONDS, grandchildren

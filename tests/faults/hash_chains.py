@@ -14,7 +14,7 @@ from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
 from app.services.fingerprints import sha256_of
 from app.services.resources import Claim, Kind, NewResource, Stored, TenantId
-from app.services.run_execution import Conclusion, RunExecution
+from app.services.runs.run_execution import Conclusion, RunExecution
 
 LINKS_PER_UNIT = 40_000
 

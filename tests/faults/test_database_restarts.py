@@ -17,7 +17,7 @@ from app.persistence.embedded import EmbeddedPostgres, start_embedded
 from app.persistence.registry import PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
-from app.services.runs import RunService
+from app.services.runs.runs import RunService
 from tests.faults.conftest import Bench, WorkerProcess
 from tests.faults.hash_chains import HashChains
 from tests.processes import HANG_SECONDS

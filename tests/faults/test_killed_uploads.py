@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from app.persistence.encryption import MasterKey
-from app.services.ingest.pieces import ROWS_PER_PIECE
+from app.services.datasets.ingest.pieces import ROWS_PER_PIECE
 from app.services.leases import KEY_LEASE, UPLOAD_LEASE
 from tests.api.service import build_api
 from tests.conftest import DatabaseUrls

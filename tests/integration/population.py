@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import PAYLOAD_TYPE, Envelope, envelope_bytes, pre_authentication_encoding
-from app.persistence.page_sessions import PostgresPageSessions
-from app.services.evidence_values import NewEvidence
+from app.persistence.registry import PostgresPageSessions
+from app.services.gates.evidence_values import NewEvidence
 from app.services.resources import Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
-from app.services.webhook_values import WebhookEvent
+from app.services.runs.webhook_values import WebhookEvent
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import Generalise, Hide, ToEntities, conditional_rule
 from app.domain.rules.conditions import Attribute, Comparison, Condition, Constant, Junction, Not
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from app.persistence.addresses import libpq_url
-from tests.property.conditions import COLUMNS, TEXTS, Relation, conditions, relations
+from tests.oracles.conditions import COLUMNS, TEXTS, Relation, conditions, relations
 
 GROUPS = {text: f"group {i % 3}" for i, text in enumerate(TEXTS)}
 CITY = Hierarchy.from_parents(

@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from app.persistence.page_sessions import PostgresPageSessions
+from app.persistence.registry import PostgresPageSessions
 
 pytestmark = pytest.mark.anyio
 

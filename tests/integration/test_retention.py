@@ -11,8 +11,8 @@ import pytest
 from app.domain.errors import NotFound
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import unit_of_work
+from app.services.access.tenant_settings import DEFAULT, TenantSettings
 from app.services.resources import IdempotentReply, Kind, Removed, RunState
-from app.services.tenant_settings import DEFAULT, TenantSettings
 from app.workers.retention import RetentionKeeper
 from tests.integration.population import add_evidence, resource
 

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput
+from app.domain.models.k_anonymity import KAnonymity
 from app.domain.rules.rule import TableRule, apply
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
 from tests.peers import questions as q
 from tests.peers.questions import Answer, Question
 from tests.peers.releases import (

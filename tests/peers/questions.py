@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.utility import build_utility
+from app.domain.risk.utility import build_utility
 from tests.peers.releases import Compared
 
 BY_NAME = {measure.name: measure for measure in MEASURES}

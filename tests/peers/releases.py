@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from app.domain.arrays import Ints
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
-from app.domain.distinct import Ints
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 ADULT = "adult.csv"
 

@@ -19,7 +19,7 @@ import pytest
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [

@@ -12,21 +12,26 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.numbers import tie_margin
+from app.domain.search.aggregate.aggregate_options import AggregateOptions
+from app.domain.search.aggregate.approximation import (
+    approximate,
+    extended_count,
+    extension,
+    least_risk,
+    outcomes,
+    point_of,
+)
+from app.domain.search.aggregate.chain_records import ChainRecords
+from app.domain.search.aggregate.objective import AggregateObjective, maximise_aggregate
+from app.domain.search.aggregate.submodular import ClosureMaximiser, RingFamilyMaximiser
 from app.domain.search.budget import Budget
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.scalable.aggregate import AggregateObjective, maximise_aggregate
-from app.domain.search.scalable.aggregate_options import AggregateOptions
-from app.domain.search.scalable.approximation import approximate, least_risk
-from app.domain.search.scalable.chain_records import ChainRecords
-from app.domain.search.scalable.closure import ClosureMaximiser
-from app.domain.search.scalable.lovasz import extended_count, extension, outcomes, point_of
-from app.domain.search.scalable.ring_family import RingFamilyMaximiser
 from app.domain.search.solvers import Approx, Aruba
-from tests.property.chain_instances import best_by_loops, nodes_of, random_record
-from tests.property.effort import examples
-from tests.property.search_instances import BruteForce, contexts, solve
+from app.domain.tables.numbers import tie_margin
+from tests.oracles.chain_instances import best_by_loops, nodes_of, random_record
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import BruteForce, contexts, solve
 
 THOROUGH = settings(
     max_examples=examples(40),

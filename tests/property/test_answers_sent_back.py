@@ -7,17 +7,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.class_suppression import ClassSuppression, withholding
-from app.domain.criteria.population import DeltaPresence, KMap
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.models.class_suppression import ClassSuppression, withholding
+from app.domain.models.delta_presence import DeltaPresence
+from app.domain.models.k_map import KMap
 from app.domain.rules.rule import TableRule, apply
 from app.domain.rules.steps import labels_shown
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.population_suppression import suppressed_by_population
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.full_domain.plan import suppressed_by_population
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.plans import carry_out, least_loss_plan, plan
 from app.domain.search.problem import Problem
-from app.services.disclosure_batches import (
+from app.services.rules.disclosure_batches import (
     ChosenLevels,
     ModalLevels,
     OptimalLevels,
@@ -25,16 +25,16 @@ from app.services.disclosure_batches import (
     score_batch,
     tally_of,
 )
-from app.services.optimisation_work import result_of_anonymity
-from app.services.rule_building import rule_of_records
-from app.services.rule_definitions import RecordLevels
-from app.services.rule_documents import rule_of
-from app.services.rule_previews import preview_of
-from app.services.scoring_inputs import Scoring
-from app.services.scoring_options import ScoringOptions
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
-from tests.property.test_population_models import dictionary_of, table_of, worlds
+from app.services.rules.rule_building import rule_of_records
+from app.services.rules.rule_definitions import RecordLevels
+from app.services.rules.rule_documents import rule_of
+from app.services.rules.rule_previews import preview_of
+from app.services.scoring.scoring_inputs import Scoring
+from app.services.scoring.scoring_options import ScoringOptions
+from app.services.searches.optimisation_work import result_of_anonymity
+from tests.oracles.effort import examples
+from tests.oracles.populations import dictionary_of, table_of, worlds
+from tests.oracles.search_instances import contexts
 
 QUICK = settings(
     max_examples=examples(60),

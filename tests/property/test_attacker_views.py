@@ -10,17 +10,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.assessment import assess
-from app.domain.attackers import DictionarySet, assess_set
-from app.domain.dictionary_order import bound_hypotheses, dictionary_order
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight
+from app.domain.risk.assessment import assess
+from app.domain.risk.attackers import DictionarySet, assess_set
+from app.domain.risk.dictionary_order import bound_hypotheses, dictionary_order
 from app.domain.risk.models import RiskModel
 from app.domain.risk.summaries import mean
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.worlds import STRANGERS, generalised, risk, up, worlds
+from app.domain.risk.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.worlds import STRANGERS, generalised, risk, up, worlds
 
 WEIGHTS = st.sampled_from([0.0, 0.25, 1.0, 3.0, 1e-300])
 

@@ -13,21 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
+from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
+from app.domain.attacks.linking_attack import LINKING_ATTACK
+from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, link_identity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
-from app.domain.measures.linking_attack import LINKING_ATTACK
-from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property import attackers_by_hand as by_hand
-from tests.property.adult_by_hand import read_rows
-from tests.property.effort import examples
+from app.domain.tables.table import Table
+from tests.oracles import attackers_by_hand as by_hand
+from tests.oracles.adult_by_hand import read_rows
+from tests.oracles.effort import examples
 
 VALUES = ("u", "v", "w")
 PLACE = Hierarchy.from_parents(
@@ -332,7 +332,7 @@ def test_beliefs_do_not_depend_on_how_many_units_are_looked_at_at_once(monkeypat
         for j, (n, h) in enumerate([("q", found.hierarchies[0]), ("s", found.hierarchies[1])])
     )
     whole = measured(POSTERIOR_BELIEFS, found, TableRule((1, 0)), Dictionary(60, links), top=200)
-    monkeypatch.setattr("app.domain.attacks.bayes.PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("app.domain.risk.bayes.PAIRS_AT_ONCE", 7)
     parts = measured(POSTERIOR_BELIEFS, found, TableRule((1, 0)), Dictionary(60, links), top=200)
     assert replace(parts, exposed=()) == replace(whole, exposed=())
     assert set(parts.exposed) == set(whole.exposed)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from app.domain.counting.compatibility import Compatibility
 from app.domain.search import axes
 from app.domain.search.axes import _classes_of_level, _consistent_entries, _JointCodes, build_axes
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
-from tests.property.separable_instances import separable_contexts
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import contexts
+from tests.oracles.separable_instances import separable_contexts
 
 INSTANCES = st.one_of(contexts(), separable_contexts(), separable_contexts(balanced=True))
 

@@ -12,22 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.beliefs import RhoPrivacy
-from app.domain.criteria.class_suppression import withholding
-from app.domain.criteria.uniques import PopulationUniqueness
+from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
-from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.models.class_suppression import withholding
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.population_uniqueness import POPULATION_UNIQUENESS, PopulationUniqueness
+from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.search.budget import Budget
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_least_loss_criteria import FLAT, tables
-from tests.property.test_population_models import context_of
-from tests.property.test_wildcard_search import (
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
+from tests.oracles.beliefs_by_hand import Believed, with_values
+from tests.oracles.effort import examples
+from tests.oracles.least_loss import FLAT, tables
+from tests.oracles.pairs_of_records import (
     Shown,
     best_by_hand,
     criteria_of,
@@ -35,44 +34,9 @@ from tests.property.test_wildcard_search import (
     exact,
     same_as_by_hand,
 )
+from tests.oracles.populations import context_of
 
 LOSSES = ("geometric", "discernibility", "kl_divergence")
-
-
-@dataclass
-class Believed(Shown):
-    """People are listed with their sensitive value; beliefs by Theorem 3.1, in fractions."""
-
-    def is_bad(self, criterion, record):
-        if not isinstance(criterion, RhoPrivacy):
-            return super().is_bad(criterion, record)
-        j = self.table.position(criterion.attribute)
-        counts = self.values(criterion, record)
-        own = [self.table.codes[record, i] for i in self.table.quasi_identifiers]
-        shown = (0,) * len(own) if record in self.block else self.rows[record]
-        like = [person for person in self.people if self.covers(own, person)]
-        like_class = [person for person in self.people if self.covers(shown, person)]
-        values = {*self.table.codes[:, j].tolist(), *(person[-1] for person in self.people)}
-        prior, weights = {}, {}
-        for value in values:
-            n_own = sum(value in (0, person[-1]) for person in like)
-            n_class = sum(value in (0, person[-1]) for person in like_class)
-            if value and counts[value] and not n_class:
-                return True
-            prior[value] = Fraction(n_own, len(like)) if like else Fraction(0)
-            known = bool(like) and n_class
-            weights[value] = (
-                counts[value] * prior[value] * Fraction(len(like_class), n_class) if known else Fraction(0)
-            )
-        total = sum(weights.values())
-        if not total:
-            return True
-        low, high = exact(criterion.rho_1), exact(criterion.rho_2)
-        return any(
-            (prior[value] < low and weights[value] / total > high)
-            or (prior[value] > 1 - low and weights[value] / total < 1 - high)
-            for value in values - {0}
-        )
 
 
 @st.composite
@@ -100,10 +64,6 @@ def informed(draw, most_attributes=2, missing=("own_category", "matches_everythi
     others = st.tuples(*(st.sampled_from(own.tolist()) for own in leaves))
     people = listed * draw(st.integers(0, 1)) + draw(st.lists(others, min_size=1, max_size=10))
     return table, problem, people
-
-
-def with_values(table):
-    return (table.position(*table.sensitive),)
 
 
 def plan_of(table, problem, people, budget=None):

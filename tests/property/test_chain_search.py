@@ -14,24 +14,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
-from app.domain.search.chains import chain_search, exchange_search, near_bounds, surroundings
-from app.domain.search.chains.bit_exchanges import BitExchanges
-from app.domain.search.chains.chain_instance import ChainInstance
-from app.domain.search.chains.chain_plan import ChainPlan
-from app.domain.search.chains.first_rules import counts_along, way_down
-from app.domain.search.chains.least_weights import LeastWeights, Units, least_above_each
-from app.domain.search.chains.near_bounds import core
-from app.domain.search.chains.near_rows import NearRows, Steps
 from app.domain.search.context import SearchContext
+from app.domain.search.large_lattices import exchanges as exchange_search
+from app.domain.search.large_lattices import near_bounds
+from app.domain.search.large_lattices import near_bounds as surroundings
+from app.domain.search.large_lattices import plan as chain_search
+from app.domain.search.large_lattices.chains import ChainInstance
+from app.domain.search.large_lattices.exchanges import BitExchanges, counts_along, way_down
+from app.domain.search.large_lattices.least_weights import LeastWeights, Units, least_above_each
+from app.domain.search.large_lattices.near_bounds import core
+from app.domain.search.large_lattices.near_entities import NearRows, Steps
+from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import AUTO, Enumeration
-from app.domain.utility import build_utility
 from app.experiments.synthetic import generate
-from tests.property.effort import examples
-from tests.property.search_instances import BruteForce, contexts, solve
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import BruteForce, contexts, solve
 
 QUICK = settings(
     max_examples=examples(80),

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from app.domain.analyses.cheapest_generalisation import CHEAPEST_GENERALISATION, GeneralisationParameters
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.cheapest_generalisation import CHEAPEST_GENERALISATION, GeneralisationParameters
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.explained_rules import computed, mean, questions
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.explained_rules import computed, mean, questions
 
 
 @settings(max_examples=examples(200), deadline=None)

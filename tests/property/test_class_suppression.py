@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.class_suppression import suppress_classes
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.class_suppression import suppress_classes
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from tests.property.effort import examples
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
 
 PARENTS = {"a": ["x"], "b": ["x"], "c": ["y"], "x": [None], "y": [None]}
 ABOVE = {"a": ("a", "x", None), "b": ("b", "x", None), "c": ("c", "y", None)}

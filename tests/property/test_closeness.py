@@ -9,9 +9,9 @@ import pytest
 from app.domain.classes import closeness, necessary
 from app.domain.classes.closeness import Quotients
 from app.domain.hierarchies.hierarchy import Hierarchy
-from tests.property import closeness_by_hand as by_hand
-from tests.property.closeness_by_hand import counts_of
-from tests.property.effort import examples
+from tests.oracles import closeness_by_hand as by_hand
+from tests.oracles.closeness_by_hand import counts_of
+from tests.oracles.effort import examples
 
 KINDS = ("equal", "ordered", "hierarchical", "kl", "js")
 FLAT = Hierarchy.from_parents({"a": [None], "b": [None]})
@@ -159,6 +159,25 @@ def test_no_smaller_class_can_be_as_close(kind):
             if kind != "js" and n == size:
                 assert passing or size == totals.sum()
         assert reached or size > 8 or kind == "js"
+
+
+def test_what_can_pass_of_a_class_is_the_most_that_its_values_allow():
+    """The greatest K with Σ min(n_i, s_i · K) ≥ mass · K, by trying every K in fractions."""
+    rng = np.random.default_rng(8)
+    for _ in range(examples(60)):
+        totals, classes = by_hand.random_classes(rng, int(rng.integers(1, 9)), 4, int(rng.integers(2, 60)))
+        t, shares = Fraction(int(rng.integers(1, 21)), 40), [Fraction(n, sum(totals)) for n in totals]
+        found = necessary.most_passing(
+            counts_of(totals, classes), np.array(totals) / sum(totals), float(1 - t)
+        )
+        for vector, most in zip(classes, found.tolist(), strict=True):
+            sizes = range(sum(vector), -1, -1)
+            able = (
+                k
+                for k in sizes
+                if sum(min(n, s * k) for n, s in zip(vector, shares, strict=True)) >= (1 - t) * k
+            )
+            assert most == next(able)
 
 
 def test_no_part_of_a_class_that_is_larger_can_be_close():

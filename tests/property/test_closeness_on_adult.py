@@ -10,8 +10,8 @@ import pytest
 from app.domain.classes import closeness, gains
 from app.domain.classes.gains import Gains
 from app.domain.classes.ratios import as_written
-from tests.property.adult_by_hand import read_rows
-from tests.property.closeness_by_hand import counts_of, hierarchy_of
+from tests.oracles.adult_by_hand import read_rows
+from tests.oracles.closeness_by_hand import counts_of, hierarchy_of
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [

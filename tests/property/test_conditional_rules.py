@@ -17,9 +17,9 @@ from app.domain.rules.conditional import (
     conditional_rule,
 )
 from app.domain.rules.conditions import Junction
-from app.domain.tables import Table
-from tests.property.conditions import conditions, truth_by_hand
-from tests.property.search_instances import hierarchies
+from app.domain.tables.table import Table
+from tests.oracles.conditions import conditions, truth_by_hand
+from tests.oracles.search_instances import hierarchies
 
 READ = {"id": "number", "a0": "text", "a1": "text"}
 

@@ -11,7 +11,7 @@ from app.domain.errors import InvalidInput
 from app.domain.rules.condition_text import parse_condition, print_condition
 from app.domain.rules.condition_truth import check_condition, truths_of
 from app.domain.rules.conditions import Attribute, Comparison, Constant, condition_of_json, condition_to_json
-from tests.property.conditions import COLUMNS, conditions, relations, truth_by_hand
+from tests.oracles.conditions import COLUMNS, conditions, relations, truth_by_hand
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ANY_NUMBER = st.one_of(

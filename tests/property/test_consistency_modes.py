@@ -9,20 +9,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.domain.assessment import assess
 from app.domain.counting.counter import Counter
-from app.domain.counting.thresholds import record_thresholds
 from app.domain.dictionaries.similarity import jaro, similar_pairs
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight
+from app.domain.risk.assessment import assess
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply
-from app.domain.search.canonical import threshold_histogram
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.worlds import generalised, risk, worlds
-from tests.property.worlds import jaro as jaro_of_the_text
+from app.domain.search.record_risk import threshold_histogram
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from tests.oracles.effort import examples
+from tests.oracles.record_thresholds import record_thresholds
+from tests.oracles.worlds import generalised, risk, worlds
+from tests.oracles.worlds import jaro as jaro_of_the_text
 
 TEXTS = st.text("abC é", max_size=8)
 MODELS = ("I", "II", "III")

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.recoding import bound
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.demands import Demands
-from app.domain.search.recoding.divergence_bound import DivergenceBound
-from app.domain.search.recoding.kinds import cell_loss_of
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_recoding import ILLNESS, SMALL, above, meets, solved
-from tests.property.test_record_prices import CRITERIA, LADDER, LONG, table_of
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding import bounds as bound
+from app.domain.search.local_recoding.bounds import DivergenceBound
+from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.kinds import cell_loss_of
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.recodings import ILLNESS, SMALL, above, meets, solved
+from tests.oracles.record_prices import CRITERIA, LADDER, LONG, table_of
 
 
 @st.composite

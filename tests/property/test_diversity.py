@@ -8,25 +8,11 @@ import pytest
 
 from app.domain.classes import diversity
 from app.domain.classes.ratios import as_written, is_at_most, is_below
-from app.domain.classes.sensitive_counts import SensitiveCounts
-from tests.property import diversity_by_hand as by_hand
-from tests.property.effort import examples
+from tests.oracles import diversity_by_hand as by_hand
+from tests.oracles.diversity_by_hand import N_VALUES, counts_of
+from tests.oracles.effort import examples
 
-N_VALUES = 7
 THRESHOLDS = [as_written(c) for c in (0.03, 0.5, 1, 1.5, 2, 2.1, 3, 9)] + [Fraction(9, 14), Fraction(1, 3)]
-
-
-def counts_of(blocks, n_values=N_VALUES):
-    """Blocks {value: count} as the domain counts them."""
-    rows = [(g, v, n) for g, block in enumerate(blocks) for v, n in sorted(block.items())]
-    starts = np.searchsorted([g for g, _, _ in rows], np.arange(len(blocks) + 1)).astype(np.int64)
-    return SensitiveCounts(
-        starts,
-        np.array([v for _, v, _ in rows], dtype=np.int32),
-        np.array([n for _, _, n in rows], dtype=np.int64),
-        np.ones(n_values, dtype=np.int64),
-        np.arange(1, n_values + 1, dtype=np.int32),
-    )
 
 
 def random_blocks(seed, wanted):

@@ -9,14 +9,17 @@ import pytest
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.ratios import as_written
-from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from app.domain.criteria.judging import JudgedRecords
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables import Table
-from tests.property import diversity_by_hand as by_hand
-from tests.property.effort import examples
-from tests.property.test_diversity import counts_of
+from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
+from app.domain.models.disclosure_diversity import NpdRecursiveLDiversity, PdRecursiveLDiversity
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
+from app.domain.models.judging import JudgedRecords
+from app.domain.models.recursive_l_diversity import RecursiveLDiversity
+from app.domain.tables.table import Table
+from tests.oracles import diversity_by_hand as by_hand
+from tests.oracles.diversity_by_hand import counts_of, partitions
+from tests.oracles.effort import examples
 
 LABELS = "abcd"
 FLAT = Hierarchy.from_parents({value: [None] for value in LABELS})
@@ -33,14 +36,6 @@ CRITERIA = [
     *(AlphaKAnonymity(alpha, k, attribute="s") for alpha in (0.3, 0.5, 0.7, 1) for k in (1, 2, 3)),
     AlphaKAnonymity(0.4, 2, ("a", "c"), "s"),
 ]
-
-
-def partitions(items):
-    """All ways to split a list into classes, as lists of class numbers."""
-    found = [[]]
-    for _ in items:
-        found = [[*own, g] for own in found for g in range(max(own, default=-1) + 2)]
-    return found
 
 
 def blocks(records, others):

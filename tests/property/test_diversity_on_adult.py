@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY
-from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY
-from app.domain.measures.l_diversity import L_DIVERSITY
+from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
+from app.domain.models.disclosure_diversity import DISCLOSURE_DIVERSITY
+from app.domain.models.l_diversity import L_DIVERSITY
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from tests.property import diversity_by_hand as by_hand
-from tests.property.adult_by_hand import read_rows
+from app.domain.tables.table import Table
+from tests.oracles import diversity_by_hand as by_hand
+from tests.oracles.adult_by_hand import read_rows
 from tests.unit.measures.diversity_tables import measured
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")

@@ -9,103 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.assessment import assess
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
-from app.domain.distinct import distinct_rows, row_keys
-from app.domain.harm.sensitivity import Overrides, build_sensitivity
-from app.domain.harm.weights import LeafWeights, harmonic_weights
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.numbers import exact_sum, from_json_number, to_json_number
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.risk.assessment import assess
 from app.domain.risk.loss import identification_probability, loss
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, TableRule, apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
+from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights, harmonic_weights
+from app.domain.tables.distinct import distinct_rows, row_keys
+from app.domain.tables.numbers import exact_sum, from_json_number, to_json_number
+from app.domain.tables.table import Table
+from tests.oracles.counting import brute_consistent, brute_counts, hierarchies, instances, table_rules
+from tests.oracles.effort import examples
 
 MODELS = ["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm"]
-
-
-@st.composite
-def hierarchies(draw, trees: bool = True) -> Hierarchy:
-    n = draw(st.integers(1, 9))
-    above: dict[str, list[str | None]] = {}
-    for i in range(n):
-        choices = [None, *above]
-        parents = draw(
-            st.lists(st.sampled_from(choices), min_size=1, max_size=1 if trees else 3, unique=True)
-        )
-        above[f"v{i}"] = parents
-    return Hierarchy.from_parents(above)
-
-
-@st.composite
-def links(draw, attribute: str, h: Hierarchy, n_entities: int) -> LinkedAttribute:
-    """Cells that are any set of leaves, ⊥ (None) or elsewhere (the empty set)."""
-    leaf_sets = st.one_of(
-        st.none(),
-        st.lists(st.integers(0, h.n_leaves - 1), max_size=3, unique=True).map(sorted),
-        st.sampled_from(range(h.n_nodes)).map(lambda v: h.leaves_of(v).tolist()),
-    )
-    codes = draw(st.lists(leaf_sets, min_size=1, max_size=6))
-    column = draw(st.lists(st.integers(0, len(codes) - 1), min_size=n_entities, max_size=n_entities))
-    sets = [[] if code is None else code for code in codes]
-    return LinkedAttribute(
-        attribute,
-        h,
-        np.array(column, dtype=np.int32),
-        np.cumsum([0, *map(len, sets)]),
-        np.array([leaf for code in sets for leaf in code], dtype=np.int32),
-        np.array([code is None for code in codes]),
-    )
-
-
-@st.composite
-def instances(draw, trees: bool = True, cells: str = "any") -> tuple[Table, Dictionary]:
-    m = draw(st.integers(1, 3))
-    hs = [draw(hierarchies(trees)) for _ in range(m)]
-    n, n_entities = draw(st.integers(1, 8)), draw(st.integers(0, 12))
-    allowed = [range(h.n_nodes) if cells == "any" else h.leaves.tolist() for h in hs]
-    codes = [[draw(st.sampled_from(allowed[j])) for j in range(m)] for _ in range(n)]
-    names = tuple(f"a{j}" for j in range(m))
-    ids = np.array([str(i) for i in range(n)], dtype=object)
-    table = Table(names, tuple(hs), np.array(codes, dtype=np.int32), ids)
-    linked = draw(st.lists(st.sampled_from(range(m)), unique=True))
-    found = tuple(draw(links(names[j], hs[j], n_entities)) for j in linked)
-    first = draw(st.integers(0, 5))
-    entities = np.array([str(first + i) for i in range(n_entities)], dtype=object)
-    return table, Dictionary(n_entities, found, entities, comparable_ids=True)
-
-
-@st.composite
-def table_rules(draw, table: Table) -> TableRule:
-    return TableRule(tuple(draw(st.integers(0, h)) for h in table.heights))
 
 
 @st.composite
 def record_rules(draw, table: Table) -> RecordRule:
     steps = [[draw(st.integers(0, h)) for h in table.heights] for _ in range(table.n_records)]
     return RecordRule(np.array(steps, dtype=np.int16))
-
-
-def brute_consistent(table: Table, dictionary: Dictionary, row: np.ndarray, entity: int) -> bool:
-    for link in dictionary.links:
-        node = int(row[table.attributes.index(link.attribute)])
-        code = int(link.column[entity])
-        leaves = set(link.leaves[link.starts[code] : link.starts[code + 1]].tolist())
-        below = {
-            i for i, leaf in enumerate(link.hierarchy.leaves.tolist()) if link.hierarchy.is_above(node, leaf)
-        }
-        if node != TOP and not link.everything[code] and not leaves & below:
-            return False
-    return True
-
-
-def brute_counts(table: Table, dictionary: Dictionary, codes: np.ndarray) -> list[int]:
-    return [
-        sum(brute_consistent(table, dictionary, row, e) for e in range(dictionary.n_entities))
-        for row in codes
-    ]
 
 
 @pytest.mark.spec("INV-4")

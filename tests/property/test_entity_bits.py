@@ -20,10 +20,10 @@ from app.domain.counting.counter import Counter
 from app.domain.counting.sorted_keys import _sums_at
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import RecordRule, apply
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
-from tests.property.test_wildcard_search import dictionary_of
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.pairs_of_records import dictionary_of
+from tests.oracles.search_instances import contexts
 
 
 @settings(max_examples=examples(100), deadline=None)

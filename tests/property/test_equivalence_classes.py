@@ -14,8 +14,8 @@ from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import CellRule, TableRule, apply
-from app.domain.tables import Table
-from tests.property.effort import examples
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
 
 TREE = Hierarchy.from_parents(
     {"a": ["ab"], "b": ["ab"], "c": ["cd"], "d": ["cd"], "ab": [None], "cd": [None]}

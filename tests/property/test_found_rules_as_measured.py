@@ -14,41 +14,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.information_loss import INFORMATION_LOSS
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing, withholding
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
-from app.domain.criteria.population import AverageRisk, HighestRisk, KMap, SampleUniqueness
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.optima import gap_of_loss
 from app.domain.losses.loss import OF_ATTRIBUTES, LossChoice
-from app.domain.measures.attacker_models import ATTACKER_MODELS
-from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
-from app.domain.measures.information_loss import INFORMATION_LOSS
-from app.domain.measures.k_map import K_MAP
-from app.domain.measures.l_diversity import L_DIVERSITY
-from app.domain.measures.t_closeness import T_CLOSENESS
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
+from app.domain.models.journalist_risk import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
+from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, KAnonymity
+from app.domain.models.k_map import K_MAP, KMap
+from app.domain.models.l_diversity import L_DIVERSITY
+from app.domain.models.population_uniqueness import SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
+from app.domain.models.t_closeness import T_CLOSENESS, TCloseness
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity import plan as plan_by_rules
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.anonymity.verdicts import Judge
-from app.domain.search.changes.class_demands import privacy_demand
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.test_anonymity_search import ENGINES, searched_by
-from tests.property.test_least_loss_criteria import LOSSES, tables
-from tests.property.test_population_models import context_of
-from tests.property.test_wildcard_search import (
+from app.domain.search.full_domain import plan as plan_by_rules
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.search.nearest.change import privacy_demand
+from tests.oracles.effort import examples
+from tests.oracles.engines import ENGINES, searched_by
+from tests.oracles.least_loss import LOSSES, tables
+from tests.oracles.pairs_of_records import (
     MEASURED,
     criteria_of,
     dictionary_of,
+    released,
+    table_rule,
     withheld_by_hand,
 )
+from tests.oracles.populations import context_of
 
 FIELDS = {"precision": "precision_loss", "height": "generalisation_height"}
 
@@ -56,7 +58,7 @@ FIELDS = {"precision": "precision_loss", "height": "generalisation_height"}
 @st.composite
 def questions(draw, **sizes):
     """A table whose records lack many values, some all of them, a problem on it and people."""
-    table = draw(tables(**{"most_attributes": 3, "most_records": 10, "most_sensitive": 1, **sizes}))
+    table = draw(tables(**{"most_attributes": 3, "most_records": 10, **sizes}))
     known, n = list(table.quasi_identifiers), table.n_records
     lacking = np.array(draw(st.lists(st.integers(0, 5), min_size=n * len(known), max_size=n * len(known))))
     lacking = (lacking == 0).reshape(n, len(known))
@@ -64,8 +66,8 @@ def questions(draw, **sizes):
     codes = table.codes.copy()
     codes[:, known] = np.where(lacking, 0, codes[:, known])
     table = replace(table, codes=codes)
-    (sensitive,) = table.sensitive
-    own = criteria_of(sensitive, "apart")
+    sensitive = draw(st.sampled_from(sorted(table.sensitive)))
+    own = criteria_of(sensitive, draw(st.sampled_from(["in_classes", "apart"])))
     offered = [own[kind] for kind in (*MEASURED, "t_closeness")]
     problem = AnonymityProblem(
         tuple(draw(st.lists(st.one_of(offered), min_size=1, max_size=3))),
@@ -77,20 +79,6 @@ def questions(draw, **sizes):
     leaves = [table.hierarchies[j].leaves.tolist() for j in known]
     people = draw(st.lists(st.tuples(*map(st.sampled_from, leaves)), min_size=1, max_size=6))
     return table, problem, people
-
-
-def table_rule(table, levels):
-    found = [0] * table.n_attributes
-    for j, level in zip(table.quasi_identifiers, levels, strict=True):
-        found[j] = level
-    return TableRule(tuple(found))
-
-
-def released(table, problem, levels, gone):
-    """The rule that withholds the records ``gone``: one of levels, if these are none."""
-    rule, records = table_rule(table, levels), np.zeros(table.n_records, dtype=bool)
-    records[sorted(gone)] = True
-    return withholding(table, rule, records, problem.missing, problem.suppressed) if gone else rule
 
 
 def measured(measure, context, **parameters):
@@ -114,8 +102,10 @@ def said_of(criterion, context, missing, suppressed):
             found = measured(T_CLOSENESS, context, t=t, distance=distance, attribute=attribute, **asked)
             own = next(own for own in found.distances if own.distance == distance)
             return own.t, found.is_t_close
-        case DistinctLDiversity(ell, attribute) | EntropyLDiversity(ell, attribute):
-            asked = measured(L_DIVERSITY, context, l=int(ell), attributes=(attribute,), **asked)
+        case DistinctLDiversity(ell, attribute, others) | EntropyLDiversity(ell, attribute, others):
+            asked = measured(
+                L_DIVERSITY, context, l=int(ell), attributes=(attribute,), others=others, **asked
+            )
             (found,) = asked.attributes
             own = found.distinct if isinstance(criterion, DistinctLDiversity) else found.entropy
             return None, own.is_met

@@ -10,9 +10,9 @@ from app.domain.classes import gains as domain
 from app.domain.classes import necessary
 from app.domain.classes.gains import Gains
 from app.domain.classes.ratios import as_written
-from tests.property import closeness_by_hand as by_hand
-from tests.property.closeness_by_hand import counts_of
-from tests.property.effort import examples
+from tests.oracles import closeness_by_hand as by_hand
+from tests.oracles.closeness_by_hand import counts_of
+from tests.oracles.effort import examples
 
 BETAS = (0.1, 0.25, 0.5, 1, 1.5, 2, 3, 7)
 BOUNDS = ("enhanced", "basic")

@@ -13,36 +13,22 @@ from hypothesis import strategies as st
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import withholding
-from app.domain.criteria.population import AverageRisk, DeltaPresence
 from app.domain.gates.class_shares import failing_records, share_part
 from app.domain.gates.findings import worst_of
 from app.domain.gates.optima import gap_of_loss, relative_gap
 from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.delta_presence import DELTA_PRESENCE
+from app.domain.models.class_suppression import withholding
+from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresence
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.test_least_loss_criteria import populations, questions, tables
-from tests.property.test_population_models import context_of
-
-
-def released(table, problem, dictionary=None):
-    """The release of the rule that a search finds, and the search's outcome; None if there is none."""
-    plan = least_loss_plan(table, problem, dictionary=dictionary)
-    outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
-    if outcome.rule is None:
-        return None, outcome
-    gone = plan.withheld(outcome.rule.levels)
-    rule = outcome.rule
-    if gone.any():
-        rule = withholding(table, rule, gone, problem.missing, problem.suppressed)
-    return Release(table, rule), outcome
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.least_loss import populations, questions, released, tables
+from tests.oracles.populations import context_of
 
 
 def keeps_its_criteria(table, problem, dictionary=None):

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.independence_estimate import INDEPENDENCE_ESTIMATE, IndependenceParameters
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
-from app.domain.independence import choose_in_cluster, least_loss
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE, IndependenceParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.independence import choose_in_cluster, least_loss
 from app.domain.risk.models import MODEL_I
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.test_domain_counting import brute_counts, hierarchies, instances
+from app.domain.risk.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
+from tests.oracles.counting import brute_counts, hierarchies, instances
+from tests.oracles.effort import examples
 
 WEIGHTS = [0.0, 0.25, 1.0, math.inf]
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain import distinct, numbers
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.distinct import distinct_rows, group, recoded_rows
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.numbers import exact_sum
 from app.domain.risk import summaries
 from app.domain.rules.rule import RecordRule, apply
-from app.domain.tables import Table
-from tests.property.effort import examples
+from app.domain.tables import distinct, numbers
+from app.domain.tables.distinct import distinct_rows, group, recoded_rows
+from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -12,19 +12,20 @@ from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.numbers import tie_margin
-from app.domain.search.aruba import FrontierSearch
 from app.domain.search.budget import Budget
-from app.domain.search.canonical import ScoredLattice
-from app.domain.search.lattice_search import search_lattice
-from app.domain.search.nodes import Nodes
+from app.domain.search.lattices.frontier_paths import FrontierSearch
+from app.domain.search.lattices.nodes import Nodes
+from app.domain.search.lattices.search import search_lattice
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
+from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
-from tests.property.attacks_by_hand import MODELS, instances
-from tests.property.effort import examples
-from tests.property.search_instances import BruteForce, contexts, solve
+from app.domain.tables.numbers import tie_margin
+from tests.oracles.attacks_by_hand import MODELS, instances
+from tests.oracles.effort import examples
+from tests.oracles.lattices import falling, frontier_by_hand, random_lattice
+from tests.oracles.search_instances import BruteForce, contexts, solve
 
 CODES = {"optimal": OPTIMAL, "infeasible": INFEASIBLE, "prohibited": PROHIBITED}
 ARUBAS = tuple(
@@ -45,25 +46,6 @@ QUESTIONS = st.one_of(
     st.tuples(st.just("min_risk"), st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0])),
     st.tuples(st.just("max_utility"), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])),
 )
-
-
-def falling(rng, shape, steps):
-    """A random array that never rises along any axis, with many ties."""
-    values = rng.integers(0, steps, shape).astype(float)
-    for axis in range(len(shape)):
-        values = np.flip(np.maximum.accumulate(np.flip(values, axis), axis), axis)
-    return values
-
-
-def random_lattice(rng):
-    """Monotone risks and utilities of any kind, sums or not; some risks differ by less than a tie."""
-    shape = tuple(int(h) + 1 for h in rng.integers(0, 4, size=rng.integers(1, 5)))
-    risk = falling(rng, shape, 5) / 7
-    if rng.random() < 0.3:
-        risk = risk + np.cumsum(np.ones(risk.size))[::-1].reshape(shape) * 1e-14
-    if rng.random() < 0.2:
-        risk[risk == risk.max()] = math.inf
-    return ScoredLattice(risk, risk, falling(rng, shape, 5))
 
 
 def nodes_of(lattice):
@@ -110,15 +92,6 @@ def test_top_down_and_boxes_agree_where_risk_rises_above_records_that_nobody_is_
         lattice = ScoredLattice(risk, np.zeros_like(risk), lattice.utilities)
         for kind, threshold in (("min_risk", 2.0), ("max_utility", 0.3)):
             agrees(lattice, Problem(kind, threshold, "record_level"), (BranchAndBound(), TopDown()))
-
-
-def frontier_by_hand(utility, floor):
-    held = set()
-    for x in itertools.product(*(range(size) for size in utility.shape)):
-        above = [(*x[:j], x[j] + 1, *x[j + 1 :]) for j, size in enumerate(utility.shape) if x[j] + 1 < size]
-        if utility[x] >= floor and any(utility[y] < floor for y in above):
-            held.add(x)
-    return held
 
 
 def walk(utility, floor, solver):

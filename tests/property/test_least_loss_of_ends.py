@@ -10,24 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.population import KMap
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import NotSupported
 from app.domain.gates.optima import gap_of_loss, loss_of_release
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.k_map import KMap
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.plans import carry_out
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.search_instances import hierarchies
-from tests.property.test_anonymity_search import ByHand
-from tests.property.test_gate_of_found_rules import released
-from tests.property.test_weighed_losses import check_found, choices, rules_by_hand
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.plans import carry_out, least_loss_plan
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.least_loss import released
+from tests.oracles.search_instances import hierarchies
+from tests.oracles.trees import ByHand
+from tests.oracles.weighed_losses import check_found, choices, rules_by_hand
 
 DAG = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"], "b": ["p"], "c": ["q"]})
 

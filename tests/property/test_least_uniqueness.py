@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.classes.least_uniqueness import least_gone
 from app.domain.classes.uniqueness import pitman, sample_of, zayatz
-from tests.property.effort import examples
+from tests.oracles.effort import examples
 
 
 def estimates(records, people):

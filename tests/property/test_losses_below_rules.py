@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import ClassLoss, LossChoice
-from app.domain.search.anonymity.class_losses import ClassProgress
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.anonymity.verdicts import Judge
+from app.domain.models.k_anonymity import KAnonymity
 from app.domain.search.budget import UNLIMITED
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_recoding import ILLNESS, SMALL
-from tests.property.test_record_prices import CRITERIA, LADDER, LONG
+from app.domain.search.full_domain.class_losses import ClassProgress
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.recodings import ILLNESS, SMALL
+from tests.oracles.record_prices import CRITERIA, LADDER, LONG
 
 KINDS = ("discernibility", "average_class_size", "ambiguity", "kl_divergence")
 

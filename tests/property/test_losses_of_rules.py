@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.class_suppression import withholding
+from app.domain.analyses.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
+from app.domain.models.class_suppression import withholding
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.kinds import cell_loss_of, recoding_loss_of
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.test_least_loss_criteria import questions
-from tests.property.test_losses import KINDS, TREES, classes_of, divergence_by_hand, tables, value
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.kinds import cell_loss_of, recoding_loss_of
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.least_loss import questions
+from tests.oracles.losses_by_hand import KINDS, TREES, classes_of, divergence_by_hand, tables, value
 
 FIELDS = {"precision": "precision_loss", "height": "generalisation_height"}
 DOMAINS = ("declared", "active")

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.classes.grouping import Grouping
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.services.measurement_documents import document_of_result
-from tests.property.effort import examples
+from app.domain.tables.table import Table
+from app.services.scoring.measurement_documents import document_of_result
+from tests.oracles.effort import examples
 
 TREE = Hierarchy.from_parents({"1": ["12"], "2": ["12"], "3": ["34"], "12": [None], "34": [None]})
 DISEASE = Hierarchy.from_parents({"flu": ["viral"], "hiv": ["viral"], "cancer": [None], "viral": [None]})

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.classes.quasi_part import group_of_row, quasi_part
-from app.domain.criteria.judging import JudgedRecords
-from app.domain.search.anonymity import merged_classes
-from app.domain.search.anonymity.class_sizes import ClassSizes
-from app.domain.search.anonymity.merged_classes import ClassesOfRules
-from tests.property.effort import examples
-from tests.property.test_least_loss_criteria import ByHand, classes_by_hand, tables
+from app.domain.models.judging import JudgedRecords
+from app.domain.search.full_domain import classes as merged_classes
+from app.domain.search.full_domain.class_sizes import ClassSizes
+from app.domain.search.full_domain.classes import ClassesOfRules
+from tests.oracles.effort import examples
+from tests.oracles.least_loss import classes_by_hand, tables
+from tests.oracles.trees import ByHand
 
 
 @given(st.data())

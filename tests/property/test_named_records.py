@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.assessment import assess
-from app.domain.attackers import DictionarySet, assess_set
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.anonymity import ANONYMITY, AnonymityParameters
-from app.domain.measures.beta_likeness import BETA_LIKENESS, BetaLikenessParameters
-from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY, DisclosureDiversityParameters
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.l_diversity import L_DIVERSITY, LDiversityParameters
+from app.domain.models.beta_likeness import BETA_LIKENESS, BetaLikenessParameters
+from app.domain.models.disclosure_diversity import DISCLOSURE_DIVERSITY, DisclosureDiversityParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.models.k_anonymity import ANONYMITY, AnonymityParameters
+from app.domain.models.l_diversity import L_DIVERSITY, LDiversityParameters
+from app.domain.risk.assessment import assess
+from app.domain.risk.attackers import DictionarySet, assess_set
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import contexts
 
 
 def rules(draw, table):

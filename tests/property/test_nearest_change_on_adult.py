@@ -7,15 +7,14 @@ import os
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression
+from app.domain.models.class_suppression import ClassSuppression
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply, identity
-from app.domain.search.changes.change import Withholding
-from app.domain.search.changes.class_demands import privacy_demand
-from app.domain.search.changes.nearest import nearest_change
-from app.domain.utility import build_utility
-from tests.property.adult_by_hand import AdultByHand
-from tests.property.test_search_on_adult import FIVE, by_hand, context_of
+from app.domain.search.nearest.change import Withholding, privacy_demand
+from app.domain.search.nearest.nearest import nearest_change
+from tests.oracles.adult_by_hand import AdultByHand
+from tests.oracles.rules_on_adult import FIVE, by_hand, context_of
 
 pytestmark = [
     pytest.mark.real_data,

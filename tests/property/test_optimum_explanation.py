@@ -10,20 +10,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.optimum_explanation import OPTIMUM_EXPLANATION, OptimumParameters
 from app.domain.counting.counter import dictionary_of
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.optimum_explanation import OPTIMUM_EXPLANATION, OptimumParameters
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, identity
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.explained_rules import computed
-from tests.property.search_instances import BruteForce, contexts
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.explained_rules import computed
+from tests.oracles.search_instances import BruteForce, contexts
 
 THRESHOLDS = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0])
 CLOSE = 1e-9

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.api.examples.measurements import BY_MEASURE
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import InvalidInput
-from app.domain.measures.catalogue import MEASURES
 from app.domain.policies.building import built
 from app.domain.policies.comparison import WORDS, holds, margin
 from app.domain.policies.contradictions import Interval
 from app.domain.policies.difference import difference
 from app.domain.policies.lint import lint
 from app.domain.policies.pinning import pinned
-from app.services.measurement_documents import parameters_of
-from app.services.policy_documents import document_of_policy, policy_of
-from tests.property.effort import examples
+from app.services.gates.policy_documents import document_of_policy, policy_of
+from app.services.scoring.measurement_documents import parameters_of
+from tests.oracles.effort import examples
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 COMPARISONS = st.sampled_from(sorted(WORDS))
@@ -127,8 +127,8 @@ def test_a_policy_is_read_back_as_it_was_written_and_pinned_once(policy):
 def outcomes(policy, world) -> tuple[bool, ...]:
     """What criteria say of a release whose every number is drawn; only those that block."""
     said = []
-    for own in policy.criteria:
-        demand = own.demand
+    for own in policy.requirements:
+        demand = own.condition
         if own.severity == "warn":
             continue
         if hasattr(demand, "model"):

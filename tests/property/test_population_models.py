@@ -2,104 +2,30 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.class_suppression import suppress_classes
-from app.domain.dictionaries.dictionary import Dictionary, link_identity
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.attacker_models import ATTACKER_MODELS
-from app.domain.measures.delta_presence import DELTA_PRESENCE
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.k_map import K_MAP
-from app.domain.risk.models import MODEL_I
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.class_suppression import suppress_classes
+from app.domain.models.delta_presence import DELTA_PRESENCE
+from app.domain.models.k_map import K_MAP
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
 from app.domain.rules.rule import record_rule, table_rule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-
-PARENTS = {
-    "city": {"a": ["n"], "b": ["n"], "c": ["s"], "d": ["s"], "n": [None], "s": [None]},
-    "sex": {"f": [None], "m": [None]},
-    "job": {"x": ["u"], "y": ["u"], "z": ["v"], "u": [None], "v": [None]},
-}
-HIERARCHIES = {name: Hierarchy.from_parents(parents) for name, parents in PARENTS.items()}
-NAMES = tuple(PARENTS)
-LEAVES = {"city": "abcd", "sex": "fm", "job": "xyz"}
-
-
-def leaves_below(name, node):
-    """The leaves that a node may mean; None may be any, a label from elsewhere none."""
-    if node is None:
-        return set(LEAVES[name])
-    below = {leaf for leaf in LEAVES[name] if node in (leaf, *PARENTS[name][leaf])}
-    return below
-
-
-def shown_at(name, cell, level):
-    """A cell at a level of the whole table: 0 as it is, 1 its parent, at the height nothing."""
-    for _ in range(level):
-        cell = None if cell is None else PARENTS[name][cell][0]
-    return cell
-
-
-def fits(shown, person, known):
-    """Whether a person, of whom only ``known`` attributes are listed, may be whom the shown cells are of."""
-    return all(
-        shown[name] is None
-        or person[name] is None
-        or leaves_below(name, shown[name]) & leaves_below(name, person[name])
-        for name in known
-    )
-
-
-def cells(missing, elsewhere=False):
-    more = ([None] if missing else []) + (["?"] if elsewhere else [])
-    return st.fixed_dictionaries({name: st.sampled_from([*LEAVES[name], *more]) for name in NAMES})
-
-
-@st.composite
-def worlds(draw, missing=True):
-    """Rows, people, what is known of people, levels, and which rows are withheld."""
-    rows = draw(st.lists(cells(missing), min_size=1, max_size=9))
-    people = draw(st.lists(cells(missing, elsewhere=missing), min_size=1, max_size=12))
-    known = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3)) if missing else list(NAMES)
-    levels = {name: draw(st.integers(0, HIERARCHIES[name].height)) for name in NAMES}
-    return rows, people, known, levels, draw(st.integers(0, 3))
-
-
-def table_of(rows):
-    columns = [HIERARCHIES[name].encode([row[name] for row in rows])[0] for name in NAMES]
-    return Table(NAMES, tuple(HIERARCHIES.values()), np.stack(columns, axis=1))
-
-
-def dictionary_of(people, known):
-    links = tuple(
-        link_identity(name, HIERARCHIES[name], [person[name] for person in people]) for name in known
-    )
-    return Dictionary(len(people), links)
-
-
-def context_of(table, rule, dictionary):
-    return MeasureContext(
-        table, rule, dictionary, None, None, build_utility(table, "depth_sum"), MODEL_I, "zero"
-    )
-
-
-def computed(measure, context, **parameters):
-    return measure.compute(context, measure.parameters(**parameters), lambda done: None)
-
-
-def classes_of(shown, kept):
-    groups = defaultdict(list)
-    for row, cells_ in enumerate(shown):
-        if kept[row]:
-            groups[tuple(cells_[name] for name in NAMES)].append(row)
-    return groups
+from tests.oracles.effort import examples
+from tests.oracles.populations import (
+    HIERARCHIES,
+    NAMES,
+    classes_of,
+    computed,
+    context_of,
+    dictionary_of,
+    fits,
+    shown_at,
+    table_of,
+    worlds,
+)
 
 
 def check_attackers(world):

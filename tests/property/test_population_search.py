@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk, KMap, SampleUniqueness
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.measures.attacker_models import ATTACKER_MODELS
-from app.domain.measures.delta_presence import DELTA_PRESENCE
-from app.domain.measures.k_map import K_MAP
-from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
+from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresence
+from app.domain.models.k_map import K_MAP, KMap
+from app.domain.models.population_uniqueness import POPULATION_UNIQUENESS, SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
 from app.domain.rules.rule import table_rule
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from tests.property.effort import examples
-from tests.property.test_population_models import (
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.plans import least_loss_plan
+from tests.oracles.effort import examples
+from tests.oracles.populations import (
     HIERARCHIES,
     NAMES,
     computed,

@@ -11,33 +11,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.attackers import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.population import AverageRisk, DeltaPresence, KMap
+from app.domain.analyses.information_loss import INFORMATION_LOSS
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.delta_presence import DELTA_PRESENCE
-from app.domain.measures.information_loss import INFORMATION_LOSS
-from app.domain.measures.k_map import K_MAP
+from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresence
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.journalist_risk import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.k_map import K_MAP, KMap
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.demands import Demands
-from app.domain.search.recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
-from app.domain.search.recoding.plan import RecodingPlan
-from app.domain.search.recoding.recoding import Recoding
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_population_models import computed, context_of
-from tests.property.test_recoding import ILLNESS, SMALL, above, leaves_under, passes, shown_by, tables
-
-CHAIN = Hierarchy.from_parents({"p": ["pq"], "q": ["pq"], "pq": [None], "r": [None]})
-"""Its leaf r is nearer to ⊥ than the others."""
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
+from app.domain.search.local_recoding.plan import RecodingPlan
+from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.populations import computed, context_of
+from tests.oracles.recodings import CHAIN, ILLNESS, SMALL, above, leaves_under, passes, shown_by, tables
 
 MEASURED = {
     "geometric": "geometric",

@@ -11,36 +11,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.information_loss import INFORMATION_LOSS
+from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.attackers import AverageJournalistRisk
-from app.domain.criteria.beliefs import RhoPrivacy
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
-from app.domain.criteria.population import AverageRisk, KMap, SampleUniqueness
 from app.domain.gates.class_shares import failing_records
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
-from app.domain.measures.information_loss import INFORMATION_LOSS
-from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
+from app.domain.models.journalist_risk import AverageJournalistRisk
+from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, KAnonymity
+from app.domain.models.k_map import KMap
+from app.domain.models.population_uniqueness import SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.rho_privacy import RhoPrivacy
+from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import CellRule, TableRule, apply
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.budget import UNLIMITED, Budget
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.demands import Demands
-from app.domain.search.recoding.kinds import cell_loss_of, recoding_loss_of
-from app.domain.search.recoding.recoding import Recoding
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_belief_search import Believed, with_values
-from tests.property.test_population_models import computed, context_of
-from tests.property.test_recoding import ILLNESS, SMALL, above
-from tests.property.test_recoding_classes import CHAIN
-from tests.property.test_wildcard_search import dictionary_of
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.kinds import cell_loss_of, recoding_loss_of
+from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.search.plans import least_loss_plan
+from app.domain.tables.table import Table
+from tests.oracles.beliefs_by_hand import Believed, with_values
+from tests.oracles.effort import examples
+from tests.oracles.pairs_of_records import dictionary_of
+from tests.oracles.populations import computed, context_of
+from tests.oracles.recodings import CHAIN, ILLNESS, SMALL, above
 
 MEASURED = {
     "geometric": "geometric",

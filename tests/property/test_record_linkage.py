@@ -9,23 +9,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.catalogue_types import ProbedRow
+from app.domain.analyses.given_links import GivenLink
+from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
+from app.domain.catalogue.catalogue_types import ProbedRow
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.consistency import Consistency, under
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import NotSupported
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
-from app.domain.linkage import Candidates, Joiner
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.given_links import GivenLink
-from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.linkage import Candidates, Joiner
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.test_domain_counting import instances, links, table_rules
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
+from tests.oracles.counting import instances, links, table_rules
+from tests.oracles.effort import examples
 
 
 @st.composite

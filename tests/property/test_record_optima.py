@@ -8,19 +8,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.domain.search.records.curves import LatticeCurves, ScannedCurves
-from app.domain.search.records.record_instance import RecordInstance
-from app.domain.search.records.record_optima import Optima, ScannedOptima
-from app.domain.search.records.record_terms import are_separable
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.separable_instances import separable_contexts
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.record_rules.optima import Optima, ScannedOptima, are_separable
+from app.domain.search.record_rules.undominated_nodes import LatticeCurves, ScannedCurves
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.separable_instances import separable_contexts
 
 
 def check(context, floor, rows_at_once):

@@ -12,36 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.recoding import bound
-from app.domain.search.recoding.alone import cheapest_alone
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.class_bounds import AmbiguityBound
-from app.domain.search.recoding.demands import Demands
-from app.domain.search.recoding.kinds import cell_loss_of
-from app.domain.search.recoding.prices import record_prices
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_recoding import ILLNESS, SMALL, above, leaves_under, passes
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding import bounds as bound
+from app.domain.search.local_recoding.bounds import AmbiguityBound
+from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.kinds import cell_loss_of
+from app.domain.search.local_recoding.record_costs import cheapest_alone, record_prices
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.recodings import ILLNESS, SMALL, above, leaves_under, passes
+from tests.oracles.record_prices import CRITERIA, LADDER, LONG, table_of
 
-LADDER = Hierarchy.from_rows([[f"{i}", f"by two {i // 2}", f"by four {i // 4}", "*"] for i in range(8)])
-LONG = Hierarchy.from_parents(
-    {"p": ["pq"], "q": ["pq"], "pq": ["all"], "r": ["all"], "s": [None], "all": [None]}
-)
 KINDS = ("arithmetic", "precision", "non_uniform_entropy", "ail")
-CRITERIA = (
-    (KAnonymity(2),),
-    (KAnonymity(3),),
-    (KAnonymity(4),),
-    (KAnonymity(2), DistinctLDiversity(l=2)),
-    (EntropyLDiversity(l=2),),
-    (KAnonymity(3), DistinctLDiversity(l=2)),
-)
 
 
 @st.composite
@@ -167,13 +153,6 @@ def test_the_bound_of_ambiguity_is_below_every_partition(asked, levels_at_once):
 @settings(deadline=None, max_examples=examples(1500))
 def test_the_bound_of_ambiguity_is_below_every_partition_at_length(asked, levels_at_once):
     is_ambiguity_bounded(*asked[:2], levels_at_once)
-
-
-def table_of(*values):
-    codes = [[LADDER.node_of(value), 1] for value in values]
-    return Table(
-        ("x", "illness"), (LADDER, ILLNESS), np.array(codes, dtype=np.int32), sensitive=frozenset({"illness"})
-    )
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, ReleasedColumn, align
 from app.domain.rules.rule import CellRule, apply
-from app.domain.tables import Table
-from app.services.release_alignment import readings_of
-from app.services.released_tables import release_of
-from tests.property.effort import examples
-from tests.property.test_nearest_change import cases
+from app.domain.tables.table import Table
+from app.services.releases.release_alignment import readings_of
+from app.services.releases.released_tables import release_of
+from tests.oracles.effort import examples
+from tests.oracles.nearest_changes import cases
 
 LABELS = ["=1", "+x", "'=1", "*", "", "a,b", 'say "x"', "line\nbreak", "@", "-", "v", "⊥"]
 

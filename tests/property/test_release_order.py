@@ -19,9 +19,9 @@ from scipy.stats import chi2
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.release_order import kept_order, secret_order, shuffled_rows
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from app.services.released_tables import ReleasedTable, release_of
-from tests.property.effort import examples
+from app.domain.tables.table import Table
+from app.services.releases.released_tables import ReleasedTable, release_of
+from tests.oracles.effort import examples
 
 SEEDS = st.binary(min_size=32, max_size=32)
 TEXTS = ["b", "a", "a", "*", "", "z,z"]

@@ -15,7 +15,7 @@ from app.evidence.canonical import canonical_json
 from app.evidence.faults import EvidenceError
 from app.evidence.keys import keys_bytes, read_keys
 from app.evidence.verification import verify
-from tests.property.effort import examples
+from tests.oracles.effort import examples
 from tests.unit.reports.documents import KEY, signed, statement
 
 REPORT = signed(statement("assessment"))

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.assessment import assess
+from app.domain.analyses.partial_disclosure import PartialDisclosure
+from app.domain.analyses.risk_attribution import RISK_ATTRIBUTION, AttributionParameters, shapley
 from app.domain.counting.counter import dictionary_of
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.partial_disclosure import PartialDisclosure
-from app.domain.measures.risk_attribution import RISK_ATTRIBUTION, AttributionParameters, shapley
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.explained_rules import computed, losses_when_shown, mean, questions
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.explained_rules import computed, losses_when_shown, mean, questions
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.risk_given_releases import RISK_GIVEN_RELEASES, GivenReleasesParameters
 from app.domain.dictionaries.consistency import Consistency, under
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.risk_given_releases import RISK_GIVEN_RELEASES, GivenReleasesParameters
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
-from tests.property.test_domain_counting import instances
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from tests.oracles.counting import instances
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import contexts
 
 
 @st.composite

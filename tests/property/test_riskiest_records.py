@@ -8,17 +8,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.riskiest_records import RISKIEST_RECORDS, RiskiestParameters
 from app.domain.counting.counter import dictionary_of
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.riskiest_records import RISKIEST_RECORDS, RiskiestParameters
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import apply, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.explained_rules import computed, losses_when_shown, questions
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.explained_rules import computed, losses_when_shown, questions
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.counting import ordered_rows, roll_ups
 from app.domain.counting.roll_ups import Ladder, RollUps
-from tests.property.effort import examples
+from tests.oracles.effort import examples
 
 
 @st.composite

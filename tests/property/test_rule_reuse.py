@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.assessment import assess
+from app.domain.analyses.rule_reuse import RULE_REUSE, ReuseParameters
 from app.domain.counting.counter import dictionary_of
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.rule_reuse import RULE_REUSE, ReuseParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.rules.transfer import corresponding_nodes, transfer
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
-from tests.property.search_instances import hierarchies
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import hierarchies
 
 CITY = Hierarchy.from_parents(
     {"a": ["north"], "b": ["north"], "c": ["south"], "north": [None], "south": [None]}

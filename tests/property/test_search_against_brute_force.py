@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
@@ -12,21 +12,11 @@ from app.domain.search.budget import Budget
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS
-from app.domain.search.tables.scores import TableScores
-from tests.property.effort import examples
-from tests.property.search_instances import BruteForce, contexts, solve
+from app.domain.search.table_rules.scores import TableScores
+from tests.oracles.lattices import QUESTIONS, THOROUGH
+from tests.oracles.search_instances import BruteForce, contexts, solve
 
-THOROUGH = settings(
-    max_examples=examples(120),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
 POLICIES = st.sampled_from(["zero", "add_self"])
-QUESTIONS = st.one_of(
-    st.tuples(st.just("min_risk"), st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0])),
-    st.tuples(st.just("max_utility"), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0])),
-    st.tuples(st.just("lagrangian"), st.sampled_from([0.0, 0.05, 0.1, 0.5])),
-)
 
 
 def answer(context, problem, solver="auto", max_nodes=None):

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from app.domain.search import plans
 from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.records import record_instance, record_level, record_means
+from app.domain.search.record_rules import instance as record_instance
+from app.domain.search.record_rules import means as record_means
+from app.domain.search.record_rules import plan as record_level
 from app.domain.search.solvers import SOLVERS
-from app.domain.search.tables import table_level
-from app.domain.search.tables.scores import TableScores
-from tests.property.attacks_by_hand import MODELS, instances
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
+from app.domain.search.table_rules import table_level
+from app.domain.search.table_rules.scores import TableScores
+from tests.oracles.attacks_by_hand import MODELS, instances
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import contexts
 
 SCOPES = st.sampled_from(["table_level", "record_level"])
 

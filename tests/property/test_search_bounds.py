@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.search.records.record_instance import RecordInstance
-from app.domain.search.tables.rule_scores import rule_scores
-from tests.property.attacks_by_hand import MODELS, instances
-from tests.property.effort import examples
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.table_rules.rule_scores import rule_scores
+from tests.oracles.attacks_by_hand import MODELS, instances
+from tests.oracles.effort import examples
 
 THOROUGH = settings(
     max_examples=examples(150),

@@ -8,14 +8,13 @@ import numpy as np
 from hypothesis import assume, given
 
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.numbers import tie_margin
-from app.domain.search.lattice_search import search_lattice
+from app.domain.search.lattices.search import search_lattice
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, Enumeration
-from tests.property.search_instances import BruteForce, contexts
-from tests.property.test_lattice_searches import frontier_by_hand, random_lattice
-from tests.property.test_search_against_brute_force import QUESTIONS, THOROUGH
+from app.domain.tables.numbers import tie_margin
+from tests.oracles.lattices import QUESTIONS, THOROUGH, frontier_by_hand, random_lattice
+from tests.oracles.search_instances import BruteForce, contexts
 
 
 def looks_like(context, attribute, code):

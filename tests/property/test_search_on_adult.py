@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from app.domain.counting.counter import dictionary_of
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
-from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import SOLVERS
-from app.domain.search.tables.table_frontier import EnumeratedFrontier
-from app.domain.search.tables.table_level import TableInstance
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.adult_by_hand import AdultByHand, read_rows
+from app.domain.search.table_rules.table_frontier import EnumeratedFrontier
+from app.domain.search.table_rules.table_level import TableInstance
+from tests.oracles.rules_on_adult import DATA, FIVE, FOUR, by_hand, context_of
 
-DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [
     pytest.mark.real_data,
     pytest.mark.skipif(DATA is None, reason="PRIVACY_RISK_DATA does not name the folder of real data"),
 ]
-FOUR = ["age", "education", "marital-status", "native-country"]
-FIVE = [*FOUR, "race"]
-
-
-@cache
-def by_hand(*attributes):
-    return AdultByHand(Path(DATA), list(attributes) or None)
-
-
-@cache
-def context_of(*attributes):
-    folder = Path(DATA) / "arx-adult"
-    header, *body = read_rows(folder / "adult.csv")
-    names = attributes or tuple(header)
-    trees = [Hierarchy.from_rows(read_rows(folder / f"adult_hierarchy_{name}.csv")) for name in names]
-    columns = [
-        tree.encode([row[header.index(name)] for row in body])[0]
-        for name, tree in zip(names, trees, strict=True)
-    ]
-    ids = np.array([str(i) for i in range(len(body))], dtype=object)
-    table = Table(tuple(names), tuple(trees), np.stack(columns, axis=1), ids)
-    sensitivity = build_sensitivity(table, "linear", {name: LeafWeights(1.0) for name in names})
-    return SearchContext(table, dictionary_of(table), sensitivity, build_utility(table))
 
 
 def answer(context, problem, solver="auto"):

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.domain.harm.interactions import GivenInteraction, GivenInteractions
-from app.domain.harm.normalisation import Normalisation, normalise
-from app.domain.harm.sensitivity import Overrides, build_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS
-from tests.property.effort import examples
-from tests.property.search_instances import BruteForce, contexts, solve
+from app.domain.sensitivity.interactions import GivenInteraction, GivenInteractions
+from app.domain.sensitivity.normalisation import Normalisation, normalise
+from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import BruteForce, contexts, solve
 
 THOROUGH = settings(
     max_examples=examples(100),

@@ -14,11 +14,12 @@ from app.domain.rules.rule import apply
 from app.domain.search import plans
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.records import compromises, knapsack
+from app.domain.search.record_rules import knapsack
+from app.domain.search.record_rules import knapsack as compromises
 from app.domain.search.solvers import SOLVERS, BranchAndBound
-from tests.property.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
-from tests.property.effort import examples
-from tests.property.search_instances import hierarchies, solve
+from tests.oracles.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import hierarchies, solve
 
 THOROUGH = settings(
     max_examples=examples(150),

@@ -12,22 +12,24 @@ import numpy as np
 import pytest
 
 from app.domain.classes.released import Release
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.attackers import AverageJournalistRisk, MarketerRisk
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing, withholding
-from app.domain.criteria.population import AverageRisk, SampleUniqueness
-from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.gates.optima import loss_of_release
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.attacker_models import ATTACKER_MODELS
-from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
-from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.population_suppression import suppressed_by_population
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.utility import build_utility
-from tests.property.real_tables_by_hand import adult_with_missing_values, best_and_worst, credit_cards
-from tests.property.test_weighed_losses import best_by_hand, value_of
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
+from app.domain.models.journalist_risk import AverageJournalistRisk, MarketerRisk
+from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, KAnonymity
+from app.domain.models.population_uniqueness import (
+    POPULATION_UNIQUENESS,
+    PopulationUniqueness,
+    SampleUniqueness,
+)
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
+from app.domain.risk.utility import build_utility
+from app.domain.search.full_domain.plan import suppressed_by_population
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.plans import least_loss_plan
+from tests.oracles.real_tables_by_hand import adult_with_missing_values, best_and_worst, credit_cards
+from tests.oracles.weighed_losses import best_by_hand, value_of
 from tests.unit.measures.populations_by_hand import context_of, measured
 
 pytestmark = [

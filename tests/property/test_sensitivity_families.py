@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.domain.harm.interactions import GivenInteraction, GivenInteractions
-from app.domain.harm.normalisation import Normalisation, normalise
-from app.domain.harm.sensitivity import Overrides, build_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights, NodeWeights
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.effort import examples
+from app.domain.risk.utility import build_utility
+from app.domain.sensitivity.interactions import GivenInteraction, GivenInteractions
+from app.domain.sensitivity.normalisation import Normalisation, normalise
+from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights, NodeWeights
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
 
 THOROUGH = settings(max_examples=examples(150), deadline=None)
 WEIGHT = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0, math.inf])

@@ -9,23 +9,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.records.record_instance import RecordInstance
-from app.domain.search.records.record_terms import are_separable
-from app.domain.search.tables import summed_scores
-from app.domain.search.tables.rule_scores import rule_scores
-from app.domain.search.tables.scores import TableScores
-from app.domain.search.tables.summed_scores import SummedScores
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.samples.case_study import case_study
-from tests.property.effort import examples
-from tests.property.separable_instances import separable_contexts
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.record_rules.optima import are_separable
+from app.domain.search.table_rules import rule_scores as summed_scores
+from app.domain.search.table_rules.rule_scores import SummedScores, rule_scores
+from app.domain.search.table_rules.scores import TableScores
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
+from tests.benchmarks.case_study import case_study
+from tests.oracles.effort import examples
+from tests.oracles.separable_instances import separable_contexts
 
 
 def quiet(rules):
@@ -76,7 +75,7 @@ def test_the_way_taken_for_many_records_finds_the_rule_that_the_walk_finds(monke
     )
     walked = carry_out(plan(context, Problem("min_risk", 6.0)))
     monkeypatch.setattr(summed_scores, "LEAST_ROWS", 0)
-    monkeypatch.setattr(summed_scores, "SECONDS_PER_WALKED_ROW", 1.0)
+    monkeypatch.setattr(summed_scores, "SECONDS_PER_SUMMED_ROW", 1.0)
     assert isinstance(rule_scores(context, "zero", "known", "average"), SummedScores)
     summed = carry_out(plan(context, Problem("min_risk", 6.0)))
     assert (summed.rule, summed.risk, summed.ties) == (walked.rule, walked.risk, walked.ties)

@@ -10,26 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.attackers import AverageJournalistRisk, MarketerRisk
-from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.population import AverageRisk, SampleUniqueness
-from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
-from tests.property.effort import examples
-from tests.property.test_least_loss_criteria import (
-    LOSSES,
-    ByHand,
-    classes_by_hand,
-    judged,
-    loss_by_rows,
-    solved,
-)
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.journalist_risk import AverageJournalistRisk, MarketerRisk
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.population_uniqueness import PopulationUniqueness, SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
+from tests.oracles.least_loss import LOSSES, classes_by_hand, judged, loss_by_rows, solved
+from tests.oracles.trees import ByHand
 
 TREES = [
     Hierarchy.from_parents({"a": [None], "b": [None], "c": [None]}),

@@ -12,23 +12,23 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.numbers import tie_margin
+from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.tables.portfolio import PrunedSearch, RacedSearch
-from app.domain.search.tables.rule_scores import rule_scores
-from app.domain.search.tables.table_frontier import EnumeratedFrontier, PrunedFrontier
-from app.domain.search.tables.table_level import TableEnumeration, TableInstance
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.attacks_by_hand import MODELS, instances
-from tests.property.effort import examples
-from tests.property.search_instances import contexts
+from app.domain.search.table_rules.portfolio import PrunedSearch, RacedSearch
+from app.domain.search.table_rules.rule_scores import rule_scores
+from app.domain.search.table_rules.table_frontier import EnumeratedFrontier, PrunedFrontier
+from app.domain.search.table_rules.table_level import TableEnumeration, TableInstance
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.numbers import tie_margin
+from app.domain.tables.table import Table
+from tests.oracles.attacks_by_hand import MODELS, instances
+from tests.oracles.effort import examples
+from tests.oracles.search_instances import contexts
 
 PROVED = [model for model in MODELS if model[0] in ("I", "II", "III")]
 CHECKS = [HealthCheck.too_slow, HealthCheck.filter_too_much]

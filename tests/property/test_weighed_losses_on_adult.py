@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.estimates import Asked, steps_of_ranks
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
-from tests.property.adult_by_hand import read_rows
-from tests.property.test_anonymity_search import solved
-from tests.property.test_weighed_losses import best_by_hand, value_of
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.search.full_domain.estimates import Asked, steps_of_ranks
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
+from tests.oracles.adult_by_hand import read_rows
+from tests.oracles.k_anonymity_by_hand import solved
+from tests.oracles.weighed_losses import best_by_hand, value_of
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [

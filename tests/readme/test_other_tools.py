@@ -19,6 +19,7 @@ import pytest
 from scipy.optimize import root
 from scipy.stats import hypergeom, nbinom
 
+from app.domain.analyses.information_loss import INFORMATION_LOSS
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.uniqueness import (
     classes_of_population,
@@ -28,22 +29,20 @@ from app.domain.classes.uniqueness import (
     slide_negative_binomial,
     zayatz,
 )
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_classes, suppress_failing
-from app.domain.criteria.population import DeltaPresence, SampleUniqueness
-from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.delta_presence import DELTA_PRESENCE
-from app.domain.measures.information_loss import INFORMATION_LOSS
+from app.domain.models.class_suppression import ClassSuppression, suppress_classes, suppress_failing
+from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresence
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.population_uniqueness import PopulationUniqueness, SampleUniqueness
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
-from tests.property.adult_by_hand import read_rows
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.plans import least_loss_plan
+from app.domain.tables.table import Table
+from tests.oracles.adult_by_hand import read_rows
 from tests.unit.measures.populations_by_hand import context_of, measured
-from tests.unit.search.test_least_loss import read, solve
+from tests.unit.search.least_loss_tables import read, solve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "other-tools.md").read_text()
 WORDS = " ".join(PAGE.split())

@@ -18,10 +18,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
-from app.persistence.page_sessions import PostgresPageSessions
-from app.persistence.registry import PostgresRegistry
+from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.services.ingest.dialect import UploadLimits
+from app.services.datasets.ingest.dialect import UploadLimits
 from app.web.sessions import Cookies
 from app.web.site import install_pages
 from tests.api.service import Api, build_api

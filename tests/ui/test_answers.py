@@ -11,7 +11,7 @@ import pytest
 from app.services.resources import Actor
 from tests.api.service import Api
 from tests.ui.conftest import Served
-from tests.ui.test_signing_in import signed_in
+from tests.ui.forms import signed_in
 
 K_ANONYMITY = {"kind": "k_anonymity", "k": 2}
 FOUND = {"kind": "min_loss", "privacy": [K_ANONYMITY], "suppression_limit": 0.2}
@@ -91,7 +91,7 @@ def test_a_search_for_the_least_loss_shows_what_was_asked_and_attained(pages):
     text = text_of(pages, "/optimisations/found")
     assert "is to meet: k anonymity (k = 2)" in text
     assert re.search(
-        r"Loss [\d.]+ geometric; no rule is below [\d.]+ Withheld \d+ records, of at most 8", text
+        r"Loss [\d.]+ geometric; no rule is below [\d.]+ Suppressed \d+ records, of at most 8", text
     )
     assert re.search(r"Guarantee k anonymity \(k = 2\) \d+ exact", text)
 

@@ -11,6 +11,7 @@ import pytest
 
 from app.web.site import PAGES, local
 from tests.ui.conftest import Served
+from tests.ui.forms import signed_in, token_in
 from tests.ui.journey import Journey
 
 ADDRESSES = [
@@ -38,17 +39,6 @@ def browser(served: Served) -> Iterator[httpx.Client]:
     """What a browser without script does."""
     with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as client:
         yield client
-
-
-def token_in(page: httpx.Response) -> str:
-    found = re.search(r'name="form_token" value="([^"]+)"', page.text)
-    assert found is not None
-    return found[1]
-
-
-def signed_in(browser: httpx.Client, key: str, goal: str = "/") -> httpx.Response:
-    form = browser.get("/sign-in", params={"next": goal})
-    return browser.post("/sign-in", data={"form_token": token_in(form), "next": goal, "api_key": key})
 
 
 def test_whoever_signs_in_is_led_back_to_the_page_that_was_asked_for(browser, served, journey: Journey):

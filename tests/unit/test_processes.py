@@ -8,13 +8,17 @@ import subprocess
 import sys
 import time
 import weakref
+from dataclasses import astuple
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+from app import main
 from app.cli.embedded import client_of, temporary_folder
 from app.cli.operations import Operations, RunningService
 from app.composition import processes
+from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,3 +102,17 @@ def test_commands_load_nothing_that_only_a_service_needs():
 
 def test_a_worker_loads_the_work_in_the_processes_that_do_it():
     assert loaded("app.composition.working", {"scipy", "fastapi", "app.composition.run_process"}) == "[]\n"
+
+
+def test_every_verb_of_the_operator_leads_to_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[str] = []
+
+    def note(place: str):
+        places.append(place)
+        return lambda *arguments: None
+
+    monkeypatch.setattr(main, "resolve_name", note)
+    for verb in astuple(main.operations(Settings())):
+        verb()
+    assert len(places) == len(set(places)) == 12
+    assert all(callable(resolve_name(place)) for place in places)

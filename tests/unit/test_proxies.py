@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from app.composition.proxies import believed_proxies
+from app.composition.serving import believed_proxies
 from app.settings import Settings
 
 

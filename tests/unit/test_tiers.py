@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from pathlib import PurePosixPath
 
@@ -53,3 +54,18 @@ def test_every_tier_is_run_by_the_checks_of_a_change() -> None:
     checks = (ROOT / ".ci" / "run").read_text()
     chosen = " ".join(line for line in checks.splitlines() if " -m " in line)
     assert {tier for tier in FOLDERS if tier not in chosen} == set()
+
+
+def test_no_file_of_tests_imports_another() -> None:
+    """What tests share stands in modules of its own: then each file can be run, moved or removed alone."""
+    files = {path: ast.parse(path.read_text()) for path in (ROOT / "tests").rglob("*.py")}
+    assert len(files) > 200
+    imports = {
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path, tree in files.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        if name.startswith("tests.") and name.rpartition(".")[2].startswith("test_")
+    }
+    assert not imports

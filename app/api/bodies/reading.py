@@ -1,4 +1,4 @@
-"""Requests whose body is read within bounds, and whose JSON is strict."""
+"""Requests whose body is read within bounds, whose JSON is strict, and whose text is UTF-8."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import gc
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from fastapi import Depends
 from pydantic import ValidationError
 from starlette.requests import Request
 
 from app.api.bodies.limits import FREE_BYTES, BodiesInFlight, body_too_large, declared_length
 from app.api.bodies.validation import SlicedValidator
 from app.api.faults import faults_of
+from app.domain.errors import InvalidInput
 from app.services.json_text import dismantle, sliced_json, whole_json
 
 SMALL_BYTES: Final = 16 * 1024
@@ -119,3 +121,16 @@ def _checked(body: bytes, validator: SlicedValidator) -> Any:  # noqa: ANN401 - 
         refused = faults_of([{**fault, "loc": ("body", *fault["loc"])} for fault in faults], value)
     dismantle(value)
     raise refused
+
+
+async def _text(request: Request) -> str:
+    try:
+        return (await request.body()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput.of(
+            "", "wrong-encoding", f"The body is not UTF-8: byte {error.start} is invalid.", "Send UTF-8."
+        ) from None
+
+
+TextBody = Annotated[str, Depends(_text)]
+"""The whole body as UTF-8 text, a byte order mark left out."""

@@ -1,10 +1,10 @@
-"""The gates of the journey: the examples' rule held against the examples' policy."""
+"""The gates of the journey: the examples' policy evaluates the examples' rule."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from app.api.examples.form import Examples
+from app.api.examples.form import Examples, bodies
 
 _QUESTION: Final = {
     "dataset": "members",
@@ -17,12 +17,10 @@ POLICY: Final[Examples] = {"members-release": {"value": "members-release"}}
 NAME: Final = "members-gate"
 RUN_NAME: Final = "members-gate-by-run"
 
-EVALUATIONS: Final[Examples] = {
-    NAME: {"summary": "the proposal, which is not careful enough", "value": {"name": NAME, **_QUESTION}}
-}
-RUNS: Final[Examples] = {
-    RUN_NAME: {"summary": "the same in the background", "value": {"name": RUN_NAME, **_QUESTION}}
-}
+EVALUATIONS: Final = bodies(
+    {"name": NAME, **_QUESTION}, members_gate="the proposal, which is not careful enough"
+)
+RUNS: Final = bodies({"name": RUN_NAME, **_QUESTION}, members_gate_by_run="the same in the background")
 
 WAIVER: Final = "members-waiver"
 WAIVERS: Final[Examples] = {

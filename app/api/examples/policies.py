@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from app.api.examples.form import Examples
-from app.services.policy_templates import template
+from app.services.gates.policy_templates import template
 
 RELEASE: Final[dict[str, Any]] = {
-    "format": "privacy-risk/policy/1",
+    "format": "privacy-risk/policy/2",
     "name": "members-release",
     "version": 1,
     "title": "Release of the members",
@@ -28,12 +28,12 @@ RELEASE: Final[dict[str, Any]] = {
         {"columns": ["income"], "reason": "Nobody outside knows an income exactly enough to look for it."}
     ],
     "suppression_limit": 0.25,
-    "criteria": [
+    "requirements": [
         {
             "id": "several-people",
             "title": "Nobody of the census is picked out",
             "reason": "Two people are the least among whom an attacker can only guess.",
-            "demand": {
+            "requirement": {
                 "kind": "score",
                 "value": "min_consistent",
                 "comparison": "at_least",
@@ -44,8 +44,8 @@ RELEASE: Final[dict[str, Any]] = {
         {
             "id": "harm",
             "title": "The expected harm is small",
-            "reason": "The figure that the house has agreed on; no outside authority names one.",
-            "demand": {
+            "reason": "The figure that the publisher has agreed on; no outside authority names one.",
+            "requirement": {
                 "kind": "score",
                 "value": "risk_average",
                 "comparison": "at_most",
@@ -57,7 +57,7 @@ RELEASE: Final[dict[str, Any]] = {
             "id": "use",
             "title": "The planners can work with it",
             "reason": "Below six levels kept per record the planners could not tell districts apart.",
-            "demand": {
+            "requirement": {
                 "kind": "score",
                 "value": "utility_average",
                 "comparison": "at_least",
@@ -70,7 +70,7 @@ RELEASE: Final[dict[str, Any]] = {
             "title": "Nobody is alone in a class",
             "reason": "k = 2 is the least that hides anybody; files for the public take 11.",
             "severity": "warn",
-            "demand": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
+            "requirement": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
         },
     ],
 }
@@ -78,14 +78,14 @@ RELEASE: Final[dict[str, Any]] = {
 STRICTER: Final[dict[str, Any]] = {
     **RELEASE,
     "version": 2,
-    "criteria": [
-        RELEASE["criteria"][0],
+    "requirements": [
+        RELEASE["requirements"][0],
         {
-            **RELEASE["criteria"][1],
+            **RELEASE["requirements"][1],
             "reason": "Half of what version 1 allowed, after a year of complaints.",
-            "demand": {**RELEASE["criteria"][1]["demand"], "threshold": 0.5},
+            "requirement": {**RELEASE["requirements"][1]["requirement"], "threshold": 0.5},
         },
-        *RELEASE["criteria"][2:],
+        *RELEASE["requirements"][2:],
     ],
 }
 
@@ -95,15 +95,15 @@ POLICIES: Final[Examples] = {
 LINTED: Final[Examples] = {
     "members-release": {"summary": "nothing is wrong", "value": STRICTER},
     "as-searched": {
-        "summary": "missing values and withheld records read as a search did",
+        "summary": "missing values and suppressed records treated as a search did",
         "value": {
             **RELEASE,
-            "criteria": [
-                *RELEASE["criteria"][:3],
+            "requirements": [
+                *RELEASE["requirements"][:3],
                 {
-                    **RELEASE["criteria"][3],
-                    "demand": {
-                        **RELEASE["criteria"][3]["demand"],
+                    **RELEASE["requirements"][3],
+                    "requirement": {
+                        **RELEASE["requirements"][3]["requirement"],
                         "missing": "excluded",
                         "suppressed": "own_block",
                     },
@@ -115,10 +115,10 @@ LINTED: Final[Examples] = {
         "summary": "a mistyped measure and a probability of 5",
         "value": {
             **RELEASE,
-            "criteria": [
+            "requirements": [
                 {
-                    **RELEASE["criteria"][0],
-                    "demand": {
+                    **RELEASE["requirements"][0],
+                    "requirement": {
                         "kind": "measure",
                         "measure": {"kind": "kmap", "k": 2},
                         "value": "is_k_map",
@@ -127,8 +127,8 @@ LINTED: Final[Examples] = {
                     },
                 },
                 {
-                    **RELEASE["criteria"][1],
-                    "demand": {
+                    **RELEASE["requirements"][1],
+                    "requirement": {
                         "kind": "measure",
                         "measure": {"kind": "equivalence_classes"},
                         "value": "unique_share",

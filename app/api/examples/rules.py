@@ -70,9 +70,9 @@ RULES: Final = bodies(
     },
     proposal="counties, years of birth, incomes by ten thousand",
     exceptions="two records that need more care than the others",
-    no_small_classes="states and years of birth; records that would stand alone are withheld",
+    no_small_classes="states and years of birth; records that would stand alone are suppressed",
     fewer_places="two places that are too small to be named",
-    careful="withhold and generalise where conditions are not true",
+    careful="suppress and generalise where conditions are not true",
     exceptions_further="a rule generalised further: of every record at most states and months",
 )
 

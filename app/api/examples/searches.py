@@ -107,10 +107,10 @@ OPTIMISATIONS: Final = bodies(
     optimum_by_breeding="by genetic search, which proves nothing",
     best_proposal="the best of three rules that are there",
     certified_optimum="by an approximation that proves for this run what it may miss",
-    anonymous_optimum="2-anonymity with the least loss, at most a fifth of the records withheld",
+    anonymous_optimum="2-anonymity with the least loss, at most a fifth of the records suppressed",
     diverse_optimum="several privacy criteria at once, and all rules that disclose as much as they can",
     weighed_optimum="2-anonymity, the city worth three times the others, the greatest losses compared first",
-    recoded_optimum="2-anonymity with levels of their own for every record, none withheld",
+    recoded_optimum="2-anonymity with levels of their own for every record, none suppressed",
     aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Path, Request, Response
 
 from app.api.authentication import Administrator, AnyKey, Operator
-from app.api.examples.access import API_KEYS, TENANTS
+from app.api.examples.form import bodies
 from app.api.routers.answers import COMMON, MADE, PREFIX, problems
 from app.api.routes import Route
 from app.api.schemas.access import (
@@ -23,6 +23,13 @@ from app.api.schemas.access import (
 )
 from app.api.schemas.common import Ref
 from app.api.services import UseCases
+
+API_KEYS: Final = bodies(
+    {"name": "reader", "scopes": ["data:read", "assess"]}, reader="a key that cannot write"
+)
+
+TENANTS: Final = bodies({"name": "acme"}, acme="a tenant")
+
 
 router = APIRouter(prefix=PREFIX, tags=["access"], route_class=Route, responses=COMMON)
 

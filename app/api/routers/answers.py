@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from app.api.problems import BY_CODE, MEDIA_TYPE
 from app.api.schemas.common import Resource, shown
 from app.api.schemas.runs import Run
-from app.services.assessments import RunStarted
+from app.services.questions import Answer, RunStarted
 from app.services.resources import Created, DataFormat, DataStream
 
 A = TypeVar("A", bound=Resource)
@@ -55,17 +55,33 @@ QUEUED: Final[Responses] = {
 """The further answers of an operation that starts a run."""
 
 
-def made(answer: type[A], path: str, created: Created, response: Response) -> A:
-    """A created resource: 201, or 200 if it was there; Location is its address."""
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}{path}/{created.resource.id}"
-    return shown(answer, created.resource)
+def located(response: Response, address: str, created: bool, status: int = 201) -> None:
+    """The status of what was created, 200 if it was there; Location is its address below the prefix."""
+    response.status_code = status if created else 200
+    response.headers["Location"] = f"{PREFIX}{address}"
+
+
+def made(answer: type[A], path: str, created: Created, response: Response, **more: Any) -> A:  # noqa: ANN401
+    """A created resource with its address; ``more`` are fields of the answer beside the stored ones."""
+    located(response, f"{path}/{created.resource.id}", created.created)
+    return shown(answer, created.resource, **more)
+
+
+def answered(answer: type[A], path: str, found: Answer, response: Response) -> A:
+    """A question that was answered at once: 201, or 200 if it was there; Location is its address."""
+    response.status_code = 201 if found.created else 200
+    response.headers["Location"] = f"{PREFIX}{path}/{found.resource.id}"
+    return shown_answer(answer, found)
+
+
+def shown_answer(answer: type[A], found: Answer) -> A:
+    """A question with its result and what is shown beside it."""
+    return shown(answer, found.resource, result=found.result, **found.beside)
 
 
 def run_started(started: RunStarted, response: Response) -> Run:
-    """The run of an accepted request: 202, or 200 if it was there; Location is its address."""
-    response.status_code = 202 if started.created else 200
-    response.headers["Location"] = f"{PREFIX}/runs/{started.run.id}"
+    """The run of an accepted request with its address."""
+    located(response, f"/runs/{started.run.id}", started.created, 202)
     return Run.of(started.run)
 
 

@@ -12,22 +12,27 @@ from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
 from app.api.examples.form import names
-from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started, streamed, table_content
+from app.api.routers.answers import (
+    MADE,
+    QUEUED,
+    answered,
+    problems,
+    run_started,
+    shown_answer,
+    streamed,
+    table_content,
+)
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssessment, PlanAnswer
-from app.api.schemas.common import Ref, shown
+from app.api.schemas.common import Ref
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection(
-    path="/assessments",
-    noun="assessment",
-    plural="assessments",
-    answer=AssessmentSummary,
-    service=lambda services: services.assessments,
-    example="proposal-score",
-    delete_examples=(
+    "assessment",
+    AssessmentSummary,
+    (
         "proposal-score",
         "proposal-score-by-run",
         "as-is-score",
@@ -65,10 +70,8 @@ async def create_assessment(
     if dry_run:
         response.status_code = 200
         return PlanAnswer.of(await services.assessments.plan(actor, await asyncio.to_thread(body.request)))
-    created = await services.assessments.create(actor, await asyncio.to_thread(body.request))
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}/assessments/{created.view.resource.id}"
-    return shown(Assessment, created.view.resource, result=created.view.result)
+    found = await services.assessments.create(actor, await asyncio.to_thread(body.request))
+    return answered(Assessment, COLLECTION.path, found, response)
 
 
 @router.post("/runs", status_code=202, responses=QUEUED)
@@ -97,8 +100,7 @@ async def get_assessment(actor: AnyKey, services: UseCases, ref: AssessmentRef) 
 
     With its result, which is null while a run is at work on it.
     """
-    view = await services.assessments.view(actor, ref)
-    return shown(Assessment, view.resource, result=view.result)
+    return shown_answer(Assessment, await services.assessments.view(actor, ref))
 
 
 @router.get(
@@ -114,10 +116,10 @@ async def get_assessment_records(
 ) -> StreamingResponse:
     """Score of every record.
 
-    Consistent entities, identification probability, harm of success (`phi`) and of failure (`psi`, where
-    there is one), loss and utility, record by record, as a stream; of a dictionary set the consistent
-    entities of each dictionary (`count_` and its name). Of a rule for single records also the value that is
-    disclosed of each attribute (`disclosed_` and its name) and, in a tree, the steps up to it from the
-    record's own (`steps_` and its name). Needs the scope `data:read`.
+    Consistent entities, identification probability, sensitivity if the attacker succeeds (`phi`) and fails
+    (`psi`, where there is one), loss and utility, record by record, as a stream; of a dictionary set the
+    consistent entities of each dictionary (`count_` and its name). Of a rule for single records also the
+    value that is disclosed of each attribute (`disclosed_` and its name) and, in a tree, the steps up to it
+    from the record's own (`steps_` and its name). Needs the scope `data:read`.
     """
     return streamed(await services.assessments.records(actor, ref, format))

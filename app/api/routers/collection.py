@@ -3,7 +3,6 @@
 # The framework reads annotations of the inner functions, which name variables of the outer ones: they
 # cannot be postponed.
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -50,20 +49,28 @@ CreatedIn = Annotated[Period, Depends(_period)]
 
 @dataclass(frozen=True)
 class Collection:
-    """One kind of resource: its address, words, schema and use cases; ``examples`` are names to delete.
+    """One kind of resource: its words, its schema, and the names that the examples give its resources.
 
-    ``reference`` is the type of its ids and names in addresses.
+    Its address, its use cases and the names of its operations follow from the plural. The first example is
+    read, all are deleted. ``reference`` is the type of its ids and names in addresses.
     """
 
-    path: str
     noun: str
-    plural: str
     answer: type[Resource]
-    service: Callable[[Services], NamedResources]
-    example: str
-    delete_examples: tuple[str, ...]
+    examples: tuple[str, ...]
     write_scope: Scope = Scope.DATA_WRITE
     reference: Any = Ref
+    irregular: str = ""
+
+    @property
+    def plural(self) -> str:
+        """The noun for several."""
+        return self.irregular or f"{self.noun}s"
+
+    @property
+    def path(self) -> str:
+        """Where its resources are, below the prefix of the interface."""
+        return f"/{self.plural.replace(' ', '-')}"
 
     def router(self) -> APIRouter:
         """A router for the kind's own operations, tagged and with the common problems."""
@@ -74,6 +81,10 @@ class Collection:
         router = APIRouter(prefix=PREFIX + self.path, tags=[CLEAN_UP], route_class=Route, responses=COMMON)
         self._add_delete(router)
         return router
+
+    def _service(self, services: Services) -> NamedResources:
+        found: NamedResources = getattr(services, self._plural_identifier)
+        return found
 
     def add_list(self, router: APIRouter) -> None:
         """Add the operation that lists."""
@@ -86,7 +97,7 @@ class Collection:
             limit: Limit = 50,
             cursor: Cursor = None,
         ) -> Any:  # noqa: ANN401 - response_model says it
-            page = await self.service(services).list(
+            page = await self._service(services).list(
                 actor, name=name, created=created, limit=limit, cursor=cursor
             )
             return listed(self.answer, page)
@@ -106,9 +117,9 @@ class Collection:
         async def get_resource(
             actor: AnyKey,
             services: UseCases,
-            ref: self._ref(self.example),  # type: ignore[valid-type]
+            ref: self._ref(self.examples[0]),  # type: ignore[valid-type]
         ) -> Any:  # noqa: ANN401 - response_model says it
-            return shown(self.answer, await self.service(services).get(actor, ref))
+            return shown(self.answer, await self._service(services).get(actor, ref))
 
         router.add_api_route(
             "/{ref}",
@@ -124,9 +135,9 @@ class Collection:
         async def delete_resource(
             actor: AnyKey,
             services: UseCases,
-            ref: self._ref(*self.delete_examples),  # type: ignore[valid-type]
+            ref: self._ref(*self.examples),  # type: ignore[valid-type]
         ) -> None:
-            await self.service(services).delete(actor, ref)
+            await self._service(services).delete(actor, ref)
 
         scope = self.write_scope
         router.add_api_route(

@@ -16,17 +16,9 @@ from app.api.schemas.attribute_trees import AttributeTree
 from app.api.schemas.common import Ref
 from app.api.schemas.datasets import Dataset, DatasetPreview, DatasetProfile, NewDataset
 from app.api.services import UseCases
-from app.services.attribute_trees import Shown
+from app.services.datasets.attribute_trees import Shown
 
-COLLECTION = Collection(
-    path="/datasets",
-    noun="dataset",
-    plural="datasets",
-    answer=Dataset,
-    service=lambda services: services.datasets,
-    example="members",
-    delete_examples=("members", "example-members"),
-)
+COLLECTION = Collection("dataset", Dataset, (*DATASETS, "example-members"))
 
 router = COLLECTION.router()
 

@@ -14,20 +14,7 @@ from app.api.routers.collection import Collection
 from app.api.schemas.dictionaries import Dictionary, NewDictionary
 from app.api.services import UseCases
 
-COLLECTION = Collection(
-    path="/dictionaries",
-    noun="dictionary",
-    plural="dictionaries",
-    answer=Dictionary,
-    service=lambda services: services.dictionaries,
-    example="census",
-    delete_examples=(
-        "census",
-        "members-themselves",
-        "register",
-        "example-census",
-    ),
-)
+COLLECTION = Collection("dictionary", Dictionary, (*DICTIONARIES, "example-census"), irregular="dictionaries")
 
 router = COLLECTION.router()
 

@@ -10,27 +10,31 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import gates as gate_examples
 from app.api.examples.form import names
-from app.api.routers.answers import COMMON, MADE, PREFIX, QUEUED, problems, run_started
+from app.api.routers.answers import (
+    COMMON,
+    MADE,
+    PREFIX,
+    QUEUED,
+    answered,
+    problems,
+    run_started,
+    shown_answer,
+)
 from app.api.routers.collection import Collection
 from app.api.routes import Route
-from app.api.schemas.common import Ref, shown
+from app.api.schemas.common import Ref
 from app.api.schemas.evaluations import Evaluation, EvaluationPlanAnswer, EvaluationSummary, NewEvaluation
 from app.api.schemas.policies import PolicyRef
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
-from app.services.gates.requests import EvaluationView
 from app.services.resources import Scope
 
 TAG = "gates"
 
 COLLECTION = Collection(
-    path="/evaluations",
-    noun="evaluation",
-    plural="evaluations",
-    answer=EvaluationSummary,
-    service=lambda services: services.evaluations,
-    example=gate_examples.NAME,
-    delete_examples=(gate_examples.NAME, gate_examples.RUN_NAME),
+    "evaluation",
+    EvaluationSummary,
+    (*gate_examples.EVALUATIONS, *gate_examples.RUNS),
     write_scope=Scope.ASSESS,
 )
 
@@ -58,7 +62,7 @@ async def evaluate_gate(
 ) -> Evaluation | EvaluationPlanAnswer:
     """Evaluate a release.
 
-    Holds a dataset with a rule, or a finished release file, against a policy. The verdict is `pass`, `fail`
+    Evaluates a dataset with a rule, or a finished release file, by a policy. The verdict is `pass`, `fail`
     or `error`; for what failed the nearest change that passes is looked for. Work that is too large for a
     direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run. A
     request that cannot be evaluated (an unknown name, another schema, a dictionary that is missing) is a
@@ -68,10 +72,8 @@ async def evaluate_gate(
     if dry_run:
         response.status_code = 200
         return EvaluationPlanAnswer.of(await services.evaluations.plan(actor, request))
-    created = await services.evaluations.create(actor, request)
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}/evaluations/{created.view.resource.id}"
-    return _shown(created.view)
+    found = await services.evaluations.create(actor, request)
+    return answered(Evaluation, COLLECTION.path, found, response)
 
 
 @gates.post("/{policy}/evaluations/runs", status_code=202, responses=QUEUED)
@@ -105,8 +107,4 @@ async def get_evaluation(
     With its verdict and evidence, which are null while a run is at work on it. Values of groups are shown to
     keys with the scope `data:read` only.
     """
-    return _shown(await services.evaluations.view(actor, ref))
-
-
-def _shown(view: EvaluationView) -> Evaluation:
-    return shown(Evaluation, view.resource, result=view.result, evidence=view.evidence)
+    return shown_answer(Evaluation, await services.evaluations.view(actor, ref))

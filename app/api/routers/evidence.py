@@ -16,7 +16,7 @@ from app.api.schemas.evidence import EvidenceListing, EvidenceSummary, SigningKe
 from app.api.services import UseCases
 from app.evidence.envelope import MEDIA_TYPE
 from app.reports.page import PAGE_POLICY, render_page
-from app.services.evidence_values import StoredEvidence
+from app.services.gates.evidence_values import StoredEvidence
 
 router = APIRouter(prefix=PREFIX, tags=["evidence"], route_class=Route, responses=COMMON)
 verdicts = APIRouter(prefix=PREFIX, tags=["evidence"], route_class=Route, responses=COMMON)

@@ -11,26 +11,17 @@ from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.searches import FRONTIERS
 from app.api.frontier_map import draw_frontier
-from app.api.routers.answers import QUEUED, Responses, problems, run_started
+from app.api.routers.answers import QUEUED, Responses, problems, run_started, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
-from app.api.schemas.common import Ref, shown
+from app.api.schemas.common import Ref
 from app.api.schemas.frontiers import Frontier, FrontierSummary, NewFrontier
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
-from app.domain.errors import Conflict
+from app.services.questions import require_result
 from app.services.resources import Scope
 
-COLLECTION = Collection(
-    path="/frontiers",
-    noun="frontier",
-    plural="frontiers",
-    answer=FrontierSummary,
-    service=lambda services: services.frontiers,
-    example="members-frontier",
-    delete_examples=("members-frontier", "members-frontier-by-record"),
-    write_scope=Scope.ASSESS,
-)
+COLLECTION = Collection("frontier", FrontierSummary, tuple(FRONTIERS), write_scope=Scope.ASSESS)
 
 FrontierRef = Annotated[Ref, Path(openapi_examples=names("members-frontier"))]
 
@@ -53,7 +44,7 @@ async def create_frontier(
     body: Annotated[NewFrontier, Body(openapi_examples=FRONTIERS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
 ) -> Run | PlanAnswer:
-    """Ask for all best compromises.
+    """Ask for all Pareto-optimal rules.
 
     The rules that no other beats in both risk and utility, each labelled with what is proven of it. The
     search is a run; Location is its address. With `dry_run=true` the answer is 200 and says what the work
@@ -62,7 +53,7 @@ async def create_frontier(
     if dry_run:
         response.status_code = 200
         return PlanAnswer.of(await services.frontiers.plan(actor, body.request()))
-    return run_started(await services.frontiers.create(actor, body.request()), response)
+    return run_started(await services.frontiers.create_run(actor, body.request()), response)
 
 
 COLLECTION.add_list(router)
@@ -74,8 +65,7 @@ async def get_frontier(actor: AnyKey, services: UseCases, ref: FrontierRef) -> F
 
     With its points, which are null until its run has succeeded.
     """
-    view = await services.frontiers.view(actor, ref)
-    return shown(Frontier, view.resource, result=view.result)
+    return shown_answer(Frontier, await services.frontiers.view(actor, ref))
 
 
 @router.get(
@@ -87,10 +77,5 @@ async def get_frontier_map(actor: AnyKey, services: UseCases, ref: FrontierRef) 
     Its points by utility and risk as SVG. Refused with 409 until its run has succeeded.
     """
     view = await services.frontiers.view(actor, ref)
-    if view.result is None:
-        raise Conflict(
-            f"The frontier {view.resource.name!r} has no result yet.",
-            "Wait for its run to succeed, or start one again.",
-        )
-    picture = draw_frontier(view.resource.name, view.result)
+    picture = draw_frontier(view.resource.name, require_result(view.resource, view.result))
     return Response(picture, media_type="image/svg+xml", headers=_PICTURE_HEADERS)

@@ -9,6 +9,7 @@ from fastapi import Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, DataWriter
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
+from app.api.bodies.reading import TextBody
 from app.api.examples.files import CSV_HIERARCHY_BODY
 from app.api.examples.form import names
 from app.api.examples.inputs import HIERARCHIES
@@ -17,16 +18,11 @@ from app.api.routers.collection import Collection
 from app.api.schemas.common import Name, Ref
 from app.api.schemas.hierarchies import Hierarchy, NewHierarchy, Node, shown_node
 from app.api.services import UseCases
-from app.api.texts import TextBody
 
 COLLECTION = Collection(
-    path="/hierarchies",
-    noun="hierarchy",
-    plural="hierarchies",
-    answer=Hierarchy,
-    service=lambda services: services.hierarchies,
-    example="city",
-    delete_examples=(
+    "hierarchy",
+    Hierarchy,
+    (
         "city",
         "city-by-csv",
         "race",
@@ -37,6 +33,7 @@ COLLECTION = Collection(
         "example-birth-date",
         "example-income",
     ),
+    irregular="hierarchies",
 )
 
 HierarchyRef = Annotated[Ref, Path(openapi_examples=names("city"))]

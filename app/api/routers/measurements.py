@@ -11,24 +11,19 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
 from app.api.examples.form import names
-from app.api.routers.answers import MADE, PREFIX, QUEUED, problems, run_started
+from app.api.routers.answers import MADE, QUEUED, answered, problems, run_started, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
-from app.api.schemas.common import Ref, shown
+from app.api.schemas.common import Ref
 from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
-from app.services.measurements import MeasurementView
 from app.services.resources import Scope
 
 COLLECTION = Collection(
-    path="/measurements",
-    noun="measurement",
-    plural="measurements",
-    answer=MeasurementSummary,
-    service=lambda services: services.measurements,
-    example=measurement_examples.NAMES[0],
-    delete_examples=(*measurement_examples.NAMES, *measurement_examples.RUNS),
+    "measurement",
+    MeasurementSummary,
+    (*measurement_examples.NAMES, *measurement_examples.RUNS),
     write_scope=Scope.ASSESS,
 )
 
@@ -60,10 +55,8 @@ async def create_measurement(
     if dry_run:
         response.status_code = 200
         return PlanAnswer.of(await services.measurements.plan(actor, await asyncio.to_thread(body.request)))
-    created = await services.measurements.create(actor, await asyncio.to_thread(body.request))
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}/measurements/{created.view.resource.id}"
-    return _shown(created.view)
+    found = await services.measurements.create(actor, await asyncio.to_thread(body.request))
+    return answered(Measurement, COLLECTION.path, found, response)
 
 
 @router.post("/runs", status_code=202, responses=QUEUED)
@@ -96,8 +89,4 @@ async def get_measurement(
 
     With its result, which is null while a run is at work on it.
     """
-    return _shown(await services.measurements.view(actor, ref))
-
-
-def _shown(view: MeasurementView) -> Measurement:
-    return shown(Measurement, view.resource, parameters=view.parameters, result=view.result)
+    return shown_answer(Measurement, await services.measurements.view(actor, ref))

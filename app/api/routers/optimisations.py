@@ -10,25 +10,16 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.routers.answers import QUEUED, problems, run_started
+from app.api.routers.answers import QUEUED, problems, run_started, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
-from app.api.schemas.common import Ref, shown
+from app.api.schemas.common import Ref
 from app.api.schemas.optimisations import NewOptimisation, Optimisation, OptimisationSummary
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.services.resources import Scope
 
-COLLECTION = Collection(
-    path="/optimisations",
-    noun="optimisation",
-    plural="optimisations",
-    answer=OptimisationSummary,
-    service=lambda services: services.optimisations,
-    example="members-optimum",
-    delete_examples=tuple(OPTIMISATIONS),
-    write_scope=Scope.ASSESS,
-)
+COLLECTION = Collection("optimisation", OptimisationSummary, tuple(OPTIMISATIONS), write_scope=Scope.ASSESS)
 
 router = COLLECTION.router()
 
@@ -51,7 +42,7 @@ async def create_optimisation(
     if dry_run:
         response.status_code = 200
         return PlanAnswer.of(await services.optimisations.plan(actor, body.request()))
-    return run_started(await services.optimisations.create(actor, body.request()), response)
+    return run_started(await services.optimisations.create_run(actor, body.request()), response)
 
 
 COLLECTION.add_list(router)
@@ -67,5 +58,4 @@ async def get_optimisation(
 
     With its result, which is null until its run has succeeded.
     """
-    view = await services.optimisations.view(actor, ref)
-    return shown(Optimisation, view.resource, result=view.result)
+    return shown_answer(Optimisation, await services.optimisations.view(actor, ref))

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Query, Response
 
 from app.api.authentication import AnyKey, Governor
+from app.api.bodies.reading import TextBody
 from app.api.examples.form import names
 from app.api.examples.policies import LINTED, POLICIES, YAML_BODY
-from app.api.routers.answers import COMMON, MADE, PREFIX, problems
+from app.api.routers.answers import COMMON, MADE, PREFIX, located, problems
 from app.api.routers.collection import Collection
 from app.api.routes import Route
 from app.api.schemas.common import shown
@@ -25,22 +26,18 @@ from app.api.schemas.policy_answers import (
     shown_policy,
 )
 from app.api.services import UseCases
-from app.api.texts import TextBody
-from app.services.policies import checked_policy
-from app.services.policy_templates import templates
+from app.services.datasets.structured_text import read_yaml
+from app.services.gates.policies import checked_policy
+from app.services.gates.policy_templates import NEWEST, TemplateVersion, templates
 from app.services.resources import Created, Scope
-from app.services.structured_text import read_yaml
 
 COLLECTION = Collection(
-    path="/policies",
-    noun="policy",
-    plural="policies",
-    answer=PolicySummary,
-    service=lambda services: services.policies,
-    example="members-release",
-    delete_examples=("members-release@1", "internal-analytics@1"),
+    "policy",
+    PolicySummary,
+    ("members-release@1", "internal-analytics@2"),
     write_scope=Scope.GOVERN,
     reference=PolicyRef,
+    irregular="policies",
 )
 
 router = COLLECTION.router()
@@ -50,13 +47,19 @@ OnePolicy = Annotated[PolicyRef, Path(openapi_examples=names("members-release"))
 
 
 @beginnings.get("/policy-templates")
-async def list_policy_templates(actor: AnyKey) -> PolicyTemplates:
+async def list_policy_templates(
+    actor: AnyKey,
+    version: Annotated[
+        TemplateVersion,
+        Query(description="Which version of the templates; version 1 is in the format of policies before."),
+    ] = NEWEST,
+) -> PolicyTemplates:
     """List policies to start from.
 
     Each with a reason for every number: which are conventions and whose, and which are this product's own.
     Take one as it stands, or change it and give it a name of its own.
     """
-    return PolicyTemplates.of(templates())
+    return PolicyTemplates.of(templates(version))
 
 
 @router.post("/lint")
@@ -67,8 +70,8 @@ async def lint_policy(
     """Check a policy without storing it.
 
     Everything that can be said of it without data: what is unknown, of the wrong kind or out of range, what
-    contradicts or follows from another criterion, what everything passes. Errors would be refused when it is
-    stored; warnings are kept with it.
+    contradicts or follows from another requirement, what everything passes. Errors would be refused when it
+    is stored; warnings are kept with it.
     """
     return PolicyCheck.of(checked_policy(body))
 
@@ -83,7 +86,7 @@ async def create_policy(
     """Store a policy.
 
     A version never changes: another document under the same name and version is refused with 409. Measures
-    are pinned to their versions. Needs the scope `govern`, and `data:read` if a criterion names values of
+    are pinned to their versions. Needs the scope `govern`, and `data:read` if a requirement names values of
     cells.
     """
     return _made(await services.policies.create(actor, body.document()), response)
@@ -96,7 +99,7 @@ async def create_policy_from_yaml(
     """Store a policy from YAML.
 
     The same document in its file's form. Anchors, aliases, tags and repeated keys are refused. Needs the
-    scope `govern`, and `data:read` if a criterion names values of cells.
+    scope `govern`, and `data:read` if a requirement names values of cells.
     """
     read = await asyncio.to_thread(read_yaml, text)
     return _made(await services.policies.create(actor, read.value), response)
@@ -139,13 +142,12 @@ async def compare_policies(
 ) -> PolicyDifference:
     """Compare two policies.
 
-    Criteria by their ids: which were added, removed or changed, and whether that is stricter or looser, said
-    only where it is certain.
+    Requirements by their ids: which were added, removed or changed, and whether that is stricter or looser,
+    said only where it is certain.
     """
     return PolicyDifference.of(await services.policies.compare(actor, against, ref))
 
 
 def _made(created: Created, response: Response) -> Policy:
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}/policies/{created.resource.id}"
+    located(response, f"/policies/{created.resource.id}", created.created)
     return shown_policy(created.resource)

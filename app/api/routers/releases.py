@@ -18,16 +18,7 @@ from app.api.schemas.releases import NewRelease, Release
 from app.api.services import UseCases
 from app.services.resources import DataFormat, Scope
 
-COLLECTION = Collection(
-    path="/releases",
-    noun="release",
-    plural="releases",
-    answer=Release,
-    service=lambda services: services.releases,
-    example="members-release",
-    delete_examples=("members-release",),
-    write_scope=Scope.ASSESS,
-)
+COLLECTION = Collection("release", Release, tuple(RELEASES), write_scope=Scope.ASSESS)
 
 router = COLLECTION.router()
 
@@ -88,7 +79,7 @@ async def list_releases_of_dataset(
 
     Its ledger: everything that was released of it, newest first, a page at a time. The measure
     `risk_given_releases` takes all of it into account; a release that is deleted is forgotten here too, so
-    delete only what never left the house.
+    delete only what was never published.
     """
     page = await services.releases.of_dataset(actor, ref, created=created, limit=limit, cursor=cursor)
     return listed(Release, page)

@@ -1,41 +1,26 @@
-"""Rules over HTTP."""
+"""Rules and previews of rules over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Annotated
 
-from fastapi import Body, Path, Response
+from fastapi import APIRouter, Body, Path, Response
 
-from app.api.authentication import AnyKey, DataWriter
+from app.api.authentication import AnyKey, DataReader, DataWriter
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
-from app.api.examples.rules import RULES
+from app.api.examples.rules import RULE_PREVIEWS, RULES
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.routers.answers import MADE, PREFIX, problems
+from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
 from app.api.routers.collection import Collection
+from app.api.routes import Route
 from app.api.schemas.common import Ref, shown
+from app.api.schemas.rule_previews import NewRulePreview, RulePreview
 from app.api.schemas.rules import NewRule, Rule
 from app.api.services import UseCases
 
-COLLECTION = Collection(
-    path="/rules",
-    noun="rule",
-    plural="rules",
-    answer=Rule,
-    service=lambda services: services.rules,
-    example="proposal",
-    delete_examples=(
-        "proposal",
-        "exceptions",
-        "no-small-classes",
-        "fewer-places",
-        "careful",
-        "exceptions-further",
-        *OPTIMISATIONS,
-        "example-proposal",
-    ),
-)
+COLLECTION = Collection("rule", Rule, (*RULES, *OPTIMISATIONS, "example-proposal"))
 
 router = COLLECTION.router()
 
@@ -56,9 +41,8 @@ async def create_rule(
     too.
     """
     created = await services.rules.create(actor, await asyncio.to_thread(body.request))
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}/rules/{created.resource.id}"
-    return shown(Rule, created.resource, definition=services.rules.definition(actor, created.resource))
+    definition = services.rules.definition(actor, created.resource)
+    return made(Rule, "/rules", created, response, definition=definition)
 
 
 COLLECTION.add_list(router)
@@ -77,3 +61,26 @@ async def get_rule(
     """
     rule = await services.rules.get(actor, ref)
     return shown(Rule, rule, definition=services.rules.definition(actor, rule))
+
+
+previews = APIRouter(
+    prefix=f"{PREFIX}/rule-previews", tags=[COLLECTION.plural], route_class=Route, responses=COMMON
+)
+
+
+@previews.post("", responses=problems("not-found", "too-large", "unsupported-media-type"))
+@takes_up_to(LARGEST_BYTES)
+async def preview_rule(
+    actor: DataReader,
+    services: UseCases,
+    body: Annotated[NewRulePreview, Body(openapi_examples=RULE_PREVIEWS)],
+) -> RulePreview:
+    """Preview a rule.
+
+    Some records before and after a stored rule, or one that is only tried, and how far each cell is
+    generalised. Nothing is stored. The records stand in their own order, each with its row: this is for the
+    holder of the data and no release. Needs the scope `data:read`.
+    """
+    return RulePreview.model_validate(
+        await services.rules.preview(actor, await asyncio.to_thread(body.request))
+    )

@@ -8,27 +8,13 @@ from fastapi import Body, Response
 
 from app.api.authentication import DataWriter
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
-from app.api.examples.sensitivities import SENSITIVITY_PROFILES
+from app.api.examples.inputs import SENSITIVITY_PROFILES
 from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile, SensitivityProfile
 from app.api.services import UseCases
 
-COLLECTION = Collection(
-    path="/sensitivity-profiles",
-    noun="sensitivity profile",
-    plural="sensitivity profiles",
-    answer=SensitivityProfile,
-    service=lambda services: services.sensitivity_profiles,
-    example="members-harm",
-    delete_examples=(
-        "members-harm",
-        "members-harm-together",
-        "members-harm-added",
-        "members-suspicion",
-        "example-harm",
-    ),
-)
+COLLECTION = Collection("sensitivity profile", SensitivityProfile, (*SENSITIVITY_PROFILES, "example-harm"))
 
 router = COLLECTION.router()
 
@@ -46,7 +32,7 @@ async def create_sensitivity_profile(
     How much harm the disclosure of each value does: weights per attribute, of values or nodes, and a
     family that joins them to one number. Weights may be "inf". Entities and groups may have weights of
     their own, sets of attributes may weigh more together, and everybody's weights may be normalised. A
-    profile serves as the harm of success (`sensitivity`) or of failure (`failure`) of the attacker. Needs
+    profile serves as the harm if the attacker succeeds (`sensitivity`) or fails (`failure`). Needs
     the scope `data:write`.
     """
     return made(

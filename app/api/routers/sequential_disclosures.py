@@ -11,7 +11,7 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.assessments import BATCHES, SEQUENTIAL_DISCLOSURES
 from app.api.examples.form import names
-from app.api.routers.answers import MADE, PREFIX, problems
+from app.api.routers.answers import MADE, located, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.common import Ref, shown
 from app.api.schemas.sequential_disclosures import (
@@ -27,13 +27,9 @@ from app.api.services import UseCases
 from app.services.resources import Scope
 
 COLLECTION = Collection(
-    path="/sequential-disclosures",
-    noun="sequential disclosure",
-    plural="sequential disclosures",
-    answer=SequentialDisclosureSummary,
-    service=lambda services: services.sequential_disclosures,
-    example="enquiries",
-    delete_examples=("enquiries",),
+    "sequential disclosure",
+    SequentialDisclosureSummary,
+    tuple(SEQUENTIAL_DISCLOSURES),
     write_scope=Scope.ASSESS,
 )
 
@@ -57,8 +53,7 @@ async def create_sequential_disclosure(
     """
     created = await services.sequential_disclosures.create(actor, await asyncio.to_thread(body.request))
     view = await services.sequential_disclosures.view(actor, created.resource.id)
-    response.status_code = 201 if created.created else 200
-    response.headers["Location"] = f"{PREFIX}/sequential-disclosures/{created.resource.id}"
+    located(response, f"/sequential-disclosures/{created.resource.id}", created.created)
     return shown(SequentialDisclosure, view.resource, running=view.running)
 
 

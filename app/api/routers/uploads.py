@@ -32,13 +32,9 @@ from app.services.resources import Actor
 SAMPLE_BYTES: Final = 1024**2
 
 COLLECTION = Collection(
-    path="/uploads",
-    noun="upload",
-    plural="uploads",
-    answer=Upload,
-    service=lambda services: services.uploads,
-    example="members",
-    delete_examples=(
+    "upload",
+    Upload,
+    (
         "members",
         "members-by-form",
         "census",

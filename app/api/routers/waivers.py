@@ -14,16 +14,7 @@ from app.api.schemas.waivers import NewWaiver, Waiver
 from app.api.services import UseCases
 from app.services.resources import Scope
 
-COLLECTION = Collection(
-    path="/waivers",
-    noun="waiver",
-    plural="waivers",
-    answer=Waiver,
-    service=lambda services: services.waivers,
-    example=gate_examples.WAIVER,
-    delete_examples=(gate_examples.WAIVER,),
-    write_scope=Scope.GOVERN,
-)
+COLLECTION = Collection("waiver", Waiver, tuple(gate_examples.WAIVERS), write_scope=Scope.GOVERN)
 
 router = COLLECTION.router()
 

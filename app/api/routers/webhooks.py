@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Path, Request, Response
 
 from app.api.authentication import Administrator
 from app.api.examples.form import names
-from app.api.routers.answers import COMMON, MADE, PREFIX, problems
+from app.api.routers.answers import COMMON, MADE, PREFIX, located, problems
 from app.api.routers.collection import CLEAN_UP, CreatedIn, Cursor, Limit
 from app.api.routes import Route
 from app.api.schemas.common import Ref
@@ -62,8 +62,7 @@ async def create_webhook(
     `admin`.
     """
     made = await services.webhooks.create(actor, body.request())
-    response.status_code = 201 if made.created else 200
-    response.headers["Location"] = f"{PREFIX}/webhooks/{made.webhook.id}"
+    located(response, f"/webhooks/{made.webhook.id}", made.created)
     return _answered(WebhookWithSecret.of(made), request)
 
 

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Moment, Name, Request
 from app.services import resources
+from app.services.access.tenant_settings import TenantOverview
+from app.services.access.tenants import CreateApiKey, IssuedApiKey, TenantCreated
 from app.services.resources import Scope
-from app.services.tenant_settings import TenantOverview
-from app.services.tenants import CreateApiKey, IssuedApiKey, TenantCreated
 
 Identifier = Annotated[str, Field(max_length=100, description="Random public id.")]
 Instant = Annotated[datetime, Field(description="When it was created.", examples=["2026-11-20T09:00:00Z"])]

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource
 from app.api.schemas.problems import ProblemFault
-from app.api.schemas.rules import Definition
+from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
-from app.services import assessments
-from app.services.assessments import CreateAssessment
-from app.services.plans import Plan
+from app.services.questions import Plan
+from app.services.scoring import assessments
+from app.services.scoring.assessments import CreateAssessment
 
 
 class Bounds(Request):
@@ -52,7 +52,7 @@ class NewAssessment(ScoringFields):
         """The value that the use case takes."""
         return CreateAssessment(
             dataset=self.dataset,
-            rule=self.rule if isinstance(self.rule, str) else self.rule.definition(),
+            rule=rule_asked(self.rule),
             dictionary=self.dictionary,
             sensitivity=self.sensitivity,
             name=self.name,

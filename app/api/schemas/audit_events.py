@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash
-from app.services.audit_trail import AuditPage
+from app.services import resources as audit
+from app.services.resources import Page
 
 
 class AuditEvent(Answer):
@@ -39,7 +40,7 @@ class AuditListing(Answer):
     ]
 
     @classmethod
-    def of(cls, page: AuditPage) -> AuditListing:
+    def of(cls, page: Page[audit.AuditEvent]) -> AuditListing:
         """The use case's answer as a body."""
         items = [AuditEvent.model_validate(event) for event in page.items]
         return cls(items=items, next_cursor=page.next_cursor)

@@ -15,12 +15,11 @@ from app.api.schemas.scoring import CustomRiskModel
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
 from app.api.schemas.solvers import REQUESTS as SOLVERS
 from app.api.schemas.utility import CustomUtility
-from app.domain import catalogue
-from app.domain.catalogue import Choice
-from app.domain.catalogue_types import Guarantee, Need
-from app.domain.criteria.catalogue import CRITERIA
-from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Measure
+from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.catalogue import choices as catalogue
+from app.domain.catalogue.catalogue_types import Guarantee, Need
+from app.domain.catalogue.choices import Choice
+from app.domain.models.entry import Measure
 from app.domain.search.catalogue import SEARCHES, AnySearch
 
 JsonSchema = Annotated[dict[str, Any], Field(description="As JSON Schema (2020-12).")]
@@ -79,7 +78,7 @@ class Catalogue(Answer):
     utility_models: Annotated[list[CatalogueEntry], Field(description="Values of `utility`.")]
     criteria: Annotated[
         list[CatalogueEntry],
-        Field(description="Kinds of `privacy` in the objective `min_loss` and of what rules withhold."),
+        Field(description="Kinds of `privacy` in the objective `min_loss` and of what rules suppress."),
     ]
     losses: Annotated[
         list[CatalogueEntry], Field(description="Values of `loss` in the objective `min_loss`.")

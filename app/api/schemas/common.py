@@ -53,6 +53,11 @@ Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
 Column = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
 
 
+Decimal = Annotated[
+    str, Field(pattern=r"^-?[0-9]{1,30}(\.[0-9]{1,30})?$", description="A decimal number, as text.")
+]
+
+
 _WRITTEN_MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -157,7 +162,7 @@ class Listing(Answer, Generic[A]):
     ]
 
 
-def listed(answer: type[A], page: Page) -> Listing[A]:
+def listed(answer: type[A], page: Page[Stored]) -> Listing[A]:
     """A page of stored resources as the answer of their kind."""
     return Listing[answer](  # type: ignore[valid-type]
         items=[shown(answer, stored) for stored in page.items], next_cursor=page.next_cursor

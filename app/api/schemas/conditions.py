@@ -91,11 +91,11 @@ Unless = Annotated[
     Field(description="Records of which this is true keep their value; all others are affected, also where "
           "it is unknown."),
 ]  # fmt: skip
-Label = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is withheld.")]
+Label = Annotated[Text | None, Field(description="Label of a node of the hierarchy; null is suppressed.")]
 
 
 class HideStatement(Request):
-    """The attribute is withheld unless the condition is true."""
+    """The attribute is suppressed unless the condition is true."""
 
     kind: Annotated[Literal["hide"], Field(description="Kind of statement.")]
     attribute: Attribute
@@ -113,7 +113,7 @@ class ToValue(Request):
     """One ancestor that all affected records have in common; what is missing stays missing."""
 
     kind: Annotated[Literal["value"], Field(description="What is shown.")]
-    value: Annotated[Label, Field(description="The ancestor, or null for withheld.", examples=["Indiana"])]
+    value: Annotated[Label, Field(description="The ancestor, or null for suppressed.", examples=["Indiana"])]
 
 
 class ToEntities(Request):

@@ -19,7 +19,7 @@ class FoundLevels(Answer):
 
     least: Annotated[int, Field(description="The least level of any value; 0: as it is.", examples=[0])]
     greatest: Annotated[int, Field(description="The greatest level of any value.", examples=[2])]
-    height: Annotated[Whole, Field(description="The level at which nothing is shown.", examples=[4])]
+    height: Annotated[Whole, Field(description="The level at which everything is suppressed.", examples=[4])]
 
 
 class FoundIdentifier(Answer):

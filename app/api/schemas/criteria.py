@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from app.api.schemas.common import Answer, Number
 from app.api.schemas.derived import one_of, request_of
-from app.domain.criteria.catalogue import CRITERIA
-from app.domain.criteria.criterion import Criterion
-from app.domain.search.anonymity.problem import MOST_CRITERIA
-from app.services.objectives import criterion_of
+from app.domain.analyses.catalogue import CRITERIA
+from app.domain.models.criterion import Criterion
 
 REQUESTS: Final = {
     own.kind: request_of(own, f"{own.__name__}Criterion", own.kind, f"{own.title}. Source: {own.source}.")
@@ -22,24 +20,12 @@ REQUESTS: Final = {
 
 AskedCriterion = one_of(tuple(REQUESTS.values()))
 
-Privacy = Annotated[
-    list[AskedCriterion],  # type: ignore[valid-type]
-    Field(
-        min_length=1,
-        max_length=MOST_CRITERIA,
-        description="What must hold of the classes that are disclosed, all of it. A class is what records "
-        "share whose quasi-identifiers are disclosed alike.",
-    ),
-]
-
-
-def criteria_asked(asked: Sequence[BaseModel], pointer: str) -> tuple[Criterion, ...]:
-    """The criteria that a request at ``pointer`` asks for; InvalidInput for fields that do not fit."""
-    return tuple(criterion_of(own.model_dump(), f"{pointer}/{i}") for i, own in enumerate(asked))
+ASKED_CRITERION: Final[Mapping[type, Any]] = {Criterion: AskedCriterion}
+"""What stands for a criterion in bodies that ask for several."""
 
 
 class AttainedCriterion(Answer):
-    """What the classes that are disclosed attain of a criterion."""
+    """What the equivalence classes of the release attain of a criterion."""
 
     criterion: Annotated[
         dict[str, Any], Field(description="What was asked.", examples=[{"kind": "k_anonymity", "k": 2}])

@@ -7,8 +7,14 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
-from app.services.dataset_schema import AttributeDeclaration, AttributeType, DatasetStatus, OnUnknown, Role
-from app.services.datasets import CreateDataset
+from app.services.datasets.dataset_schema import (
+    AttributeDeclaration,
+    AttributeType,
+    DatasetStatus,
+    OnUnknown,
+    Role,
+)
+from app.services.datasets.datasets import CreateDataset
 
 MOST_ATTRIBUTES = 10_000
 

@@ -2,7 +2,8 @@
 
 Bounds (annotated_types), descriptions (``doc``), defaults and docstrings carry over. What is sent is strict:
 unknown fields are errors, whole numbers are no texts, references have the form of ids and names. What is
-answered writes infinity as "inf". Values of cells are null for keys that may not read the data.
+answered writes infinity as "inf". Values of cells are null for keys that may not read the data. What was
+sent becomes the dataclass again by :func:`value_of`.
 """
 
 from __future__ import annotations
@@ -13,30 +14,119 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NewType,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import annotated_types
-from pydantic import BaseModel, Field, TypeAdapter, create_model
+from pydantic import BaseModel, Field, TypeAdapter, create_model, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
+from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
-from app.domain.catalogue_types import CellValue
+from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Example, Label
+from app.domain.errors import InvalidInput, pointing_into
 
 Model = type[BaseModel]
 
-_SENT: Final[Mapping[Any, Any]] = {
+
+class Asked(Request):
+    """Base of bodies that ask for a value of the domain."""
+
+    _source: ClassVar[type] = object
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        """Tell what is wrong with the whole beside faults elsewhere; of single fields that is told on use."""
+        if hasattr(self._source, "__post_init__"):
+            try:
+                self._made()
+            except InvalidInput as error:
+                for fault in error.faults:
+                    if not fault.pointer:
+                        raise PydanticCustomError(fault.code.replace("-", "_"), fault.message) from None
+        return self
+
+    def _made(self) -> Any:  # noqa: ANN401 - an instance of the source
+        hints = _hints(self._source)
+        return self._source(
+            **{
+                own.name: _value(hints[own.name], getattr(self, own.name), f"/{own.name}")
+                for own in dataclasses.fields(self._source)
+            }
+        )
+
+
+def value_of(sent: Asked, pointer: str = "") -> Any:  # noqa: ANN401 - an instance of the body's dataclass
+    """The value that a body at ``pointer`` asks for; InvalidInput for what does not fit."""
+    with pointing_into(pointer):
+        return sent._made()
+
+
+_hints: Final = functools.cache(get_type_hints)
+
+
+def _value(hint: Any, sent: Any, pointer: str) -> Any:  # noqa: ANN401
+    if isinstance(sent, Asked):
+        return value_of(sent, pointer)
+    if isinstance(sent, list) and any(isinstance(item, Asked) for item in sent):
+        return tuple(value_of(item, f"{pointer}/{number}") for number, item in enumerate(sent))
+    # Where all but its kind has defaults, the kind alone stands for a value.
+    if isinstance(sent, str) and hasattr(hint, "__dataclass_fields__"):
+        with pointing_into(pointer):
+            return hint(sent)
+    return _frozen(sent)
+
+
+def _frozen(sent: Any) -> Any:  # noqa: ANN401
+    """What was sent with tuples for lists; there may be millions, all of one kind."""
+    if isinstance(sent, list):
+        return tuple(map(_frozen, sent)) if sent and isinstance(sent[0], list) else tuple(sent)
+    if isinstance(sent, dict) and any(isinstance(item, list) for item in sent.values()):
+        return {key: _frozen(item) for key, item in sent.items()}
+    return sent
+
+
+_WHOLE: Final[Mapping[Any, Any]] = {
     int: Annotated[int, Field(strict=True)],
-    float: Annotated[float, Field(strict=True)],
     bool: Annotated[bool, Field(strict=True)],
 }
+_SENT: Final[Mapping[Any, Any]] = {**_WHOLE, float: Annotated[float, Field(strict=True)]}
 _ANSWERED: Final[Mapping[Any, Any]] = {float: Number}
 
 
-def request_of(parameters: type, name: str, kind: str, about: str) -> Model:
-    """The body that asks for something: the field ``kind``, then those of the parameters' dataclass."""
-    derive = _Derivation(name, Request, _SENT)
-    asked = (Literal[kind], Field(description="What is asked for."))
-    return derive.model(parameters, name, {"kind": asked}, about)
+def request_of(
+    parameters: type,
+    name: str,
+    kind: str | None,
+    about: str = "",
+    said_of_kind: str = "What is asked for.",
+    fields: Mapping[str, Any] = types.MappingProxyType({}),
+    parts: Mapping[type, Any] = types.MappingProxyType({}),
+    *,
+    base: type[Asked] = Asked,
+    strict_numbers: bool = True,
+) -> type[Asked]:
+    """The body that asks for something: the field ``kind``, unless it is None, then those of the dataclass.
+
+    ``fields`` are those that are not made of the dataclass's own: annotation and default. ``parts`` are
+    bodies made before, by the type that they ask for. Numbers that are no whole ones may be sent as texts
+    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields.
+    """
+    derive = _Derivation(name, base, {**(_SENT if strict_numbers else _WHOLE), **parts})
+    asked = {} if kind is None else {"kind": (Literal[kind], Field(description=said_of_kind))}
+    return derive.model(parameters, name, {**asked, **fields}, about)  # type: ignore[return-value]
 
 
 def answer_of(result: type, name: str, kind: str, about: str, version: int) -> Model:
@@ -54,6 +144,11 @@ def one_of(models: tuple[Model, ...]) -> Any:  # noqa: ANN401 - an annotation
     return Annotated[Union[models], Field(discriminator="kind")]  # noqa: UP007 - made of a tuple
 
 
+def _made_from(source: type, body: Any) -> Model:  # noqa: ANN401 - a class of which the base is not known
+    body._source = source
+    return body  # type: ignore[no-any-return]
+
+
 class _Derivation:
     """The models of one dataclass and of those inside it; ``prefix`` keeps their names apart from others'."""
 
@@ -68,9 +163,11 @@ class _Derivation:
         hints = get_type_hints(source, include_extras=True)
         fields: dict[str, Any] = dict(first)
         for field in dataclasses.fields(source):
-            fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
+            if field.name not in fields and not isinstance(getattr(self._base, field.name, None), property):
+                fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
         said = "\n\n".join(filter(None, [about, inspect.getdoc(source)]))
-        return create_model(name, __base__=self._base, __doc__=said, **fields)
+        made: Model = create_model(name, __base__=self._base, __doc__=said, **fields)
+        return _made_from(source, made)
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401
         if self._base is Answer:
@@ -86,9 +183,11 @@ class _Derivation:
 
     def _type(self, hint: Any) -> Any:  # noqa: ANN401 - types are values here
         if hint is CellValue:
-            return Text if self._base is Request else Text | None
+            return Text | None if self._base is Answer else Text
         if isinstance(hint, NewType):
             return Ref if hint.__supertype__ is str else self._type(hint.__supertype__)
+        if isinstance(hint, type) and hint in self._plain:
+            return self._plain[hint]
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint not in self._made:
                 self._made[hint] = self.model(hint, self._prefix + hint.__name__, {})
@@ -97,15 +196,26 @@ class _Derivation:
         build = _COMPOSED.get(origin)
         if build is not None:
             return build(self, arguments)
-        return self._plain.get(hint, hint)
+        return hint
 
     def _annotated(self, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
         inner, *metadata = arguments
-        said = [
-            Field(description=item.documentation) if isinstance(item, annotated_types.DocInfo) else item
-            for item in metadata
-        ]
-        return functools.reduce(lambda made, item: Annotated[made, item], said, self._type(inner))
+        made = self._type(inner)
+        for item in metadata:
+            match item:
+                case Column():
+                    made = common.Column
+                case Decimal():
+                    made = common.Decimal
+                case Label():
+                    made = Text
+                case annotated_types.DocInfo():
+                    made = Annotated[made, Field(description=item.documentation)]
+                case Example(value):
+                    made = Annotated[made, Field(examples=[value])]
+                case _:
+                    made = Annotated[made, item]
+        return made
 
     def _tuple(self, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
         if len(arguments) == 2 and arguments[1] is Ellipsis:

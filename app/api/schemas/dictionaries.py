@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
-from app.services import dictionaries
-from app.services.dictionaries import CreateDictionary, Transform
+from app.services.datasets import dictionaries
+from app.services.datasets.dictionaries import CreateDictionary, Transform
 
 MOST_LINKS = 1000
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Ref, Request
-from app.domain.dictionary_order import Breach
-from app.services.dictionary_orders import CompareDictionaries
+from app.domain.risk.dictionary_order import Breach
+from app.services.datasets.dictionary_orders import CompareDictionaries
 
 
 class NewDictionaryOrder(Request):

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
-from app.services import dictionary_sets
-from app.services.dictionary_sets import MOST_MEMBERS, CreateDictionarySet
+from app.services.datasets import dictionary_sets
+from app.services.datasets.dictionary_sets import MOST_MEMBERS, CreateDictionarySet
 
 Prior = Annotated[
     float | None,

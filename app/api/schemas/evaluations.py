@@ -1,4 +1,4 @@
-"""Evaluations: a release held against a policy, and the verdict."""
+"""Evaluations: a release, a policy, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
 from app.api.schemas.problems import ProblemFault
-from app.api.schemas.rules import Definition
+from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
 from app.domain.errors import Fault
 from app.domain.policies.policy import MOST_SLOTS, Severity
@@ -42,7 +42,7 @@ class FinishedRelease(Request):
 
 
 class NewEvaluation(Request):
-    """A release to be held against a policy."""
+    """A release to be evaluated by a policy."""
 
     name: Annotated[
         Name | None, Field(description="Its name; without one it is made of the content's hash.")
@@ -84,7 +84,7 @@ class NewEvaluation(Request):
         return CreateEvaluation(
             policy=policy,
             dataset=self.dataset,
-            rule=self.rule if isinstance(self.rule, str | None) else self.rule.definition(),
+            rule=rule_asked(self.rule),
             release=None if release is None else ReleaseFile(release.upload, release.key, release.order),
             dictionaries=self.dictionaries,
             sensitivity=self.sensitivity,
@@ -99,7 +99,7 @@ class CriterionCost(Answer):
     id: Annotated[str, Field(description="The criterion.", examples=["several-people"])]
     title: Annotated[str, Field(description="Its title.", examples=["Nobody is picked out"])]
     severity: Annotated[Severity, Field(description="Whether it blocks.", examples=["block"])]
-    kind: Annotated[str, Field(description="Kind of demand.", examples=["score"])]
+    kind: Annotated[str, Field(description="Kind of requirement.", examples=["score"])]
     seconds: Annotated[Number | None, Field(description="Estimated seconds.", examples=[0.01])]
     bytes: Annotated[Count | None, Field(description="Estimated memory.", examples=[100000])]
     engine: Annotated[str | None, Field(description="What would compute it.", examples=["cube"])]

@@ -10,7 +10,7 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Hash
 from app.evidence.keys import PublicKey, keys_document
 from app.evidence.statement import Report
-from app.services.evidence_values import StoredEvidence
+from app.services.gates.evidence_values import StoredEvidence
 
 KeyId = Annotated[
     str,

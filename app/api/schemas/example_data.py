@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from app.api.schemas.common import Answer, Request
-from app.services.example_data import CreateExampleData, ExampleData
+from app.services.datasets.example_data import CreateExampleData, ExampleData
 
 MOST_MEMBERS = 20_000
 

@@ -1,4 +1,4 @@
-"""Frontiers: all best compromises of risk and utility."""
+"""Frontiers: all Pareto-optimal rules of risk and utility."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
 from app.api.schemas.optimisations import AggregateOfRisk, ScopeOfRules
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
-from app.domain.attackers import View
+from app.domain.risk.attackers import View
 from app.domain.search.problem import FRONTIER_POINTS
-from app.services.frontiers import CreateFrontier
+from app.services.searches.frontiers import CreateFrontier
 
 MaxPoints = Annotated[
     int,
@@ -25,7 +25,7 @@ MaxPoints = Annotated[
 
 
 class NewFrontier(ScoringFields):
-    """A question for all best compromises."""
+    """A question for all Pareto-optimal rules."""
 
     name: Name
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
@@ -55,7 +55,7 @@ class NewFrontier(ScoringFields):
 
 
 class FrontierPoint(Answer):
-    """One compromise."""
+    """One Pareto-optimal rule."""
 
     risk: Annotated[Number, Field(description="Its risk.", examples=[0.1])]
     utility: Annotated[Number, Field(description="Its mean utility.", examples=[8.0])]

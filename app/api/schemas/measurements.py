@@ -7,15 +7,13 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from app.api.schemas.common import Answer, Name, Ref, Resource
-from app.api.schemas.derived import answer_of, one_of, request_of
-from app.api.schemas.rules import Definition
+from app.api.schemas.derived import answer_of, one_of, request_of, value_of
+from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.scoring import ScoringFields, ShownScoring
-from app.domain.catalogue_types import Guarantee
-from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import Measure
-from app.services.measurement_documents import parameters_of
-from app.services.measurement_work import measure_of
-from app.services.measurements import CreateMeasurement
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.catalogue.catalogue_types import Guarantee
+from app.domain.models.entry import Measure
+from app.services.scoring.measurements import CreateMeasurement
 
 
 def _model_name(measure: str) -> str:
@@ -48,7 +46,7 @@ class EarlierResult(Answer):
 
     model_config = ConfigDict(extra="allow")
 
-    kind: Annotated[str, Field(max_length=100, description="What was computed.", examples=["anonymity"])]
+    kind: Annotated[str, Field(max_length=100, description="What was computed.", examples=[MEASURES[0].name])]
     version: Annotated[int, Field(description="Version of its meaning.", examples=[1])]
 
 
@@ -82,13 +80,11 @@ class NewMeasurement(ScoringFields):
 
     def request(self) -> CreateMeasurement:
         """The value that the use case takes."""
-        asked: dict[str, Any] = self.model_dump(include={"measure"})["measure"]
-        kind = asked.pop("kind")
         return CreateMeasurement(
             dataset=self.dataset,
-            measure=kind,
-            parameters=parameters_of(measure_of(kind), asked),
-            rule=self.rule if isinstance(self.rule, str | None) else self.rule.definition(),
+            measure=self.measure.kind,  # type: ignore[attr-defined]
+            parameters=value_of(self.measure),
+            rule=rule_asked(self.rule),
             dictionary=self.dictionary,
             sensitivity=self.sensitivity,
             failure=self.failure,
@@ -112,7 +108,9 @@ class MeasurementSummary(Resource, ShownScoring):
         str | None,
         Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"]),
     ]
-    measure: Annotated[str, Field(max_length=100, description="What is measured.", examples=["anonymity"])]
+    measure: Annotated[
+        str, Field(max_length=100, description="What is measured.", examples=[MEASURES[0].name])
+    ]
     version: Annotated[int, Field(description="Version of the measure's meaning.", examples=[1])]
     guarantee: Annotated[
         Guarantee, Field(description="What the result is worth at best.", examples=["exact"])

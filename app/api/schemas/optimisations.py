@@ -7,17 +7,18 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from app.api.schemas.common import Name, Ref, Resource
-from app.api.schemas.objectives import AggregateObjective, Lagrangian, MaxUtility, MinLoss, MinRisk
+from app.api.schemas.derived import value_of
+from app.api.schemas.objectives import AskedObjective
 from app.api.schemas.results import LossResult, SearchResult
 from app.api.schemas.scoring import Absent, AttackerView, ScoringFields, ShownAttacker
 from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
 from app.api.schemas.utility import ShownUtility
-from app.domain.attackers import View
 from app.domain.errors import Fault, InvalidInput
+from app.domain.risk.attackers import View
+from app.domain.search.objectives import MinLoss, Objective
 from app.domain.search.problem import Aggregate, Constraint
-from app.services import objectives
-from app.services.optimisations import CreateOptimisation
-from app.services.scoring_options import NO_CONSISTENCY
+from app.services.scoring.scoring_options import NO_CONSISTENCY
+from app.services.searches.optimisations import CreateOptimisation
 
 ScopeOfRules = Annotated[
     Literal["table_level", "record_level"],
@@ -48,8 +49,8 @@ class NewOptimisation(ScoringFields):
         Field(description="What harm disclosure does. Needed but for `min_loss`.", examples=["members-harm"]),
     ] = None
     objective: Annotated[
-        MinRisk | MaxUtility | Lagrangian | AggregateObjective | MinLoss,
-        Field(discriminator="kind", description="What is best."),
+        AskedObjective,
+        Field(description="What is best."),
     ]
     scope: ScopeOfRules = "table_level"
     solver: SolverChoice = "auto"
@@ -68,8 +69,8 @@ class NewOptimisation(ScoringFields):
 
     def request(self) -> CreateOptimisation:
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
-        objective = self.objective.objective()
-        if isinstance(objective, objectives.MinLoss):
+        objective: Objective = value_of(self.objective, "/objective")
+        if isinstance(objective, MinLoss):
             self._refuse_what_scores()
         return CreateOptimisation(
             name=self.name,
@@ -83,7 +84,7 @@ class NewOptimisation(ScoringFields):
             options=self.options(self.attacker_view),
             constraint=self.constraint,
             aggregate=self.aggregate,
-            budget=self.budget.budget(),
+            budget=value_of(self.budget),
         )
 
     def _refuse_what_scores(self) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from app.api.schemas.common import Column, Request, Text
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison
+from app.domain.policies.formats import FORMAT_1, FORMAT_2, format_of
 from app.domain.policies.policy import (
-    FORMAT,
-    MOST_CRITERIA,
     MOST_EXEMPTIONS,
+    MOST_REQUIREMENTS,
     MOST_SLOTS,
     OptimumScope,
     Severity,
@@ -44,17 +45,17 @@ Threshold = Annotated[
 Compared = Annotated[
     Comparison,
     Field(
-        description="How the value is held against the threshold: whole numbers exactly, reals with a "
+        description="How the value is compared with the threshold: whole numbers exactly, reals with a "
         "tolerance of 1e-9 in favour of `at_least`, `at_most` and `equals`.",
         examples=["at_least"],
     ),
 ]
 
 
-class MeasureDemand(Request):
+class MeasureCondition(Request):
     """A number or boolean of a measure."""
 
-    kind: Annotated[Literal["measure"], Field(description="Kind of demand.")]
+    kind: Annotated[Literal["measure"], Field(description="Kind of requirement.")]
     measure: Annotated[
         dict[Text, Any],
         Field(
@@ -87,10 +88,10 @@ class MeasureDemand(Request):
     dictionary: SlotName = None
 
 
-class ScoreDemand(Request):
+class ScoreCondition(Request):
     """A number of the assessment's result; without a dictionary of the worst of all that are filled."""
 
-    kind: Annotated[Literal["score"], Field(description="Kind of demand.")]
+    kind: Annotated[Literal["score"], Field(description="Kind of requirement.")]
     value: Annotated[
         str,
         Field(min_length=1, max_length=200, description="Which number.", examples=["loss_quantiles.0.95"]),
@@ -100,10 +101,10 @@ class ScoreDemand(Request):
     dictionary: SlotName = None
 
 
-class PrivacyModelDemand(Request):
+class PrivacyModelCondition(Request):
     """A privacy model that at most a share of the records fail."""
 
-    kind: Annotated[Literal["privacy_model"], Field(description="Kind of demand.")]
+    kind: Annotated[Literal["privacy_model"], Field(description="Kind of requirement.")]
     model: Annotated[
         dict[Text, Any],
         Field(
@@ -117,34 +118,34 @@ class PrivacyModelDemand(Request):
     missing: Annotated[
         Missing,
         Field(
-            description="A missing quasi-identifier is like another missing one (`own_category`), like any "
-            "value (`matches_everything`), or reason to withhold the record (`excluded`): who is withheld "
-            "for it is not looked at, who is shown fails. As `min_loss` takes it."
+            description="A missing quasi-identifier matches other missing ones (`own_category`), every value "
+            "(`matches_everything`), or the record is to be suppressed (`excluded`): a record that is "
+            "suppressed for it is not counted, one that is released fails. As `min_loss` takes it."
         ),
     ] = "own_category"
     suppressed: Annotated[
         Suppressed,
         Field(
-            description="Whether only the classes that are disclosed have to meet the model (`excluded`), or "
-            "the withheld records as one more class as well (`own_block`). As `min_loss` takes it."
+            description="Whether only the classes that are released have to meet the model (`excluded`), or "
+            "the suppressed records as one more class as well (`own_block`). As `min_loss` takes it."
         ),
     ] = "excluded"
 
 
-class BoundDemand(Request):
+class BoundCondition(Request):
     """The risk under the dictionary is a proven upper bound of that under the attacker's own."""
 
-    kind: Annotated[Literal["bound"], Field(description="Kind of demand.")]
+    kind: Annotated[Literal["bound"], Field(description="Kind of requirement.")]
     dictionary: Annotated[Word, Field(description="Slot of the dictionary.")]
     may_rest_on_assumptions: Annotated[
         bool, Field(strict=True, description="Whether hypotheses may be assumed rather than checked.")
     ] = False
 
 
-class OptimumDemand(Request):
+class OptimumCondition(Request):
     """The rule is within a gap of the proven optimum of an objective."""
 
-    kind: Annotated[Literal["optimum"], Field(description="Kind of demand.")]
+    kind: Annotated[Literal["optimum"], Field(description="Kind of requirement.")]
     objective: Annotated[
         dict[Text, Any],
         Field(
@@ -158,14 +159,14 @@ class OptimumDemand(Request):
     dictionary: SlotName = None
 
 
-Demand = Annotated[
-    MeasureDemand | ScoreDemand | PrivacyModelDemand | BoundDemand | OptimumDemand,
-    Field(discriminator="kind", description="What is demanded."),
+Condition = Annotated[
+    MeasureCondition | ScoreCondition | PrivacyModelCondition | BoundCondition | OptimumCondition,
+    Field(discriminator="kind", description="What is required."),
 ]
 
 
-class CriterionScope(Request):
-    """What part of the release a criterion is about: attributes that group records, or groups of records."""
+class RequirementScope(Request):
+    """What part of the release a requirement is about: attributes that group records, or groups."""
 
     attributes: Annotated[
         list[Column] | None,
@@ -177,7 +178,7 @@ class CriterionScope(Request):
     ] = None
 
 
-class PolicyCriterion(Request):
+class _Requirement(Request):
     """One thing that must hold."""
 
     id: Annotated[Word, Field(description="Its name within the policy.", examples=["small-classes"])]
@@ -186,8 +187,19 @@ class PolicyCriterion(Request):
     severity: Annotated[Severity, Field(description="Whether its failure blocks or is only listed.")] = (
         "block"
     )
-    demand: Demand
-    scope: Annotated[CriterionScope | None, Field(description="All of the release if left out.")] = None
+    scope: Annotated[RequirementScope | None, Field(description="All of the release if left out.")] = None
+
+
+class PolicyRequirement(_Requirement):
+    """One thing that must hold."""
+
+    requirement: Condition
+
+
+class PolicyCriterion(_Requirement):
+    """One thing that must hold, as format 1 has it."""
+
+    demand: Condition
 
 
 class Slot(Request):
@@ -255,10 +267,9 @@ class NotCovered(Request):
     ]
 
 
-class NewPolicy(Request):
-    """A policy, as JSON or YAML have it."""
+class _Policy(Request):
+    """What a policy has in every format."""
 
-    format: Annotated[Literal["privacy-risk/policy/1"], Field(description="Format of the document.")]
     name: Annotated[
         str,
         StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$"),
@@ -285,21 +296,43 @@ class NewPolicy(Request):
         Share,
         Field(
             description="Greatest share of the records that columns may single out by which no blocking "
-            "criterion bounds telling records apart."
+            "requirement bounds telling records apart."
         ),
     ] = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Annotated[
-        Share, Field(description="Share of the records that a suggested change may withhold.")
+        Share, Field(description="Share of the records that a suggested change may suppress.")
     ] = 0.0
-    criteria: Annotated[
-        list[PolicyCriterion],
-        Field(min_length=1, max_length=MOST_CRITERIA, description="What must hold, all of it."),
-    ]
 
     def document(self) -> dict[str, Any]:
         """What was sent, as the use cases take it."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
-if FORMAT != "privacy-risk/policy/1":
-    raise AssertionError("the format of policies has another name")
+class PolicyInFormat2(_Policy):
+    """A policy, as JSON or YAML have it."""
+
+    format: Annotated[Literal["privacy-risk/policy/2"], Field(description="Format of the document.")]
+    requirements: Annotated[
+        list[PolicyRequirement],
+        Field(min_length=1, max_length=MOST_REQUIREMENTS, description="What must hold, all of it."),
+    ]
+
+
+class PolicyInFormat1(_Policy):
+    """A policy in the format before: its requirements are called criteria, and what each asks its demand."""
+
+    format: Annotated[Literal["privacy-risk/policy/1"], Field(description="Format of the document.")]
+    criteria: Annotated[
+        list[PolicyCriterion],
+        Field(min_length=1, max_length=MOST_REQUIREMENTS, description="What must hold, all of it."),
+    ]
+
+
+def _format_name(body: Any) -> str:  # noqa: ANN401 - any JSON value
+    return format_of(body).name if isinstance(body, Mapping) else FORMAT_2.name
+
+
+NewPolicy = Annotated[
+    Annotated[PolicyInFormat2, Tag(FORMAT_2.name)] | Annotated[PolicyInFormat1, Tag(FORMAT_1.name)],
+    Discriminator(_format_name),
+]

@@ -1,4 +1,4 @@
-"""Releases: the table that leaves the house."""
+"""Releases: the table that is published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.api.schemas.common import (
     Resource,
 )
 from app.api.schemas.shown_rules import ShownSuppression
-from app.services.releases import ORDER_BEFORE, CreateRelease, LineOrder
+from app.services.releases.releases import ORDER_BEFORE, CreateRelease, LineOrder
 
 
 class NewRelease(Request):
@@ -53,7 +53,7 @@ class ReleasedRule(ShownSuppression):
 
 
 class Release(Resource):
-    """A release: what it was made of, and what was withheld."""
+    """A release: what it was made of, and what was suppressed."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
     dataset_sha256: Annotated[Hash, Field(description="Hash of the dataset.")]
@@ -62,8 +62,10 @@ class Release(Resource):
         list[str], Field(max_length=10_000, description="Columns of the released table.", examples=[["city"]])
     ]
     rows: Annotated[Count, Field(description="Rows of the released table.", examples=[12])]
-    suppressed_cells: Annotated[Count, Field(description="Cells that are withheld.", examples=[0])]
-    suppressed_records: Annotated[Count, Field(description="Records of which all is withheld.", examples=[0])]
+    suppressed_cells: Annotated[Count, Field(description="Cells that are suppressed.", examples=[0])]
+    suppressed_records: Annotated[
+        Count, Field(description="Records of which all is suppressed.", examples=[0])
+    ]
     classes: Annotated[Count, Field(description="Distinct released records.", examples=[6])]
     neutralise_formulas: Annotated[bool, Field(description="Whether formulas are made harmless.")]
     order: Annotated[

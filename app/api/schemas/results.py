@@ -6,17 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import (
-    Answer,
-    Count,
-    Number,
-)
+from app.api.schemas.common import Answer, Count, Number
 from app.api.schemas.criteria import AttainedCriterion, Refusal
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.shown_rules import ShownSuppression
-from app.domain.attackers import View
-from app.domain.search.anonymity.problem import MOST_CRITERIA
-from app.domain.search.recoding.rounds import MOST_ROUNDS
+from app.domain.risk.attackers import View
+from app.domain.search.local_recoding.one_rule import MOST_ROUNDS
+from app.domain.search.objectives import MOST_CRITERIA
 
 
 class Shortfall(Answer):
@@ -45,7 +41,7 @@ class FoundRule(ShownSuppression):
     ] = None
     records: Annotated[
         Count | None,
-        Field(description="Records with levels of their own, or that a table-level rule withholds."),
+        Field(description="Records with levels of their own, or that a table-level rule suppresses."),
     ] = None
 
 
@@ -152,10 +148,11 @@ class LossResult(Found):
     loss: Annotated[
         Number | None, Field(description="Loss of the rule, in the unit of the loss.", examples=[0.27])
     ]
-    suppressed_records: Annotated[Count | None, Field(description="Records withheld.", examples=[2])]
-    suppression_allowed: Annotated[Count, Field(description="Most records to withhold.", examples=[2])]
+    suppressed_records: Annotated[Count | None, Field(description="Records suppressed.", examples=[2])]
+    suppression_allowed: Annotated[Count, Field(description="Most records to suppress.", examples=[2])]
     smallest_class: Annotated[
-        Count | None, Field(description="Fewest records disclosed alike, of those that remain.", examples=[2])
+        Count | None,
+        Field(description="Fewest records of an equivalence class, of those that remain.", examples=[2]),
     ]
     classes: Annotated[Count | None, Field(description="Classes of those that remain.", examples=[4])]
     privacy: Annotated[
@@ -176,13 +173,13 @@ class LossResult(Found):
     ] = None
     withheld_for_missing: Annotated[
         Count,
-        Field(description="Of the records withheld those for a missing quasi-identifier.", examples=[0]),
+        Field(description="Of the records suppressed those for a missing quasi-identifier.", examples=[0]),
     ] = 0
     rounds: Annotated[
         list[RecodingRound],
         Field(
             max_length=MOST_ROUNDS,
-            description="Of local recoding the rules that withheld records were given, one after another.",
+            description="Of local recoding the rules that suppressed records were given, one after another.",
         ),
     ] = []  # noqa: RUF012 - pydantic copies it
     table_level_loss: Annotated[

@@ -7,12 +7,12 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Ref, Request
-from app.api.schemas.rules import Definition
-from app.services.rule_previews import PreviewRule
+from app.api.schemas.rules import Definition, rule_asked
+from app.services.rules.rule_previews import PreviewRule
 
 Cells = Annotated[
     list[str | None],
-    Field(max_length=10_000, description="Cells, column by column; null is missing or withheld."),
+    Field(max_length=10_000, description="Cells, column by column; null is missing or suppressed."),
 ]
 
 
@@ -28,7 +28,7 @@ class NewRulePreview(Request):
 
     def request(self) -> PreviewRule:
         """The value that the use case takes."""
-        rule = self.rule if isinstance(self.rule, str) else self.rule.definition()
+        rule = rule_asked(self.rule)
         return PreviewRule(self.dataset, rule, self.first, self.limit)
 
 

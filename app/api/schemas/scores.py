@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Number
-from app.domain.attackers import View
-from app.services.dictionary_sets import MOST_MEMBERS
+from app.domain.risk.attackers import View
+from app.services.datasets.dictionary_sets import MOST_MEMBERS
 
 Position = Annotated[
     int | None,
@@ -48,7 +48,7 @@ class Monotone(Answer):
     """Which hypotheses hold under which generalising further never raises a loss."""
 
     non_empty: Annotated[bool, Field(description="Every record has consistent entities.", examples=[True])]
-    phi_monotone: Annotated[bool, Field(description="Coarser is never more harmful.", examples=[True])]
+    phi_monotone: Annotated[bool, Field(description="More general is never more harmful.", examples=[True])]
     psi_le_phi: Annotated[
         bool, Field(description="Failure is never more harmful than success.", examples=[True])
     ]

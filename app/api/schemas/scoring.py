@@ -8,14 +8,14 @@ from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Answer, Ref, Request, Text
 from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
-from app.domain.attackers import View
 from app.domain.dictionaries.consistency import Consistency, Mode
+from app.domain.risk.attackers import View
 from app.domain.risk.formulas import MAX_LENGTH
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import MODEL_I, ModelName, RiskModel
-from app.services import scoring_options
-from app.services.dictionary_sets import MOST_MEMBERS
-from app.services.scoring_options import ScoringOptions
+from app.services.datasets.dictionary_sets import MOST_MEMBERS
+from app.services.scoring import scoring_options
+from app.services.scoring.scoring_options import ScoringOptions
 
 Absent = Annotated[
     AbsentPolicy,

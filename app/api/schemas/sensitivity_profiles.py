@@ -19,11 +19,16 @@ from app.api.schemas.common import (
     Resource,
     Text,
 )
-from app.domain.harm.interactions import DEFAULT_ORDER, MAX_INTERACTIONS, GivenInteraction, GivenInteractions
-from app.domain.harm.normalisation import Normalisation
-from app.domain.harm.sensitivity import Family
-from app.services import sensitivity_profiles
-from app.services.sensitivity_profiles import CreateSensitivityProfile, Viewpoint
+from app.domain.sensitivity.interactions import (
+    DEFAULT_ORDER,
+    MAX_INTERACTIONS,
+    GivenInteraction,
+    GivenInteractions,
+)
+from app.domain.sensitivity.normalisation import Normalisation
+from app.domain.sensitivity.sensitivity import Family
+from app.services.scoring import sensitivity_profiles
+from app.services.scoring.sensitivity_profiles import CreateSensitivityProfile, Viewpoint
 
 MOST_NODES = 1_000_000
 
@@ -223,7 +228,7 @@ class NewSensitivityProfile(Request):
     allow_positive_top: Annotated[
         bool,
         Field(
-            description="Whether weights of nodes may give the top more than 0: then withholding does harm."
+            description="Whether weights of nodes may give the top more than 0: then suppressing does harm."
         ),
     ] = False
     unit: Annotated[

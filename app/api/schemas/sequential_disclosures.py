@@ -9,10 +9,10 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource, Text
 from app.api.schemas.rules import ShownRecord, Steps
 from app.api.schemas.scoring import ScoringFields, ShownScoring
-from app.services import disclosure_batches as batches
-from app.services.disclosure_batches import MOST_RECORDS, BatchRule
-from app.services.rule_definitions import RecordLevels
-from app.services.sequential_disclosures import AppendRecords, CreateSequentialDisclosure
+from app.services.rules import disclosure_batches as batches
+from app.services.rules.disclosure_batches import MOST_RECORDS, BatchRule
+from app.services.rules.rule_definitions import RecordLevels
+from app.services.rules.sequential_disclosures import AppendRecords, CreateSequentialDisclosure
 
 Floor = Annotated[
     float,

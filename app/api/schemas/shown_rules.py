@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from app.api.schemas.common import Answer, Count
-from app.domain.criteria.class_suppression import ALL_ATTRIBUTES
+from app.domain.models.class_suppression import ALL_ATTRIBUTES
 
 
 class ShownSuppression(Answer):

@@ -7,14 +7,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from app.api.schemas.common import Request
-from app.api.schemas.derived import one_of, request_of
-from app.domain.search.budget import Budget
+from app.api.schemas.derived import Asked, one_of, request_of, value_of
 from app.domain.search.catalogue import SEARCHES, AnySearch
 from app.domain.search.solvers import Solver
-from app.services.objectives import SearchBudget, solver_of
-
-LONGEST_SECONDS: Final = 7 * 24 * 3600
+from app.services.searches.objectives import SearchBudget, solver_of
 
 
 def _model_name(search: str) -> str:
@@ -71,48 +67,9 @@ SolverChoice: Any = Annotated[
 ]
 
 
-def solver_asked(sent: str | BaseModel) -> Solver:
+def solver_asked(sent: str | Asked) -> Solver:
     """The domain's value of a solver that was sent; InvalidInput for parameters that do not go together."""
-    return solver_of(sent if isinstance(sent, str) else sent.model_dump())
+    return solver_of(sent) if isinstance(sent, str) else value_of(sent)
 
 
-class BudgetFields(Request):
-    """What a search may use; at its end the best rule found is shown with a lower bound and the gap."""
-
-    max_nodes: Annotated[
-        int | None,
-        Field(
-            strict=True,
-            ge=1,
-            le=2**53,
-            description="Most nodes that the whole search visits. The same number gives the same answer.",
-            examples=[100_000],
-        ),
-    ] = None
-    relative_gap: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            lt=1,
-            allow_inf_nan=False,
-            description="End as soon as the best rule is proved to be no further away than this share of the "
-            "objective. The same share gives the same answer.",
-            examples=[0.05],
-        ),
-    ] = None
-    time_limit_seconds: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            le=LONGEST_SECONDS,
-            allow_inf_nan=False,
-            description="Seconds of searching, loading not counted; an attempt after the loss of a worker "
-            "has as many again. A result that was cut short by it is not `reproducible`, and answers no "
-            "other run.",
-            examples=[60],
-        ),
-    ] = None
-
-    def budget(self) -> SearchBudget:
-        """The value that the use case takes."""
-        return SearchBudget(Budget(self.max_nodes, self.relative_gap), self.time_limit_seconds)
+BudgetFields: Any = request_of(SearchBudget, "BudgetFields", None, strict_numbers=False)

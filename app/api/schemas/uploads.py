@@ -8,9 +8,9 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Name, Request, Resource
-from app.services.ingest.dialect import Dialect, UploadFormat
-from app.services.ingest.proposals import DialectProposal, SchemaProposal
-from app.services.uploads import CreateUpload
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat
+from app.services.datasets.ingest.proposals import DialectProposal, SchemaProposal
+from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Request, Text
-from app.services import utility_building
+from app.services.scoring import utility_building
 
 MOST_NODES = 1_000_000
 
@@ -31,7 +31,7 @@ class UtilityOptions(Request):
         bool,
         Field(
             description="Whether the table's mean is rounded to the nearest whole number before it is "
-            "compared with a threshold, as in published results; tables pass that lack up to 0.5."
+            "compared with a threshold, as in published results; tables pass that fall short by up to 0.5."
         ),
     ] = False
     display_rounding: Annotated[
@@ -62,7 +62,7 @@ class DerivedUtility(UtilityOptions):
 
 
 class CustomUtility(UtilityOptions):
-    """A utility per value of the hierarchies, never more for a coarser value."""
+    """A utility per value of the hierarchies, never more for a more general value."""
 
     kind: Annotated[Literal["custom"], Field(description="Kind of utility.")]
     values: Annotated[
@@ -70,8 +70,8 @@ class CustomUtility(UtilityOptions):
         Field(
             min_length=1,
             max_length=10_000,
-            description="Disclosed attribute → label of each value, coarse ones too → its use; the top has 0 "
-            "unless its label is named.",
+            description="Disclosed attribute → label of each value, general ones too → its utility; the top "
+            "has 0 unless its label is named.",
             examples=[{"race": {"White": 1, "Black": 1, "European": 0.5, "African American": 0.5}}],
         ),
     ]

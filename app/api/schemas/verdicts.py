@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Number
 from app.api.schemas.coverage import EarlierReleases, FoundCoverage
-from app.domain.catalogue_types import Guarantee
+from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.gates.verdicts import Outcome, Verdict
 from app.domain.policies.comparison import Comparison
 from app.domain.policies.policy import Severity
@@ -117,13 +117,13 @@ class FoundCriterion(Answer):
             examples=["failed"],
         ),
     ]
-    demand: Annotated[dict[str, Any], Field(description="What the policy demands.")]
+    demand: Annotated[dict[str, Any], Field(description="What the policy requires.")]
     value: FoundValue
     quantity: Annotated[
         FoundQuantity | None,
         Field(description="What the value is a number of; null in verdicts of before this was said."),
     ] = None
-    comparison: Annotated[Comparison | None, Field(description="How it is held against the threshold.")]
+    comparison: Annotated[Comparison | None, Field(description="How it is compared with the threshold.")]
     threshold: Annotated[bool | int | Number | None, Field(description="The threshold.", examples=[2])]
     margin: Annotated[
         Number | None,
@@ -158,7 +158,7 @@ class FoundChange(Answer):
         dict[str, Count] | None,
         Field(description="Every record is generalised at least so far; null if nothing was found."),
     ]
-    suppressed_records: Annotated[Count, Field(description="Records that it withholds.", examples=[0])]
+    suppressed_records: Annotated[Count, Field(description="Records that it suppresses.", examples=[0])]
     utility_before: Annotated[Number | None, Field(description="Mean utility of the rule.", examples=[8])]
     utility_after: Annotated[Number | None, Field(description="Mean utility after it.", examples=[6.5])]
     examined: Annotated[Count, Field(description="Rules that were looked at.", examples=[17])]

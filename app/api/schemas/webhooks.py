@@ -8,9 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Request
-from app.services import webhook_values
-from app.services.webhook_values import DeliveryState, WebhookEvent
-from app.services.webhooks import MOST_URL, MOST_WEBHOOKS, CreateWebhook, DeliveryPage, WebhookMade
+from app.services.resources import Page
+from app.services.runs import webhook_values
+from app.services.runs.webhook_values import DeliveryState, WebhookEvent
+from app.services.runs.webhooks import MOST_URL, MOST_WEBHOOKS, CreateWebhook, WebhookMade
 
 Events = Annotated[
     list[WebhookEvent],
@@ -134,6 +135,6 @@ class DeliveryListing(Answer):
     ]
 
     @classmethod
-    def of(cls, page: DeliveryPage) -> DeliveryListing:
+    def of(cls, page: Page[webhook_values.Delivery]) -> DeliveryListing:
         """The use case's answer as a body."""
         return cls(items=[Delivery.of(own) for own in page.items], next_cursor=page.next_cursor)

@@ -1,1 +1,1 @@
-"""What attackers conclude from a release: by what classes have in common, and by what they know beside."""
+"""What attackers learn from a release: by what classes have in common, and by what they know beside."""

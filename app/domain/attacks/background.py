@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.attacks.beliefs import Beliefs
 from app.domain.attacks.elimination import PairCounts
-from app.domain.attacks.informed import likelihoods, units_of
-from app.domain.attacks.population import Population
 from app.domain.attacks.tallies import records_per_entry, value_numbers
-from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping
+from app.domain.classes.grouping import EquivalenceClasses, Grouping
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
-from app.domain.distinct import Ints, Longs, concatenated_ranges
+from app.domain.risk.informed import likelihoods, units_of
+from app.domain.risk.population import Population
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.ratios import as_written, is_below
-from app.domain.distinct import Ints, Longs
-from app.domain.harm.weights import Floats
-from app.domain.numbers import lowest_accepted
+from app.domain.tables.numbers import lowest_accepted
 
 Weights = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import count_values
-from app.domain.distinct import Ints, Longs, concatenated_ranges
 
 CELLS_AT_ONCE = 2_000_000
 
@@ -124,12 +123,7 @@ def eliminate(pairs: PairCounts, confidence: float) -> Elimination:
 
 
 def _stronger(
-    best: Statement | None,
-    cells: _Cells,
-    matching: Longs,
-    possible: Longs,
-    allowed: Bools,
-    is_negation: bool,
+    best: Statement | None, cells: _Cells, matching: Longs, possible: Longs, allowed: Bools, is_negation: bool
 ) -> Statement | None:
     """The stronger of a statement and the strongest of the cells; of equals the one with more records."""
     places = np.flatnonzero(allowed)

@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.diversity import most_frequent
-from app.domain.classes.grouping import Bools
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Ints, Longs
-from app.domain.numbers import exact_sum
+from app.domain.tables.numbers import exact_sum
 
 NO_VALUE = -1
 

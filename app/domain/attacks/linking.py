@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.compatibility import Compatibility
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
-from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 
 class CandidateSets:

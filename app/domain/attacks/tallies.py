@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Ints, Longs
 
 
 def value_numbers(counts: SensitiveCounts, shown: Ints, n_nodes: int) -> Longs:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Longs
 
-Floats = npt.NDArray[np.float64]
+Numbers = TypeVar("Numbers", Floats, Longs)
 
 
 def sum_by_class(counts: SensitiveCounts, amounts: Longs) -> Longs:
@@ -18,13 +18,13 @@ def sum_by_class(counts: SensitiveCounts, amounts: Longs) -> Longs:
     return np.where(counts.distinct > 0, sums, 0)
 
 
-def greatest_by_class(counts: SensitiveCounts, scores: Floats, without: float) -> Floats:
+def greatest_by_class(counts: SensitiveCounts, scores: Numbers, without: float) -> Numbers:
     """(G,) greatest of the (E,) scores of each class's entries, ``without`` for a class that has none."""
     greatest = np.maximum.reduceat(np.append(scores, without), counts.starts[:-1])
     return np.where(counts.distinct > 0, greatest, without)
 
 
-def least_by_class(counts: SensitiveCounts, scores: Floats, without: float) -> Floats:
+def least_by_class(counts: SensitiveCounts, scores: Numbers, without: float) -> Numbers:
     """(G,) least of the (E,) scores of each class's entries, ``without`` for a class that has none."""
     return -greatest_by_class(counts, -scores, -without)
 

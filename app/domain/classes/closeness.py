@@ -17,15 +17,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.classes.by_class import Floats, sum_by_class
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.classes.by_class import sum_by_class
 from app.domain.classes.ratios import is_at_most
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import NO_GROUP, group_counts, inner_layers
-from app.domain.distinct import Ints, Longs
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.numbers import highest_accepted
+from app.domain.tables.numbers import highest_accepted
 
 Distance = Literal["equal", "ordered", "hierarchical", "kl", "js"]
 
@@ -181,7 +180,7 @@ def _measured(counts: SensitiveCounts, kind: Distance, hierarchy: Hierarchy) -> 
 
 
 def has_missing(counts: SensitiveCounts) -> bool:
-    """Whether a missing (or withheld) value is among several values."""
+    """Whether a missing (or suppressed) value is among several values."""
     return counts.n_values > 1 and int(counts.nodes[0]) == TOP
 
 

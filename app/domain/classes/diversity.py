@@ -21,12 +21,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.ratios import is_at_most, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Longs
-
-Floats = npt.NDArray[np.float64]
 
 ENTROPY_TOLERANCE = 1e-9
 

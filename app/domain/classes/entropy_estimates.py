@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma
 
-from app.domain.classes.diversity import Floats
+from app.domain.arrays import Floats, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Longs
 
 ESTIMATE_TOLERANCE: Final = 1e-9
 

@@ -14,10 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from app.domain.arrays import Bools, Longs
 from app.domain.classes.diversity import ENTROPY_TOLERANCE, RankedCounts
-from app.domain.classes.grouping import Bools
 from app.domain.classes.ratios import is_at_most, is_below
-from app.domain.distinct import Longs
 
 Passes = Callable[[Longs, Longs], Bools]
 """Whether the classes pass once their counts are lowered to caps ≥ 1, of which so many are above."""

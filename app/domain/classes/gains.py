@@ -22,11 +22,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.classes.by_class import Floats, any_by_class, greatest_by_class, least_by_class
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Longs
+from app.domain.classes.by_class import any_by_class, greatest_by_class, least_by_class
 from app.domain.classes.ratios import is_at_most, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Longs
 
 LikenessBound = Literal["enhanced", "basic"]
 LogBase = Literal["e", "2"]

@@ -1,26 +1,27 @@
 """Equivalence classes: the records that a reader cannot tell apart by their quasi-identifiers.
 
-Records disclosed alike (⊥ is like ⊥) are a class. Two questions have more than one answer in the field, so
-they are parameters and every result states them: what a value that is missing in the original matches, and
-what becomes of records that are withheld altogether (Definitions: equivalence classes).
+Records with the same released values (⊥ equals ⊥) are an equivalence class. Two questions have more than one
+answer in the field, so they are parameters and every result states them: what a value that is missing in the
+original matches, and what becomes of records that are suppressed altogether (Definitions: equivalence
+classes).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Len, MaxLen, doc
 
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.wildcards import matching_records, seconds_of_matching
-from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.tables import Table
-
-Bools = npt.NDArray[np.bool_]
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 3e-8
 
@@ -41,8 +42,9 @@ class Grouping:
     missing: Annotated[
         Missing,
         doc(
-            "What a missing quasi-identifier is like: another missing one (`own_category`), any value "
-            "(`matches_everything`), or reason to leave the record out, which is counted (`excluded`)."
+            "How missing values are matched: a missing quasi-identifier matches other missing ones "
+            "(`own_category`), every value (`matches_everything`), or the record is left out, and "
+            "counted (`excluded`)."
         ),
     ] = "own_category"
     missing_sensitive: Annotated[
@@ -54,7 +56,7 @@ class Grouping:
     suppressed: Annotated[
         Suppressed,
         doc(
-            "Whether records all of whose quasi-identifiers are withheld are left out, and counted "
+            "Whether records all of whose quasi-identifiers are suppressed are left out, and counted "
             "(`excluded`), or judged as one more class (`own_block`)."
         ),
     ] = "excluded"
@@ -70,16 +72,13 @@ class EquivalenceClasses:
         Positions in the table of the attributes that were grouped by.
     codes
         (G, q) disclosed nodes of these. Two classes show the same only where one of them matches everything
-        in an attribute that the other is withheld in.
+        in an attribute that the other is suppressed in.
     records
         (G,) records in each class, at least 1.
-    sizes
-        (G,) records that a reader cannot tell from those of the class: ``records``, and more where a missing
-        value matches everything.
     of_record
         (n,) class of each record, −1 for those left out.
     n_suppressed, n_missing
-        Records left out because they are withheld, and for a missing quasi-identifier.
+        Records left out because they are suppressed, and for a missing quasi-identifier.
     is_wildcard
         (G, q) whether a class matches everything in an attribute; None if no class does.
     """
@@ -87,11 +86,17 @@ class EquivalenceClasses:
     attributes: tuple[int, ...]
     codes: Ints
     records: Longs
-    sizes: Longs
     of_record: Ints
     n_suppressed: int
     n_missing: int
     is_wildcard: Bools | None = None
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """(G,) records of each class, and of those that match it where a missing value matches everything."""
+        if self.is_wildcard is None:
+            return self.records
+        return matching_records(self.codes, self.is_wildcard, self.records)
 
     @property
     def n_classes(self) -> int:
@@ -148,8 +153,22 @@ def seconds_of_grouping(table: Table, grouping: Grouping) -> float:
     return seconds + (seconds_of_matching(patterns, table.reduced.size, len(known)) if patterns > 1 else 0.0)
 
 
+def lacking_records(codes: Ints, attributes: Iterable[int], missing: Missing) -> Bools:
+    """(n,) records that are left out because their original ``codes`` (n, m) miss one of the attributes."""
+    found = np.zeros(len(codes), dtype=bool)
+    if missing == "excluded":
+        for j in attributes:
+            found |= codes[:, j] == TOP
+    return found
+
+
 def equivalence_classes(
-    table: Table, disclosed: Ints, is_suppressed: Bools, grouping: Grouping, also: tuple[int, ...] = ()
+    table: Table,
+    disclosed: Ints,
+    is_suppressed: Bools,
+    grouping: Grouping,
+    also: tuple[int, ...] = (),
+    left_out: Bools | None = None,
 ) -> EquivalenceClasses:
     """Group the records of a release.
 
@@ -158,19 +177,20 @@ def equivalence_classes(
     disclosed
         (n, m) nodes that the release shows.
     is_suppressed
-        (n,) records that are withheld altogether.
+        (n,) records that are suppressed altogether.
     also
         Positions of further attributes to group by, sensitive ones (Machanavajjhala (2008), definition 3.11).
+    left_out
+        (n,) records that are in no class; None: the suppressed ones, unless they are judged.
 
     Raises InvalidInput for quasi-identifiers that the table does not have.
     """
     known = positions_of(table, grouping.quasi_identifiers)
     attributes = tuple(dict.fromkeys((*known, *also)))
     everybody = np.zeros(len(disclosed), dtype=bool)
-    left_out = is_suppressed if grouping.suppressed == "excluded" else everybody
-    missing = everybody
-    if grouping.missing == "excluded":
-        missing = np.logical_or.reduce([table.codes[:, j] == TOP for j in known]) & ~left_out
+    if left_out is None:
+        left_out = is_suppressed if grouping.suppressed == "excluded" else everybody
+    missing = lacking_records(table.codes, known, grouping.missing) & ~left_out
     kept = np.flatnonzero(~(left_out | missing))
     wildcards = {}
     if grouping.missing == "matches_everything":
@@ -181,7 +201,6 @@ def equivalence_classes(
         attributes,
         codes,
         records,
-        records if is_wildcard is None else matching_records(codes, is_wildcard, records),
         of_record,
         int(np.count_nonzero(left_out)),
         int(np.count_nonzero(missing)),
@@ -194,9 +213,9 @@ def _wildcards(
 ) -> dict[int, Bools]:
     """Per attribute with such records which of the kept ones match everything in it.
 
-    They miss the value in the original. What the rule withholds of a record is no wildcard: it would lower
-    the risks of all others the more is withheld. In an attribute that is withheld of all kept records none
-    is needed.
+    They miss the value in the original. What the rule suppresses of a record is no wildcard: it would lower
+    the risks of all others the more is suppressed. In an attribute that is suppressed of all kept records
+    none is needed.
     """
     found = {}
     for j in known:
@@ -215,7 +234,7 @@ def _grouped(
     for j in attributes:
         column, size = disclosed[:, j] if everyone else disclosed[kept, j], table.sizes[j]
         if j in wildcards:
-            # A value that is withheld is told from one that is missing by a code of its own.
+            # A value that is suppressed is told from one that is missing by a code of its own.
             column, size = np.where((column == TOP) & ~wildcards[j], size, column), size + 1
         columns.append(column)
         sizes.append(size)

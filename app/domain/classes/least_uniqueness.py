@@ -2,7 +2,7 @@
 
 A rule makes u classes of n records, c_1 of them unique, in a sample of N people. If any a records are
 suppressed, u' ≥ u − a classes and c' ≥ c_1 − a uniques of n' ≥ n − a records are left, and the population is
-scaled to N' ≤ N. What is concluded grows with u and c_1, hence it holds at every more specific rule.
+scaled to N' ≤ N. What follows grows with u and c_1, hence it holds at every more specific rule.
 
 *Zayatz.* A class of i ≥ 2 people is sampled once with probability i · (n'/N') · q at most, with
 q = (N' − n')/(N' − 1). So the estimated share is at least x² / (x + (1 − x) · q) with x = c'/n', which grows
@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 from scipy.special import gammaln
 
+from app.domain.arrays import Floats
 from app.domain.classes.uniqueness import ALPHAS
-from app.domain.harm.weights import Floats
 
 SAFE: Final = 1e-6
 """Share that estimates may be wrong by, for the tolerances of their equations."""

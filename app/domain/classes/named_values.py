@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
-from app.domain.distinct import Ints
+from app.domain.arrays import Bools, Ints
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 

@@ -16,16 +16,16 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.classes.by_class import Floats
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Longs
 
 SAFE: Final = 1e-9
 SIZES_AT_ONCE: Final = 32
 MOST_SIZES: Final = 4096
 MOST_CELLS: Final = 2_000_000
 """Sizes above are not tried: the least that was not ruled out is a bound all the same."""
+ROUNDED: Final = 1e-12
+"""Sums of shares are off by less."""
 MOST_STEPS: Final = 64
 """Steps towards the records that can pass: all before are bounds, too."""
 
@@ -136,10 +136,10 @@ def greatest_shift(divergence: float) -> float:
 def most_passing(counts: SensitiveCounts, shares: Floats, mass: float) -> Longs:
     """(G,) how many records of each class can be in classes that pass, at most.
 
-    Passing classes have Σ min(k_i, s_i · K) ≥ mass · K with the ``shares`` s_i (m,), hence together no more
-    than g(K) / mass records, with g(K) = Σ min(n_i, s_i · K). As g never falls, K ≤ M implies
-    K ≤ g(M) / mass: from the size of the class on, every M leads to one that is no greater. For a mass of 1
-    no k_i is above s_i · K, and whole numbers count.
+    Passing classes have Σ min(k_i, s_i · K) ≥ mass · K with the ``shares`` s_i (m,), hence g(K) ≥ mass · K
+    with g(K) = Σ min(n_i, s_i · K). As g is concave and g(0) = 0, Newton's steps from the size of the class
+    down never go below the greatest such K, and soon reach it. For a mass of 1 no k_i is above s_i · K, and
+    whole numbers count: K ≤ M implies K ≤ Σ min(n_i, ⌊s_i · M⌋).
     """
     most = counts.sizes.astype(np.int64)
     open_ = np.flatnonzero(counts.distinct) if mass > SAFE else np.empty(0, dtype=np.intp)
@@ -150,9 +150,14 @@ def most_passing(counts: SensitiveCounts, shares: Floats, mass: float) -> Longs:
         lengths = counts.distinct[open_]
         starts = np.cumsum(lengths) - lengths
         room = share * np.repeat(most[open_], lengths)
-        room = np.floor(room + SAFE) if mass == 1 else room
-        reached = np.add.reduceat(np.minimum(amounts, room), starts)
-        fits = np.floor(reached / mass * (1 + SAFE) + SAFE).astype(np.int64)
+        if mass == 1:
+            bounds = np.add.reduceat(np.minimum(amounts, np.floor(room + SAFE)), starts)
+        else:
+            used_up = amounts <= room
+            lacking = mass - np.add.reduceat(np.where(used_up, 0.0, share), starts) - ROUNDED
+            taken = np.add.reduceat(np.where(used_up, amounts, 0), starts)
+            bounds = np.where(lacking > SAFE, taken / np.maximum(lacking, SAFE), np.inf)
+        fits = np.floor(np.minimum(bounds * (1 + SAFE) + SAFE, most[open_])).astype(np.int64)
         falls = fits < most[open_]
         most[open_[falls]] = fits[falls]
         entries = np.repeat(falls, lengths)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import cached_property
+
 import numpy as np
 
-from app.domain.distinct import DistinctRows, Ints, distinct_rows
+from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
+from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class _QuasiPart(Table):
+    """The quasi-identifiers of ``whole``, whose distinct records are known or will be needed."""
+
+    whole: Table = field(kw_only=True)
+
+    @cached_property
+    def reduced(self) -> DistinctRows:
+        """The distinct records of the part, found among those of the whole."""
+        whole = self.whole.reduced
+        columns = [whole.codes[:, j] for j in self.whole.quasi_identifiers]
+        rows = distinct_rows(columns, self.sizes, whole.size)
+        counts = np.bincount(rows.inverse, whole.counts, rows.size).astype(np.int64)
+        return DistinctRows(rows.codes, counts, rows.inverse[whole.inverse])
 
 
 def quasi_part(table: Table) -> Table:
@@ -17,30 +37,25 @@ def quasi_part(table: Table) -> Table:
     """
     if not table.sensitive:
         return table
-    kept = table.quasi_identifiers
-    if not kept:
+    kept = required_quasi_identifiers(table)
+    return _QuasiPart(
+        tuple(table.attributes[j] for j in kept),
+        tuple(table.hierarchies[j] for j in kept),
+        table.codes[:, kept],
+        whole=table,
+    )
+
+
+def required_quasi_identifiers(table: Table) -> tuple[int, ...]:
+    """Positions of the quasi-identifiers; InvalidInput if all attributes are sensitive."""
+    if not table.quasi_identifiers:
         raise InvalidInput.of(
             "/dataset",
             "no-quasi-identifiers",
             "All attributes of the dataset have the role sensitive: there is nothing to generalise.",
             "Give attributes that an attacker may know the role quasi_identifier.",
         )
-    part = Table(
-        tuple(table.attributes[j] for j in kept),
-        tuple(table.hierarchies[j] for j in kept),
-        table.codes[:, kept],
-    )
-    # The distinct records of the part are among those of the whole, which are known or will be needed.
-    part.__dict__["reduced"] = _reduced(table, part)
-    return part
-
-
-def _reduced(table: Table, part: Table) -> DistinctRows:
-    whole = table.reduced
-    columns = [whole.codes[:, j] for j in table.quasi_identifiers]
-    rows = distinct_rows(columns, part.sizes, whole.size)
-    counts = np.bincount(rows.inverse, whole.counts, rows.size).astype(np.int64)
-    return DistinctRows(rows.codes, counts, rows.inverse[whole.inverse])
+    return table.quasi_identifiers
 
 
 def group_of_row(table: Table, part: Table) -> Ints:

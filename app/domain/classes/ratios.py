@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
-from app.domain.distinct import Longs
+from app.domain.arrays import Bools, Longs
 
 LONGEST = 2**63 - 1
 DOUBT = 1e-12

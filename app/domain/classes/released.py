@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools, EquivalenceClasses, Grouping, equivalence_classes
+from app.domain.arrays import Bools, Ints
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalence_classes
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
-from app.domain.distinct import Ints
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import Rule, TableRule, apply, identity
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 _Key = tuple[object, ...]
 
@@ -33,9 +33,9 @@ class Release:
 
     @cached_property
     def is_suppressed(self) -> Bools:
-        """(n,) records whose quasi-identifiers a rule for single records withholds, all of them.
+        """(n,) records whose quasi-identifiers a rule for single records suppresses, all of them.
 
-        A rule for the whole table that withholds everything suppresses nobody: it makes one class.
+        A rule for the whole table that suppresses everything suppresses nobody: it makes one class.
         """
         if isinstance(self.rule, TableRule) or not self.table.quasi_identifiers:
             return np.zeros(self.table.n_records, dtype=bool)
@@ -111,14 +111,14 @@ class Release:
     def values(self, grouping: Grouping, attribute: str) -> tuple[Ints, Ints]:
         """(n,) node of a sensitive attribute that each record shows, and the same for the whole table.
 
-        The first is −1 for records without a value: what is withheld of a suppressed record is none, though
+        The first is −1 for records without a value: what is suppressed of a suppressed record is none, though
         its record may be judged. Both are −1 for a missing value that is left out.
         """
         j = self.table.position(attribute)
         shown, reference = self.codes[:, j], self._reference(j)
         shown = np.where(self.is_suppressed & (shown != reference), -1, shown)
         if grouping.missing_sensitive == "excluded":
-            # A column that the rule withholds as a whole is a value; one missing in the original is none.
+            # A column that the rule suppresses as a whole is a value; one missing in the original is none.
             missing = self.table.codes[:, j] == TOP
             shown, reference = np.where(missing, -1, shown), np.where(missing, -1, reference)
         return shown, reference
@@ -150,7 +150,7 @@ class Release:
         if is_ambiguous or (becomes[original[kept]] != shown[kept]).any():
             raise NotSupported(
                 f"The rule does not show the values of {self.table.attributes[j]!r} alike for all "
-                "records, and withholds some: there is no distribution to compare the classes with.",
+                "records, and suppresses some: there is no distribution to compare the classes with.",
                 "Use a rule that treats the sensitive attribute alike for all records.",
             )
         return np.where(suppressed, becomes[original], shown)

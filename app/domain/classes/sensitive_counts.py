@@ -1,4 +1,4 @@
-"""How often each sensitive value occurs in each class: all that ℓ-diversity and its kin look at."""
+"""How often each sensitive value occurs in each class: all that ℓ-diversity and similar models look at."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.classes.grouping import EquivalenceClasses
-from app.domain.classes.wildcards import Bools, matches_between
-from app.domain.distinct import Ints, Longs, concatenated_ranges
+from app.domain.classes.wildcards import matches_between
 
 ENTRIES_AT_ONCE: Final = 1 << 22
 

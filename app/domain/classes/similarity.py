@@ -14,12 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.domain.classes.by_class import Floats
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.ratios import is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import TreeGroups, group_counts
-from app.domain.distinct import Ints, Longs
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, pdtrc
 
-from app.domain.distinct import Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput
-from app.domain.harm.weights import Floats
 
 MOST_PEOPLE: Final = 1_000_000_000_000
 """Most people of a population."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.domain.arrays import Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.distinct import Ints, Longs
 from app.domain.hierarchies.hierarchy import Hierarchy
 
 NO_GROUP = -1

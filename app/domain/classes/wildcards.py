@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.distinct import Ints, Longs, distinct_rows, row_keys
-
-Bools = npt.NDArray[np.bool_]
+from app.domain.arrays import Bools, Ints, Longs
+from app.domain.tables.distinct import distinct_rows, row_keys
 
 SECONDS_PER_JOIN: Final = 1e-4
 SECONDS_PER_JOINED_CELL: Final = 2e-8

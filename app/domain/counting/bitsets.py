@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.counting.calibration import (
+    SECONDS_PER_AND_OF_BITS,
+    SECONDS_PER_BITSET,
+    SECONDS_PER_MARKED_BIT,
+    SECONDS_PER_ORDERED_CODE,
+)
 from app.domain.counting.compatibility import Compatibility
-from app.domain.distinct import Ints, Longs, concatenated_ranges, sort_with_positions
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.tables.distinct import sort_with_positions
 
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -31,11 +38,6 @@ SHARE_OF_FEW = 64
 ANDS_BETWEEN_CHECKS = 4
 ROWS_AT_ONCE = 512
 """Entities up to which all their codes are looked at together."""
-
-SECONDS_PER_ORDERED = 2e-8
-SECONDS_PER_MARKED = 3e-10
-SECONDS_PER_SET = 3e-6
-SECONDS_PER_AND = 5e-12
 
 
 def words_for(n_members: int) -> int:
@@ -167,8 +169,8 @@ class EntityBitsets:
     @staticmethod
     def seconds(n_entities: int, n_linked: int, n_nodes: int, n_rows: int) -> float:
         """Estimated time to order the entities, make the sets of so many nodes and count so many rows."""
-        made = n_entities * (n_linked * SECONDS_PER_ORDERED + n_nodes * SECONDS_PER_MARKED)
-        return made + n_rows * n_linked * (SECONDS_PER_SET + n_entities * SECONDS_PER_AND)
+        made = n_entities * (n_linked * SECONDS_PER_ORDERED_CODE + n_nodes * SECONDS_PER_MARKED_BIT)
+        return made + n_rows * n_linked * (SECONDS_PER_BITSET + n_entities * SECONDS_PER_AND_OF_BITS)
 
     def count_rows(self, nodes: Ints) -> Longs:
         """|ρ| of rows of disclosed nodes (r, q) of the linked attributes, int64 (r,)."""

@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import LinkedAttribute
-from app.domain.distinct import Ints, Longs, concatenated_ranges, starts_of_runs
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.tables.distinct import starts_of_runs
 
 NONE = -1
 

@@ -11,23 +11,26 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Ints, Longs
 from app.domain.counting.bitsets import EntityBitsets
+from app.domain.counting.calibration import (
+    SECONDS_PER_CODE,
+    SECONDS_PER_COUNT,
+    SECONDS_PER_CUBE_CELL,
+    SECONDS_PER_SORTED_KEY,
+)
 from app.domain.counting.compatibility import Classes, Compatibility
 from app.domain.counting.cube import Cube, cube_cells
 from app.domain.counting.sorted_keys import DictionaryRows, count_group
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, link_nodes, own_rows
-from app.domain.distinct import Ints, Longs, distinct_rows, group, row_keys
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows, group, row_keys
+from app.domain.tables.table import Table
 
 Engine = Literal["cube", "sorted_keys", "bitsets"]
 
 MEMORY_CEILING = 1 << 30
-SECONDS_PER_CALL = 2e-4
-SECONDS_PER_CELL = 6e-9
-SECONDS_PER_KEY = 3e-8
-SECONDS_PER_CODE = 5e-9
 SECONDS_WORTH_A_CUBE = 0.02
 
 
@@ -134,17 +137,19 @@ class Counter:
     def choose(self, n_rows: int, n_rules: int) -> Cost:
         """The cheaper engine, with its cost, for some rules of about ``n_rows`` distinct linked rows each."""
         q, size = len(self.linked), self.dictionary.reduced.size
-        keys = n_rules * (SECONDS_PER_CALL + (size + n_rows) * (SECONDS_PER_KEY + q * SECONDS_PER_CODE))
+        keys = n_rules * (
+            SECONDS_PER_COUNT + (size + n_rows) * (SECONDS_PER_SORTED_KEY + q * SECONDS_PER_CODE)
+        )
         by_keys = Cost(keys, 8 * (size + n_rows) * (q + 6), "sorted_keys")
         if self._cube is None and by_keys.seconds < SECONDS_WORTH_A_CUBE:
             return by_keys
-        if self._cube is None and self._least_cube_cells * SECONDS_PER_CELL > by_keys.seconds:
+        if self._cube is None and self._least_cube_cells * SECONDS_PER_CUBE_CELL > by_keys.seconds:
             return by_keys
         largest, touched = self._cube_cells
         if 8 * largest > self.memory_ceiling:
             return by_keys
-        built = 0.0 if self._cube is not None else touched * SECONDS_PER_CELL
-        gathers = n_rules * (SECONDS_PER_CALL + n_rows * (q + 1) * SECONDS_PER_CODE)
+        built = 0.0 if self._cube is not None else touched * SECONDS_PER_CUBE_CELL
+        gathers = n_rules * (SECONDS_PER_COUNT + n_rows * (q + 1) * SECONDS_PER_CODE)
         by_cube = Cost(built + gathers, 8 * largest, "cube")
         return min(by_cube, by_keys, key=lambda cost: cost.seconds)
 
@@ -155,8 +160,8 @@ class Counter:
     def _suits_bits(self, n_groups: int, nodes: Ints) -> bool:
         """Whether rows that disclose in many different ways are counted faster by the bits of their nodes."""
         q, n, size = len(self.linked), self.dictionary.n_entities, self.dictionary.reduced.size
-        per_row = SECONDS_PER_KEY + q * SECONDS_PER_CODE
-        by_keys = n_groups * (SECONDS_PER_CALL + size * per_row) + len(nodes) * per_row
+        per_row = SECONDS_PER_SORTED_KEY + q * SECONDS_PER_CODE
+        by_keys = n_groups * (SECONDS_PER_COUNT + size * per_row) + len(nodes) * per_row
         if by_keys < SECONDS_WORTH_A_CUBE:
             return False
         n_nodes = sum(len(np.unique(column)) for column in nodes.T)

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.domain.arrays import Ints, Longs
 from app.domain.counting.compatibility import Compatibility
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.distinct import Ints, Longs, row_keys
+from app.domain.tables.distinct import row_keys
 
 QUICKLY_CLASSIFIED = 200_000
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import KEY_LIMIT, Ints, Longs, group, row_keys, sort_with_positions
+from app.domain.arrays import Ints, Longs
+from app.domain.tables.distinct import KEY_LIMIT, group, row_keys, sort_with_positions
 
 ROWS_AT_ONCE = 2**15
 

@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Ints, Longs
+from app.domain.counting.calibration import (
+    SECONDS_PER_DENSE_CELL,
+    SECONDS_PER_ENTERED_ROW,
+    SECONDS_PER_ROLLED_NODE,
+    SECONDS_PER_SORTED_LEVEL,
+    SECONDS_PER_SORTED_ROW,
+)
 from app.domain.counting.ordered_rows import Column, OrderedRows
-from app.domain.distinct import Ints, Longs, row_keys
+from app.domain.tables.distinct import row_keys
 
 DENSE_CELLS = 2**25
 FEW_CELLS = 2**16
 CELLS_PER_ROW = 8
-SECONDS_PER_NODE = 3e-5
-SECONDS_PER_SORTED_ROW = 3.5e-8
-SECONDS_PER_SORTED_LEVEL = 1.2e-8
-SECONDS_PER_DENSE_CELL = 4e-9
-SECONDS_PER_ENTERED_ROW = 2.5e-8
 
 Counts = npt.NDArray[np.integer]
 Node = tuple[int, ...]
@@ -151,7 +154,7 @@ class RollUps:
         n_sorted = sum(map(len, self._by_sort[1].values()))
         cells = sum(math.prod(self._shape(node)) for node in self._dense_nodes)
         return (
-            (len(self._dense_nodes) + n_sorted) * SECONDS_PER_NODE
+            (len(self._dense_nodes) + n_sorted) * SECONDS_PER_ROLLED_NODE
             + rows * (len(self._by_sort[1]) * SECONDS_PER_SORTED_ROW + n_sorted * SECONDS_PER_SORTED_LEVEL)
             + cells * SECONDS_PER_DENSE_CELL
             + len(self._weights) * SECONDS_PER_ENTERED_ROW

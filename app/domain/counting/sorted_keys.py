@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Longs
 from app.domain.counting.compatibility import NONE, Classes
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.distinct import Longs, row_keys, sort_with_positions, starts_of_runs
+from app.domain.tables.distinct import row_keys, sort_with_positions, starts_of_runs
 
 DENSE_CELLS_PER_ROW = 30
 ATTRIBUTES_PER_MASK = 62

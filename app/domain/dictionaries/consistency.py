@@ -15,12 +15,13 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.dictionaries.dictionary import Mode as Mode
 from app.domain.dictionaries.similarity import normalised, similar_pairs
-from app.domain.distinct import Ints, Longs, concatenated_ranges, starts_of_runs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import UNKNOWN, Hierarchy
+from app.domain.tables.distinct import starts_of_runs
 
 
 @dataclass(frozen=True)

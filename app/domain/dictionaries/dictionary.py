@@ -18,11 +18,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import DistinctRows, Ints, Longs, distinct_rows
+from app.domain.arrays import Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.hierarchies.periods import age_at, period_of
-from app.domain.tables import Table, require_unique_ids
+from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.table import Table, require_unique_ids
 
 MissingEntry = Literal["error", "missing", "elsewhere"]
 Mode = Literal["compatible", "subsumed", "jaro"]

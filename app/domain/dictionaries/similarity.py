@@ -14,8 +14,8 @@ import numpy.typing as npt
 from rapidfuzz.distance import Jaro
 from rapidfuzz.process import cdist
 
-from app.domain.distinct import Ints
-from app.domain.numbers import lowest_accepted
+from app.domain.arrays import Ints
+from app.domain.tables.numbers import lowest_accepted
 
 PAIRS_AT_ONCE = 1 << 22
 

@@ -25,9 +25,9 @@ import numpy as np
 from faker.providers.credit_card import Provider as _Cards
 from stdnum import iban, isbn, luhn
 
+from app.domain.arrays import Bools
 from app.domain.direct_identifiers.sample import (
     FALSE_ALARM,
-    Bools,
     Found,
     Sample,
     chance_of_at_least,

@@ -12,7 +12,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-Bools = npt.NDArray[np.bool_]
+from app.domain.arrays import Bools
+
 Counts = npt.NDArray[np.int64]
 
 LOOKED_AT: Final = 5_000

@@ -1,12 +1,12 @@
 """Whose classes fail a criterion of privacy in a release, by the functions that searches judge by.
 
-Records of which nothing at all is disclosed are in no class. Records whose quasi-identifiers are withheld but
-of which something else is shown are one more class: what is shown can harm them. Where there are both, the
-former may be read as members of that class or not, or only those of them that lack no quasi-identifier, and
-the reading that fewer fail counts: a search leaves out what it withholds, or judges that as one more class,
-with or without whoever is left out for a missing value. That is the usual reading; one that is asked for by
-name is that of the search which is asked the same. Distributions are compared with that of the whole table,
-withheld records included, as a search does that withholds them.
+Records of which nothing at all is disclosed are in no class. Records whose quasi-identifiers are suppressed
+but of which something else is released are one more class: that can harm them. Where there are both, the
+former may count as members of that class or not, or only those of them without a missing quasi-identifier,
+and the matching that fewer fail counts: a search leaves out what it suppresses, or judges that as one more
+class, with or without whoever is left out for a missing value. That is as usual; another one that is asked
+for by name is that of the search which is asked the same. Distributions are compared with that of the whole
+table, suppressed records included, as a search does that suppresses them.
 """
 
 from __future__ import annotations
@@ -17,34 +17,30 @@ from typing import Final
 
 import numpy as np
 
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import (
-    Bools,
     EquivalenceClasses,
     Grouping,
+    Missing,
     equivalence_classes,
+    lacking_records,
     positions_of,
 )
-from app.domain.classes.population import entities_of_classes, require_tuples, shared_levels
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
-from app.domain.criteria.criterion import Criterion
-from app.domain.criteria.judging import JudgedRecords, Population, withheld
-from app.domain.criteria.knowledge import Knowledge
-from app.domain.criteria.overlapping import OverlappingClasses
-from app.domain.criteria.population import DeltaPresence
-from app.domain.criteria.uniques import require_partitions
-from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.findings import Group, Part
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.numbers import highest_accepted
-from app.domain.rules.rule import TableRule, apply
-from app.domain.tables import Table
-
-_OF_DIFFERENT_VALUES: Final = frozenset(
-    {"distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity"}
-)
-
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedRecords, Population
+from app.domain.models.overlapping import judged_classes
+from app.domain.models.suppression import require_meaning, suppressed_classes
+from app.domain.risk.class_populations import entities_of_classes, without_records
+from app.domain.risk.knowledge import Knowledge
+from app.domain.rules.rule import TableRule
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.numbers import highest_accepted
+from app.domain.tables.table import Table
 
 USUAL: Final = Grouping()
 
@@ -57,15 +53,15 @@ def failing_records(
     *,
     absent: Bools | None = None,
 ) -> Bools:
-    """(n,) records of classes that fail; of a criterion of all classes those that would be withheld for it.
+    """(n,) records of classes that fail; of a criterion of all classes those that would be suppressed for it.
 
-    Where a missing value is reason to leave a record out, whoever lacks a quasi-identifier has to be
-    withheld: those who are shown fail.
+    Where a missing value is reason to leave a record out, the records with a missing quasi-identifier
+    have to be suppressed: those that are released fail.
 
     Parameters
     ----------
     grouping
-        What records are grouped by, and how missing values and withheld records are read.
+        What records are grouped by, and how missing values and suppressed records are read.
     counter
         Of the release's table and the population, where the criterion compares classes with one.
     absent
@@ -74,15 +70,17 @@ def failing_records(
     Raises InvalidInput for attributes that the table lacks and for a population that is missing, NotSupported
     where classes cannot be compared with it, and for a criterion that classes which overlap have none of.
     """
-    if grouping.missing == "matches_everything":
-        require_partitions(release.table, (criterion,))
+    require_meaning(release.table, (criterion,), grouping.missing)
     silent = silent_records(release)
     nobody = np.zeros_like(silent) if absent is None else absent
     shown = shown_though_lacking(release, grouping)
     readings = [records_left_out(release, grouping) | nobody | shown]
     is_usual = grouping.missing == "own_category" and grouping.suppressed == "excluded"
     if is_usual and silent.any() and (release.is_suppressed & ~silent).any():
-        readings += [nobody, (silent & lacking_records(release.table)) | nobody]
+        readings += [
+            nobody,
+            (silent & left_out_for_missing(release.table, Grouping(missing="excluded"))) | nobody,
+        ]
     found = [failing_without(release, criterion, own, grouping, counter) for own in readings]
     return min(found, key=np.count_nonzero) | shown
 
@@ -96,8 +94,8 @@ def failing_without(
 ) -> Bools:
     """The same (n,) with the records ``left_out`` (n,) in no class, whatever else the grouping says of them.
 
-    Where a missing value matches everything, only withheld records can be left out. A criterion of all
-    classes together has to hold without the class of the withheld records as well, which may be so great
+    Where a missing value matches everything, only suppressed records can be left out. A criterion of all
+    classes together has to hold without the class of the suppressed records as well, which may be so great
     that it outweighs the others. All records fail where people of a population are known to be absent who
     must not be, even if no record is disclosed.
     """
@@ -114,9 +112,9 @@ def _failing(
     classes = _classes(release, left_out, grouping)
     found = np.zeros(release.table.n_records, dtype=bool)
     population = None
-    if criterion.needs_population and (classes.n_classes or isinstance(criterion, DeltaPresence)):
+    if criterion.needs_population and (classes.n_classes or criterion.needs_tuples):
         population = _population(release, criterion, grouping, classes, counter)
-        if isinstance(criterion, DeltaPresence) and criterion.bars_outsiders and population.outside:
+        if criterion.bars_outsiders and population.outside:
             return ~found
     apart = classes.n_classes
     if not apart:
@@ -125,58 +123,42 @@ def _failing(
     if criterion.needs_beliefs:
         population = _with_knowledge(release, classes, groups, counter, population)
     records = JudgedRecords(release.table, groups, _shown(release, criterion, left_out))
-    of_group = of_group[: records.n_groups]
-    judged = records.judged(of_group, apart, population)
-    if classes.is_wildcard is not None:
-        judged = OverlappingClasses(records, of_group, apart, classes.codes, population, classes.is_wildcard)
-    failing = np.append(withheld(judged, (criterion,)).classes, False)
+    judged = judged_classes(records, classes, of_group, population)
+    failing = np.append(suppressed_classes(judged, (criterion,)).classes, False)
     found |= failing[classes.of_record]
     return found
 
 
 def _classes(release: Release, left_out: Bools, grouping: Grouping) -> EquivalenceClasses:
     """The classes of the records that are not left out."""
-    table, names = release.table, grouping.quasi_identifiers
-    if grouping.missing != "matches_everything":
-        return equivalence_classes(table, release.codes, left_out, Grouping(quasi_identifiers=names))
-    own = Grouping(quasi_identifiers=names, missing="matches_everything")
-    if not (release.is_suppressed & ~left_out).any():
-        return equivalence_classes(table, release.codes, left_out, own)
-    # What is withheld matches nobody, be it judged or not.
-    kept = np.flatnonzero(~left_out)
-    part = Table(table.attributes, table.hierarchies, table.codes[kept], sensitive=table.sensitive)
-    block = replace(own, suppressed="own_block")
-    found = equivalence_classes(part, release.codes[kept], release.is_suppressed[kept], block)
-    of_record = np.full(table.n_records, -1, dtype=np.int32)
-    of_record[kept] = found.of_record
-    return replace(found, of_record=of_record, n_suppressed=int(np.count_nonzero(left_out)))
+    missing: Missing = "own_category" if grouping.missing == "excluded" else grouping.missing
+    own = Grouping(quasi_identifiers=grouping.quasi_identifiers, missing=missing)
+    return equivalence_classes(release.table, release.codes, release.is_suppressed, own, left_out=left_out)
 
 
 def records_left_out(release: Release, grouping: Grouping) -> Bools:
-    """(n,) the withheld records that criteria do not look at.
+    """(n,) the suppressed records that criteria do not look at.
 
-    All of whom nothing is disclosed; where withheld records are one more class, those of them that are
-    withheld for a missing value.
+    All of whom nothing is disclosed; where suppressed records are one more class, those of them that are
+    suppressed for a missing value.
     """
     silent = silent_records(release)
-    if grouping.suppressed == "excluded":
-        return silent
-    if grouping.missing == "excluded":
-        return silent & lacking_records(release.table, grouping.quasi_identifiers)
-    return np.zeros_like(silent)
+    return (
+        silent
+        if grouping.suppressed == "excluded"
+        else silent & left_out_for_missing(release.table, grouping)
+    )
 
 
 def shown_though_lacking(release: Release, grouping: Grouping) -> Bools:
-    """(n,) records that lack a quasi-identifier and are shown, where that is reason to withhold them."""
-    if grouping.missing != "excluded":
-        return np.zeros(release.table.n_records, dtype=bool)
-    return lacking_records(release.table, grouping.quasi_identifiers) & ~release.is_suppressed
+    """(n,) records released with a missing quasi-identifier, where that is reason to suppress them."""
+    return left_out_for_missing(release.table, grouping) & ~release.is_suppressed
 
 
-def lacking_records(table: Table, quasi_identifiers: tuple[str, ...] | None = None) -> Bools:
-    """(n,) records that lack one of the quasi-identifiers (None: the table's)."""
-    known = positions_of(table, quasi_identifiers)
-    return np.asarray((table.codes[:, known] == TOP).any(axis=1))
+def left_out_for_missing(table: Table, grouping: Grouping) -> Bools:
+    """(n,) records with a missing quasi-identifier, where that is reason to suppress them."""
+    known = positions_of(table, grouping.quasi_identifiers)
+    return lacking_records(table.codes, known, grouping.missing)
 
 
 def _groups(release: Release, criterion: Criterion, classes: EquivalenceClasses) -> tuple[Ints, Longs]:
@@ -227,7 +209,7 @@ def allowed_of(records: int, share: float) -> int:
 
 
 def share_part(failing: int, records: int, allowed_share: float, group: Group | None = None) -> Part:
-    """The share of records that fail, counted exactly: as many may as a search may withhold of them."""
+    """The share of records that fail, counted exactly: as many may as a search may suppress of them."""
     share, passes = failing / records, failing <= allowed_of(records, allowed_share)
     room = allowed_share - share
     # The margin says the same as the count, whatever the division made of it.
@@ -250,7 +232,7 @@ def only_quasi_identifiers_help(table: Table, criterion: Criterion) -> bool:
     if not criterion.is_of_values:
         return True
     alone = len(table.sensitive) == 1 or getattr(criterion, "others", None) == "apart"
-    return alone and criterion.kind in _OF_DIFFERENT_VALUES
+    return alone and not criterion.passes_by_fewer_values
 
 
 def splits_by_others(table: Table, criterion: Criterion) -> bool:
@@ -276,7 +258,7 @@ def _population(
     classes: EquivalenceClasses,
     counter: Counter | None,
 ) -> Population:
-    """The entities that are disclosed like each class, and how many like no record of the table."""
+    """The entities in each class of the release, and how many are in none."""
     if counter is None:
         raise InvalidInput.of(
             "/dictionary",
@@ -287,18 +269,6 @@ def _population(
     rule = release.rule
     levels = rule.levels if isinstance(rule, TableRule) else None
     entities = entities_of_classes(counter, classes, levels)
-    if not isinstance(criterion, DeltaPresence):
+    if not criterion.needs_tuples:
         return Population(entities, max(0, counter.dictionary.n_entities - int(entities.sum())))
-    tuples = shared_levels(rule, release.table, ~release.is_suppressed, classes.attributes)
-    if tuples is None:
-        raise NotSupported(
-            "The rule discloses the quasi-identifiers of different records on different levels: the "
-            "population has no tuples of its own to compare the classes with.",
-            "Use a rule with one level per attribute for the whole table; it may suppress records.",
-        )
-    require_tuples(release.table, counter.dictionary, classes.attributes, tuples, "/scope")
-    nobody = np.zeros(release.table.n_records, dtype=bool)
-    # What is withheld is not known to be absent: its tuple is one of the table's.
-    every = equivalence_classes(release.table, apply(TableRule(tuples), release.table), nobody, grouping)
-    known = int(entities_of_classes(counter, every, tuples).sum())
-    return Population(entities, max(0, counter.dictionary.n_entities - known))
+    return Population(entities, max(0, without_records(counter, release, grouping, "/scope")))

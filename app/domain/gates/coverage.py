@@ -7,7 +7,7 @@ that reads a column as a sensitive attribute, or weighs its disclosure, keeps ot
 somebody's value; it does not keep whoever knows the value from finding the record. A column may leave all
 the same where the policy names it and gives a reason.
 
-Counts are of the release: a cell of which nothing is shown singles nobody out.
+Counts are of the release: a cell that is suppressed singles nobody out.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.direct_identifiers.recognition import IdentifierFinding
-from app.domain.distinct import Ints, Longs, distinct_rows
 from app.domain.gates.reading import Reading
-from app.domain.numbers import highest_accepted
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import Giver
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.numbers import highest_accepted
 
 Why = Literal["singles_out", "single_out_together", "direct_identifier", "key"]
 Recognise = Callable[[Sequence[str], Longs], tuple[IdentifierFinding, ...]]
@@ -140,12 +140,12 @@ def coverage_of(
     recognise: Recognise,
     waived: Set[str] = frozenset(),
 ) -> Coverage:
-    """Hold the released columns, at least one, against what the requirements of the policy read.
+    """Compare the released columns, at least one, with what the requirements of the policy read.
 
     ``readings`` are by the ids of the requirements. Those that are ``waived``, since they fail and need not
     hold, cover nothing. All columns have the same number of records.
     """
-    blocking = frozenset(own.id for own in policy.criteria if own.severity == "block") - waived
+    blocking = frozenset(own.id for own in policy.requirements if own.severity == "block") - waived
     found = [_judged(policy, own, readings, recognise, blocking) for own in columns]
     records = len(columns[0].codes)
     allowed = highest_accepted(policy.singled_out_share * records)
@@ -188,7 +188,7 @@ def _judged(
     kinds: tuple[IdentifierFinding, ...] = ()
     if column.role != KEY:
         kinds = recognise([column.texts[code] for code in shown.tolist()], counts[shown])
-    readers = [own for own in policy.criteria if column.name in readings[own.id].read]
+    readers = [own for own in policy.requirements if column.name in readings[own.id].read]
     return JudgedColumn(
         name=column.name,
         role=column.role,
@@ -235,7 +235,7 @@ def _apart_only_singly(
 
 
 def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:
-    """Records that no other one is like in all of these columns, and of which some of them show something."""
+    """Records that differ from every other in these columns, and that have a value in some of them."""
     if not columns:
         return 0
     codes = [own.codes + 1 for own in columns]
@@ -243,9 +243,9 @@ def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:
 
 
 def alone_in(columns: Sequence[Ints], sizes: Sequence[int]) -> Bools:
-    """(n,) which records no other one is like in all of these columns, and some of them show something of.
+    """(n,) which records differ from every other in these columns, and have a value in some of them.
 
-    Codes lie in [0, size); 0 is a cell that shows nothing.
+    Codes lie in [0, size); 0 is a cell without a value.
     """
     rows = distinct_rows(columns, sizes, len(columns[0]))
     alone: Bools = ((rows.counts == 1) & rows.codes.any(axis=1))[rows.inverse]

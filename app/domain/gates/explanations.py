@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
-from app.domain.criteria.criterion import Criterion
 from app.domain.gates.findings import Finding, Part, worst_of
+from app.domain.models.criterion import Criterion
 from app.domain.policies.comparison import WORDS, Comparison, Value
 
 _SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ"}
@@ -27,7 +27,7 @@ def number(value: Value) -> str:
 
 
 def model_in_short(model: Criterion) -> str:
-    """``k-anonymity (k = 11)``: its name with the numbers it demands; values of cells are left out."""
+    """``k-anonymity (k = 11)``: its name with the numbers it requires; values of cells are left out."""
     given = {own.name: getattr(model, own.name) for own in fields(model)}
     numbers = [
         f"{_SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
@@ -63,12 +63,12 @@ def of_share(name: str, failing: int, records: int, allowed: int, worst: Part) -
 
 
 def of_lacking(unseen: int, shown: int) -> str:
-    """Of records that lack a quasi-identifier, where they have to be withheld; empty if there are none."""
+    """Of records with a missing quasi-identifier, where they are to be suppressed; empty without any."""
     said = []
     if unseen:
-        said.append(f"Not looked at, for a missing quasi-identifier: {number(unseen)} withheld records.")
+        said.append(f"Not looked at, for a missing quasi-identifier: {number(unseen)} suppressed records.")
     if shown:
-        said.append(f"Shown though they lack a quasi-identifier, and hence failing: {number(shown)} records.")
+        said.append(f"Released with a missing quasi-identifier, and hence failing: {number(shown)} records.")
     return " ".join(said)
 
 
@@ -85,7 +85,7 @@ def of_bound(slot: str, claimed: bool, rests: bool, may_rest: bool) -> str:
 def of_optimum(gap: float, allowed: float) -> str:
     """Of the distance from the proven optimum."""
     if math.isinf(gap):
-        return "The rule does not keep what the objective demands, or is infinitely far from its optimum."
+        return "The rule does not keep what the objective requires, or is infinitely far from its optimum."
     if gap == 0.0:
         return "The rule is optimal: no rule was shown to do better."
     return f"The rule is {gap:.4%} from the proven optimum; {allowed:.4%} are allowed."

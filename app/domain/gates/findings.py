@@ -1,4 +1,4 @@
-"""What was found of one criterion: a value for each part that it is about, held against its threshold.
+"""What was found of one criterion: a value for each part that it is about, compared with its threshold.
 
 A part is a dictionary, a group of records, both or neither. All parts must pass; the one with the least
 margin stands for the criterion.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.domain.catalogue_types import Guarantee
+from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.errors import NotSupported
 from app.domain.policies.comparison import Comparison, Value, holds, margin
 
@@ -90,13 +90,13 @@ def held(
     dictionary: str | None = None,
     group: Group | None = None,
 ) -> Part:
-    """A value held against a threshold; NotSupported for what cannot be compared, NaN among it."""
+    """A value compared with a threshold; NotSupported for what cannot be compared, NaN among it."""
     try:
         passes, room = holds(value, comparison, threshold), margin(value, comparison, threshold)
     except ValueError:
         raise NotSupported(
-            "The value that was found cannot be held against the threshold.",
-            "Give a threshold of the value's kind, or demand another value.",
+            "The value that was found cannot be compared with the threshold.",
+            "Give a threshold of the value's kind, or name another value.",
         ) from None
     return Part(value, passes, room, dictionary, group)
 

@@ -7,10 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
-from app.domain.distinct import Longs
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.errors import NotSupported
-from app.domain.harm.weights import Floats
 from app.domain.policies.comparison import Value
 from app.domain.risk.summaries import mean, quantiles
 

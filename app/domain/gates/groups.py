@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools
 from app.domain.errors import InvalidInput
 from app.domain.gates.findings import Group
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 
 def groups_of(table: Table, attribute: str) -> Iterator[tuple[Group, Bools]]:

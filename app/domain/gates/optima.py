@@ -1,6 +1,6 @@
 """How far a rule is from the proven optimum of an objective.
 
-The rule must meet what the objective demands of its rules; one that does not is infinitely far away, however
+The rule must meet what the objective requires of its rules; one that does not is infinitely far away, however
 well it does otherwise. Rules of another kind than was searched may do better than the optimum: distance 0.
 """
 
@@ -9,31 +9,27 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from app.domain.attackers import SetAssessment
+from app.domain.analyses.information_loss import INFORMATION_LOSS, InformationLoss, InformationLossParameters
+from app.domain.arrays import Floats
 from app.domain.classes.grouping import Grouping, Missing
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_without, records_left_out, shown_though_lacking
-from app.domain.harm.weights import Floats
 from app.domain.losses.cells import cost_of_error
 from app.domain.losses.counting import Counting
 from app.domain.losses.loss import EQUAL, LossChoice, LossKind
 from app.domain.losses.released import generalisation_height, shown_cells
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.information_loss import (
-    INFORMATION_LOSS,
-    InformationLoss,
-    InformationLossParameters,
-)
-from app.domain.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.attackers import SetAssessment
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule
-from app.domain.search.anonymity.problem import AnonymityProblem
 from app.domain.search.context import SearchContext
+from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.outcome import Score, score
 from app.domain.search.problem import Problem
-from app.domain.utility import Utility
+from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
 
 _FIELDS: Final[dict[LossKind, str]] = {
     "geometric": "geometric",
@@ -62,8 +58,8 @@ def require_figure(choice: LossChoice) -> None:
     """NotSupported for a loss that no release has as one figure, whatever rule made it."""
     if choice.aggregate == "rank":
         raise NotSupported(
-            "A rank is no figure, so that a release cannot be held against the least one.",
-            "Demand the optimum of the aggregate mean, sum or maximum.",
+            "A rank is no figure, so that a release cannot be compared with the least one.",
+            "Require the optimum of the aggregate mean, sum or maximum.",
         )
     if choice.suppression_factor != EQUAL:
         raise NotSupported(
@@ -89,8 +85,8 @@ def gap_of_rule(context: SearchContext, problem: Problem, rule: Rule, lower: flo
     """
     if problem.objective == "aggregate":
         raise NotSupported(
-            "The aggregate objective is no figure of a score, so that a rule cannot be held against it.",
-            "Demand the optimum of min_risk, max_utility, lagrangian or min_loss.",
+            "The aggregate objective is no figure of a score, so that a rule cannot be compared with it.",
+            "Require the optimum of min_risk, max_utility, lagrangian or min_loss.",
         )
     found, value = score(context, problem, rule)
     if not _meets(context, problem, found):
@@ -130,10 +126,10 @@ def gap_of_loss(
 ) -> float:
     """The gap of a rule's loss of information to the least that any rule was proven to need.
 
-    Infinite unless the rule meets all criteria of the problem and withholds no more records than it allows,
-    who lacks a quasi-identifier among them where that is reason to. Both losses are those of the measure
-    ``information_loss``, but for the height: under a rule without levels of its own the measure tells the
-    greatest level of a cell that is shown changed, which is at most what the search counts.
+    Infinite unless the rule meets all criteria of the problem and suppresses no more records than it allows,
+    those with a missing quasi-identifier among them where that is reason to. Both losses are those of the
+    measure ``information_loss``, but for the height: under a rule without levels of its own the measure tells
+    the greatest level of a cell that is shown changed, which is at most what the search counts.
     """
     if not _meets_privacy(release, problem, counter):
         return math.inf
@@ -173,8 +169,8 @@ def loss_of_release(
         utility=utility,
         model=MODEL_I,
         absent_policy="zero",
+        make_release=lambda table, rule: release,
     )
-    context.__dict__["release"] = release
     parameters = InformationLossParameters(
         missing=missing, leaf_domain=choice.leaf_domain, numeric=choice.numeric
     )
@@ -187,7 +183,7 @@ def loss_of_release(
     loss = getattr(found, field)
     if loss is None:
         raise NotSupported(
-            f"The loss {choice.kind} is not defined for this release.", "Demand the optimum of another loss."
+            f"The loss {choice.kind} is not defined for this release.", "Require the optimum of another loss."
         )
     return float(loss)
 

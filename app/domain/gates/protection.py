@@ -6,103 +6,27 @@ it as well. Then the requirement says nothing of the columns that it looks at, w
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from app.domain.criteria.alone import AloneRecords
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.criterion import Criterion
-from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity
-from app.domain.criteria.gains import LEAST, BetaLikeness, DeltaDisclosure
-from app.domain.criteria.population import DeltaPresence, HighestRisk, KMap
+from app.domain.catalogue.result_values import ResultValue
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import Sensitivity
-from app.domain.numbers import highest_accepted
+from app.domain.models.alone import AloneRecords
+from app.domain.models.beta_likeness import LEAST, BetaLikeness
+from app.domain.models.criterion import Criterion
 from app.domain.policies.building import built
-from app.domain.policies.demands import MEASURE_OF, value_of
-from app.domain.policies.meanings import range_of, safer
-from app.domain.policies.nothing_asked import asks_nothing
-from app.domain.policies.policy import MeasureDemand, PrivacyModelDemand, ScoreDemand
+from app.domain.policies.policy import MeasureCondition, PrivacyModelCondition, ScoreCondition
+from app.domain.policies.requirements import MEASURE_OF, value_of
 from app.domain.risk.models import RiskModel
-from app.domain.tables import Table
+from app.domain.sensitivity.sensitivity import Sensitivity
+from app.domain.tables.numbers import highest_accepted
+from app.domain.tables.table import Table
 
 _SIDES: Final = {"at_most": "low", "below": "low", "at_least": "high", "above": "high"}
 _INCLUSIVE: Final = ("at_least", "at_most", "equals")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_OF_NOBODY: Final = _names(
-    """
-    utility utility_average utility_min utility_change information_loss_average information_loss_max
-    records_suppressed cells_withheld absent infinite infinite_records infinite_losses infinite_at_most
-    increase risk_change risk_min interval.low interval_guaranteed.low least target.is_confident
-    """
-)
-"""Values that are good where nobody is protected.
-
-They are of usefulness, of gaps of the dictionary, of prohibited values, of one release compared with another,
-of the record that is safest, of a bound from below, or of one chosen person.
-"""
-
-_ONE_IF_ALONE: Final = _names(
-    """
-    k k_equivalence k_matching k_population min_consistent fewest_candidates mean_candidates mean_size
-    mean_size_of_records distinct_l frequency_l entropy_l recursive_l
-    """
-)
-"""Numbers of people or of values among whom somebody is, which are 1 for whoever is alone."""
-
-_RISKS: Final = _names(
-    """
-    risk risk_average risk_max risk_linked risk_linked_max add_self_risk add_self_risk_average loss_max
-    greatest_possible interval.high interval_guaranteed.high
-    """
-)
-_QUANTILES: Final = "loss_quantiles"
-_GAINS: Final = {
-    "beta_basic": 0.0,
-    "worst_gain": 0.0,
-    "worst.gain": 0.0,
-    "of_values": 0.0,
-    "worst.ratio": 1.0,
-}
-"""Relative gains on a value, and ratios, which are greater by 1."""
-
-_FAILING: Final = _names(
-    """
-    is_k_anonymous is_k_map is_delta_present is_met is_t_close is_pd_recursive is_npd_recursive
-    classes_below_k records_below_k classes_failing records_failing classes_farther records_farther
-    pd_classes_failing pd_records_failing npd_classes_failing npd_records_failing records_at_risk
-    share_at_risk share_at_risk_of_all classes_exposed records_exposed share_exposed
-    """
-)
-"""Values that say whether, or for how many, a criterion with the measure's own parameters fails."""
-
-_CRITERION_OF: Final[Mapping[str, Callable[[Any], Criterion]]] = {
-    "anonymity": lambda own: KAnonymity(own.k),
-    "equivalence_classes": lambda own: KAnonymity(own.k),
-    "k_map": lambda own: KMap(own.k),
-    "delta_presence": lambda own: DeltaPresence(own.lower, own.upper),
-    "attacker_models": lambda own: HighestRisk(own.threshold),
-    "alpha_k_anonymity": lambda own: AlphaKAnonymity(own.alpha, own.k, own.values, own.attribute),
-    "disclosure_diversity": lambda own: NpdRecursiveLDiversity(
-        own.c, own.l, own.harmless, own.attribute, own.others, own.protected, own.least_percent
-    ),
-    "t_closeness": lambda own: TCloseness(own.t, own.distance, own.attribute),
-    "delta_disclosure": lambda own: DeltaDisclosure(own.delta, own.base, own.attribute),
-    "beta_likeness": lambda own: BetaLikeness(own.beta, own.bound, own.attribute),
-    "skewness_attack": lambda own: BetaLikeness(own.gain, "basic", own.attribute),
-}
-"""Measure → the criterion that it judges by its parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,26 +61,26 @@ def greatest_loss(
     return max((float(own[np.isfinite(own)].max(initial=0.0)) for own in losses), default=0.0)
 
 
-def model_protects(demand: PrivacyModelDemand, model: Criterion, worst: WorstCase | None) -> bool:
+def model_protects(condition: PrivacyModelCondition, model: Criterion, worst: WorstCase | None) -> bool:
     """Whether more than the allowed share of the records would fail if every record were alone."""
-    if demand.failing_share >= 1 or asks_nothing(demand.model, demand.parameters):
+    if condition.failing_share >= 1 or model.asks_nothing:
         return False
     if worst is None:
         return True
     amounts = worst.alone.amounts
-    allowed = demand.failing_share * int(amounts.sum())
+    allowed = condition.failing_share * int(amounts.sum())
     failing = _failing_records(model, worst)
     return failing is None or failing > highest_accepted(allowed)
 
 
 def values_protected(model: Criterion, worst: WorstCase | None) -> bool:
     """Whether a criterion that also asks for classes of some size asks anything of the sensitive values."""
-    if not any(own.name == "k" for own in dataclasses.fields(model)) or not model.is_of_values:
+    alone = model.of_values_alone
+    if alone is model or not model.is_of_values:
         return model.is_of_values
-    without = dataclasses.replace(model, k=1)  # type: ignore[call-arg]
-    if asks_nothing(model.kind, dataclasses.asdict(without)):
+    if alone.asks_nothing:
         return False
-    return worst is None or _failing_records(without, worst) != 0
+    return worst is None or _failing_records(alone, worst) != 0
 
 
 def risk_cap_protects(cap: float, worst: WorstCase | None) -> bool:
@@ -164,92 +88,70 @@ def risk_cap_protects(cap: float, worst: WorstCase | None) -> bool:
     return worst is None or cap < worst.greatest_loss
 
 
-def threshold_protects(
-    measure: str | None, demand: MeasureDemand | ScoreDemand, worst: WorstCase | None
-) -> bool:
-    """Whether a threshold is on the side on which people are safer and beyond what nobody's protection gives.
-
-    ``measure`` is None for a score.
-    """
-    path = demand.value
-    name = path.rpartition(".")[2]
-    side = safer(measure, path)
-    if side is None or path in _OF_NOBODY or name in _OF_NOBODY:
+def threshold_protects(condition: MeasureCondition | ScoreCondition, worst: WorstCase | None) -> bool:
+    """Whether a threshold is on the side on which people are safer, and beyond what the worst case keeps."""
+    value = value_of(condition)
+    if value is None or value.marks.safer is None or value.marks.if_alone == "good":
         return False
-    if demand.comparison != "equals" and _SIDES[demand.comparison] != side:
+    side = value.marks.safer
+    if condition.comparison != "equals" and _SIDES[condition.comparison] != side:
         return False
-    if measure is not None and name in _FAILING:
-        return _parameters_protect(measure, demand, name, worst)
-    if isinstance(demand.threshold, bool):
-        return demand.threshold == (side == "high")
-    reached = _if_alone(measure, demand, name, side, worst)
-    strictly = demand.comparison not in _INCLUSIVE
+    if isinstance(condition.threshold, bool) and condition.threshold != (side == "high"):
+        return False
+    if value.marks.if_alone == "fails" and isinstance(condition, MeasureCondition):
+        return _parameters_protect(condition, value, worst)
+    if isinstance(condition.threshold, bool):
+        return True
+    reached = _if_alone(condition, value, worst)
+    strictly = condition.comparison not in _INCLUSIVE
     if side == "high":
-        return demand.threshold >= reached if strictly else demand.threshold > reached
-    return demand.threshold <= reached if strictly else demand.threshold < reached
+        return condition.threshold >= reached if strictly else condition.threshold > reached
+    return condition.threshold <= reached if strictly else condition.threshold < reached
 
 
 def _if_alone(
-    measure: str | None, demand: MeasureDemand | ScoreDemand, name: str, side: str, worst: WorstCase | None
+    condition: MeasureCondition | ScoreCondition, value: ResultValue, worst: WorstCase | None
 ) -> float:
     """The worst that the value can be: what it is, or a bound of it, if every record is alone."""
-    value = value_of(demand)
-    possible = None if value is None else range_of(measure, value, {})
-    if side == "high":
-        if name in _ONE_IF_ALONE:
-            return 1.0
-        return -math.inf if possible is None else possible.least
-    bounds = [math.inf if possible is None else possible.greatest]
+    possible, marks = value.range({}), value.marks
+    if marks.safer == "high":
+        return 1.0 if marks.if_alone == "one" else possible.least
+    bounds = [possible.greatest]
     if worst is not None:
-        if name in _RISKS or demand.value in _RISKS or demand.value.startswith(_QUANTILES):
+        if marks.if_alone == "loss":
             bounds.append(worst.greatest_loss)
-        elif value is not None and value.kind == "whole number":
+        elif value.kind == "whole number":
             bounds.append(worst.alone.table_records())
-        more = _GAINS.get(demand.value, _GAINS.get(name))
-        if more is not None and isinstance(demand, MeasureDemand):
-            bounds.append(_greatest_gain(demand, worst) + more)
+        if marks.if_alone in ("gain", "ratio") and isinstance(condition, MeasureCondition):
+            bounds.append(_greatest_gain(condition, worst) + (marks.if_alone == "ratio"))
     return min(bounds)
 
 
-def _greatest_gain(demand: MeasureDemand, worst: WorstCase) -> float:
+def _greatest_gain(condition: MeasureCondition, worst: WorstCase) -> float:
     try:
-        found = BetaLikeness(LEAST, "basic", demand.parameters.get("attribute")).attained(worst.alone)
+        found = BetaLikeness(LEAST, "basic", condition.parameters.get("attribute")).attained(worst.alone)
     except (InvalidInput, NotSupported):
         return math.inf
     return math.inf if found is None else found
 
 
-def _parameters_protect(
-    measure: str, demand: MeasureDemand | ScoreDemand, name: str, worst: WorstCase | None
-) -> bool:
+def _parameters_protect(condition: MeasureCondition, value: ResultValue, worst: WorstCase | None) -> bool:
     """Whether the measure's own parameters ask for something, and the threshold lets not everybody fail."""
-    threshold = demand.threshold
-    if isinstance(threshold, bool) and threshold != (safer(measure, demand.value) == "high"):
-        return False
-    model = _criterion(measure, demand)
+    measure, threshold = MEASURE_OF[condition.measure], condition.threshold
+    if measure.judges is None:
+        return True
+    model = measure.judges(built(measure.parameters, condition.parameters), condition.value)
     if model is None:
         return True
-    if asks_nothing(model.kind, dataclasses.asdict(model)):
+    if model.asks_nothing:
         return False
     failing = None if worst is None else _failing_records(model, worst)
     if failing is None or worst is None:
         return True
     if isinstance(threshold, bool):
         return failing > 0
-    most = failing / worst.alone.table_records() if "share" in name else failing
-    return threshold <= most if demand.comparison == "below" else threshold < most
-
-
-def _criterion(measure: str, demand: MeasureDemand | ScoreDemand) -> Criterion | None:
-    """The criterion that a measure judges by; None without one, and if its parameters are not understood."""
-    if measure not in _CRITERION_OF or not isinstance(demand, MeasureDemand):
-        return None
-    parameters = built(MEASURE_OF[measure].parameters, demand.parameters)
-    if getattr(parameters, "reference", None) is not None:
-        return None  # compared with other data, of which nothing is known here
-    if demand.value.startswith(("is_pd_", "pd_")):
-        parameters = dataclasses.replace(parameters, protected=(), least_percent=0.0)
-    return _CRITERION_OF[measure](parameters)
+    most = failing / worst.alone.table_records() if value.kind == "number" else failing
+    return threshold <= most if condition.comparison == "below" else threshold < most
 
 
 def _failing_records(model: Criterion, worst: WorstCase) -> int | None:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from app.domain.errors import InvalidInput
 from app.domain.gates.explanations import model_in_short
-from app.domain.policies.demands import value_of
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import BoundDemand, Demand, MeasureDemand, PrivacyModelDemand, ScoreDemand
+from app.domain.policies.policy import (
+    BoundCondition,
+    Condition,
+    MeasureCondition,
+    PrivacyModelCondition,
+    ScoreCondition,
+)
+from app.domain.policies.requirements import value_of
 
 
-def quantity_of(demand: Demand) -> str:
+def quantity_of(condition: Condition) -> str:
     """``mean risk of the records``, to be read before the number; of shares of records, after it.
 
     Of scores and measures it is what the result's own field says of itself.
     """
-    match demand:
-        case PrivacyModelDemand(model, parameters):
+    match condition:
+        case PrivacyModelCondition(model, parameters):
             return f"in classes that fail {_model(model, parameters)}"
-        case ScoreDemand():
-            value = value_of(demand)
-            return _clause(value.meaning) if value is not None and value.meaning else demand.value
-        case MeasureDemand(measure):
-            value = value_of(demand)
-            said = _clause(value.meaning) if value is not None and value.meaning else demand.value
+        case ScoreCondition():
+            value = value_of(condition)
+            return _clause(value.meaning) if value is not None and value.meaning else condition.value
+        case MeasureCondition(measure):
+            value = value_of(condition)
+            said = _clause(value.meaning) if value is not None and value.meaning else condition.value
             return f"{said} ({measure})"
-        case BoundDemand():
+        case BoundCondition():
             return "whether the risk is an upper bound"
         case _:
             return "distance from the proven optimum, as a share of it"

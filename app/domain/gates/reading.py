@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.domain.criteria.criterion import Criterion
 from app.domain.errors import InvalidInput
 from app.domain.gates.protection import (
     WorstCase,
@@ -21,19 +20,20 @@ from app.domain.gates.protection import (
     threshold_protects,
     values_protected,
 )
-from app.domain.policies.demands import MEASURE_OF, slots_of
+from app.domain.models.criterion import Criterion
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
-    BoundDemand,
-    Demand,
-    MeasureDemand,
-    OptimumDemand,
+    BoundCondition,
+    Condition,
+    MeasureCondition,
+    OptimumCondition,
     Policy,
-    PolicyCriterion,
-    PrivacyModelDemand,
-    ScoreDemand,
+    PrivacyModelCondition,
+    Requirement,
+    ScoreCondition,
 )
-from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.policies.requirements import MEASURE_OF, slots_of
+from app.domain.search.full_domain.problem import AnonymityProblem
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _OF_ALL: Final = frozenset({"k_matching", "k_equivalence"})
@@ -91,51 +91,51 @@ class Reading:
         return Reading(self.read | other.read, self.tells_apart | other.tells_apart)
 
 
-def reading_of(policy: Policy, criterion: PolicyCriterion, columns: Columns) -> Reading:
+def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Reading:
     """What a requirement of the policy reads of these columns; nothing if it cannot be understood."""
     grouped = columns.quasi_identifiers
     if criterion.scope.attributes is not None:
         grouped = frozenset(criterion.scope.attributes) & columns.disclosed
-    demand = criterion.demand
-    slots = slots_of(demand, policy)
-    if takes_absence_for_safety(policy, demand):
+    condition = criterion.condition
+    slots = slots_of(condition, policy)
+    if takes_absence_for_safety(policy, condition):
         slots -= columns.lacking
     carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots)
     try:
-        match demand:
-            case PrivacyModelDemand():
-                model = criterion_of(demand.model, demand.parameters)
-                if not model_protects(demand, model, columns.worst):
+        match condition:
+            case PrivacyModelCondition():
+                model = criterion_of(condition.model, condition.parameters)
+                if not model_protects(condition, model, columns.worst):
                     return Reading()
                 return _of_model(model, grouped, carried, columns)
-            case MeasureDemand():
-                return _of_measure(demand, grouped, carried, columns)
-            case ScoreDemand():
-                return _of_score(demand, carried, columns)
-            case OptimumDemand():
-                return _of_optimum(demand, carried, columns)
-            case BoundDemand():
+            case MeasureCondition():
+                return _of_measure(condition, grouped, carried, columns)
+            case ScoreCondition():
+                return _of_score(condition, carried, columns)
+            case OptimumCondition():
+                return _of_optimum(condition, carried, columns)
+            case BoundCondition():
                 # It says that a risk is no underestimate, not how large the risk is.
                 return Reading()
     except InvalidInput:
         return Reading()
 
 
-def takes_absence_for_safety(policy: Policy, demand: Demand) -> bool:
+def takes_absence_for_safety(policy: Policy, condition: Condition) -> bool:
     """Whether records that are like nobody in the dictionary count as safe: not found, or of risk 0."""
     risk_of_absent_is_0 = policy.assumes.options.get("absent_policy", "zero") == "zero"
-    match demand:
-        case ScoreDemand():
-            counts_people = demand.value in _OF_ALL or demand.value == "min_consistent"
+    match condition:
+        case ScoreCondition():
+            counts_people = condition.value in _OF_ALL or condition.value == "min_consistent"
             return risk_of_absent_is_0 and not counts_people
-        case MeasureDemand():
-            measure = MEASURE_OF.get(demand.measure)
+        case MeasureCondition():
+            measure = MEASURE_OF.get(condition.measure)
             if measure is None:
                 return False
             return risk_of_absent_is_0 if "sensitivity" in measure.needs else "dictionary" in measure.needs
-        case OptimumDemand():
+        case OptimumCondition():
             try:
-                problem = problem_of(demand.objective, demand.scope)
+                problem = problem_of(condition.objective, condition.scope)
             except InvalidInput:
                 return False
             return risk_of_absent_is_0 and not isinstance(problem, AnonymityProblem)
@@ -154,10 +154,10 @@ def _of_model(
 
 
 def _of_measure(
-    demand: MeasureDemand, grouped: frozenset[str], carried: frozenset[str], columns: Columns
+    condition: MeasureCondition, grouped: frozenset[str], carried: frozenset[str], columns: Columns
 ) -> Reading:
-    measure = MEASURE_OF.get(demand.measure)
-    if measure is None or not measure.protects or not threshold_protects(measure.name, demand, columns.worst):
+    measure = MEASURE_OF.get(condition.measure)
+    if measure is None or not measure.protects or not threshold_protects(condition, columns.worst):
         return Reading()
     names = {own.name for own in dataclasses.fields(measure.parameters)}
     if "quasi_identifiers" not in names:
@@ -167,14 +167,14 @@ def _of_measure(
             # It compares records by everything that is disclosed of them.
             return Reading(columns.disclosed, columns.disclosed)
         return Reading()
-    own = demand.parameters.get("quasi_identifiers")
+    own = condition.parameters.get("quasi_identifiers")
     if own is not None:
         grouped = frozenset(own) & columns.disclosed
-    if demand.dictionary is not None:
+    if condition.dictionary is not None:
         grouped &= carried
-    values = _values_of(names, demand.parameters, columns)
+    values = _values_of(names, condition.parameters, columns)
     of_values = bool({"attribute", "attributes"} & names)
-    return Reading(grouped | values, _NOTHING if of_values and demand.value != "k" else grouped)
+    return Reading(grouped | values, _NOTHING if of_values and condition.value != "k" else grouped)
 
 
 def _values_of(names: set[str], parameters: Mapping[str, Any], columns: Columns) -> frozenset[str]:
@@ -186,25 +186,25 @@ def _values_of(names: set[str], parameters: Mapping[str, Any], columns: Columns)
     return _NOTHING
 
 
-def _of_score(demand: ScoreDemand, carried: frozenset[str], columns: Columns) -> Reading:
-    if not threshold_protects(None, demand, columns.worst):
+def _of_score(condition: ScoreCondition, carried: frozenset[str], columns: Columns) -> Reading:
+    if not threshold_protects(condition, columns.worst):
         return Reading()
-    if demand.value in _OF_ALL:
+    if condition.value in _OF_ALL:
         return Reading(columns.disclosed, columns.disclosed)
-    weighed = columns.weighed if demand.value.startswith(_OF_HARM) else _NOTHING
+    weighed = columns.weighed if condition.value.startswith(_OF_HARM) else _NOTHING
     return Reading(carried | weighed, carried)
 
 
-def _of_optimum(demand: OptimumDemand, carried: frozenset[str], columns: Columns) -> Reading:
+def _of_optimum(condition: OptimumCondition, carried: frozenset[str], columns: Columns) -> Reading:
     """An optimum has to keep its objective's own bound; the best of a bad lot protects nobody by itself."""
-    problem = problem_of(demand.objective, demand.scope)
+    problem = problem_of(condition.objective, condition.scope)
     if not isinstance(problem, AnonymityProblem):
         if problem.objective != "max_utility" or not risk_cap_protects(problem.threshold, columns.worst):
             return Reading()
         return Reading(carried | columns.weighed, carried)
     found = Reading()
     for model in problem.privacy:
-        own = PrivacyModelDemand(model.kind, dataclasses.asdict(model))
+        own = PrivacyModelCondition(model.kind, dataclasses.asdict(model))
         if model_protects(own, model, columns.worst):
             found |= _of_model(model, columns.quasi_identifiers, carried, columns)
     return found

@@ -71,7 +71,7 @@ def check_singled_out(
         carried={slot.name: quasi for slot in policy.dictionaries},
         weighed=quasi | roles["sensitive"],
     )
-    readings = {own.id: reading_of(policy, own, known) for own in policy.criteria}
+    readings = {own.id: reading_of(policy, own, known) for own in policy.requirements}
     coverage = coverage_of(policy, disclosed, readings, recognise)
     for own in coverage.uncovered:
         if own.why not in ("singles_out", "single_out_together"):

@@ -2,7 +2,7 @@
 
 Nodes are int32 codes in an order in which parents precede children, for trees the depth-first preorder, so
 that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is ⊥, which is at the same time
-"missing" and "withheld".
+"missing" and "suppressed".
 """
 
 from __future__ import annotations
@@ -15,16 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
-from app.domain.hierarchies.definitions import (
-    TOP as TOP,
-)
-from app.domain.hierarchies.definitions import (
-    TOP_LABEL,
-    nodes_from_parents,
-    nodes_from_rows,
-)
+from app.domain.hierarchies.definitions import TOP as TOP
+from app.domain.hierarchies.definitions import TOP_LABEL, nodes_from_parents, nodes_from_rows
 
 UNKNOWN = -1
 

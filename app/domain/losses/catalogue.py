@@ -16,7 +16,7 @@ from app.domain.losses.classes import AmbiguityLoss, AverageClassSizeLoss, Disce
 from app.domain.losses.counting import Counting
 from app.domain.losses.kl_divergence import KLDivergenceLoss
 from app.domain.losses.loss import Loss, LossChoice
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 
 def loss_of(table: Table, choice: LossChoice, attributes: Sequence[int] | None = None) -> Loss:

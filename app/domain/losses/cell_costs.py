@@ -6,22 +6,18 @@ suppressed record shows ⊥.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Longs
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.arrays import Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.numbers import ends, number_labels, whole_numbers
 from app.domain.losses.loss import LeafDomain, Sums
 
 Nodes = npt.NDArray[np.integer]
-
-GREATEST_SUM = 2**62
-"""Sums of whole costs over all records stay below it."""
 
 
 def leaves_under(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Longs:
@@ -129,7 +125,7 @@ class NumberRange(CellCost):
 
     def __init__(self, attribute: str, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
         n = int(records.sum())
-        numbers = whole_numbers(attribute, hierarchy, n)
+        numbers, _ = whole_numbers(attribute, hierarchy, n)
         leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
         if domain == "active":
             leaves = leaves[records[hierarchy.leaves] > 0]
@@ -182,43 +178,3 @@ def _means(
     totals = np.bincount(nodes, amounts, n_nodes)
     sums = np.bincount(nodes, values * amounts, n_nodes)
     return np.asarray(np.divide(sums, totals, out=np.zeros(n_nodes), where=totals > 0))
-
-
-def number_labels(
-    attribute: str, hierarchy: Hierarchy, pointer: str = "/objective/loss/numeric"
-) -> list[Fraction]:
-    """The number that each leaf's label writes, exactly; InvalidInput at the pointer if one is none."""
-    try:
-        return [Fraction(hierarchy.labels[node].strip()) for node in hierarchy.leaves.tolist()]
-    except (ValueError, ZeroDivisionError):
-        raise InvalidInput.of(
-            pointer,
-            "not-numeric",
-            f"A value in the hierarchy of {attribute!r} is no number.",
-            "Name only attributes all of whose values are numbers.",
-        ) from None
-
-
-def whole_numbers(attribute: str, hierarchy: Hierarchy, n_records: int) -> Longs:
-    """Each leaf's number times the least number that makes all of them whole."""
-    numbers = number_labels(attribute, hierarchy)
-    common = math.lcm(*(number.denominator for number in numbers))
-    whole = [int(number * common) for number in numbers]
-    if max(map(abs, whole)) * 2 * n_records >= GREATEST_SUM:
-        raise NotSupported(
-            f"The values of {attribute!r} have too many digits to be added exactly.", "Round them first."
-        )
-    return np.array(whole, dtype=np.int64)
-
-
-def ends(hierarchy: Hierarchy, numbers: Longs, leaves: Longs) -> tuple[Longs, Longs]:
-    """Least and greatest of the numbers of the given leaves under each node; least above greatest if none."""
-    limit = np.iinfo(np.int64).max // 4
-    low, high = np.full(hierarchy.n_nodes, limit), np.full(hierarchy.n_nodes, -limit)
-    chosen = np.zeros(hierarchy.n_leaves, dtype=bool)
-    chosen[leaves] = True
-    indices, nodes = hierarchy.leaf_ancestors
-    kept = chosen[indices]
-    np.minimum.at(low, nodes[kept], numbers[indices[kept]])
-    np.maximum.at(high, nodes[kept], numbers[indices[kept]])
-    return low, high

@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.distinct import Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cell_costs import (
@@ -31,8 +31,8 @@ from app.domain.losses.cell_costs import (
     SquaredError,
 )
 from app.domain.losses.counting import Counting
-from app.domain.losses.loss import RANKED, Floats, LeafDomain, LossKind, SummedLoss, Sums
-from app.domain.tables import Table
+from app.domain.losses.loss import RANKED, LeafDomain, LossKind, SummedLoss, Sums
+from app.domain.tables.table import Table
 
 MakeCost = Callable[[str, Hierarchy, Longs], CellCost]
 """The cost of an attribute's cells, from its name, hierarchy and records per node."""

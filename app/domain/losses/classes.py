@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from app.domain.arrays import Bools, Floats
 from app.domain.losses.cell_costs import leaves_under
-from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
-from app.domain.numbers import exact_sum
-from app.domain.tables import Table
+from app.domain.losses.loss import ClassLoss, LeafDomain, LossKind, RuleClasses
+from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
 
 SLACK: Final = 1e-12
 """Share by which bounds stay below what sums in other orders may differ by."""

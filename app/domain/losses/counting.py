@@ -27,15 +27,9 @@ from typing import Final, Self
 
 import numpy as np
 
+from app.domain.arrays import Floats
 from app.domain.errors import InvalidInput
-from app.domain.losses.loss import (
-    Aggregate,
-    Floats,
-    LossChoice,
-    LossKind,
-    Sums,
-    pointer_of_weight,
-)
+from app.domain.losses.loss import Aggregate, LossChoice, LossKind, Sums, pointer_of_weight
 
 OWN: Final[dict[LossKind, Aggregate]] = {"height": "sum", "non_uniform_entropy": "sum"}
 """What is made of the attributes' losses where nothing else is chosen, if it is not their mean."""

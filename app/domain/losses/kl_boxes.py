@@ -11,20 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.classes.grouping import Bools
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.losses.loss import Floats, LeafDomain
-from app.domain.numbers import exact_sum
+from app.domain.losses.loss import LeafDomain
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.numbers import exact_sum
 
 FEW_BOXES = 64
 """So many boxes of equal depths are faster looked at one by one than sorted."""
+SECONDS_PER_BOX_LOOKED_UP: Final = 7e-8
 
-SECONDS_PER_LOOK_UP = 7e-8
 
 KNOWN_MISSING = -1
 """In place of a depth: the cell is shown to be missing in the original."""
@@ -59,7 +60,7 @@ class BoxSides:
     Attributes
     ----------
     is_withheld
-        The attribute is withheld: ⊥ says of no cell that it was missing.
+        The attribute is suppressed: ⊥ says of no cell that it was missing.
     is_sensitive
         Suppressed records are known to have had their value; of other attributes they show ⊥.
     """
@@ -203,7 +204,7 @@ def seconds_of_boxes(trees: Sequence[Hierarchy], shown: Sequence[Ints], n_values
     """
     depths = [tree.depth[cells] for tree, cells in zip(trees, shown, strict=True)]
     patterns = distinct_rows(depths, [tree.height + 1 for tree in trees], len(depths[0])).size
-    return patterns * n_values * len(trees) * SECONDS_PER_LOOK_UP
+    return patterns * n_values * len(trees) * SECONDS_PER_BOX_LOOKED_UP
 
 
 def _axis(side: BoxSides, suppressed: Bools, amounts: Longs, domain: LeafDomain) -> _Axis:

@@ -6,7 +6,7 @@ F(x) is the share of the records equal to x, x over the quasi-identifiers and th
 what remains if every shown record is spread evenly over the values that it may stand for. In nats:
 KL = Σ_x F(x) ln(F(x) / F*(x)), 0 iff F* = F.
 
-A value missing in the original is a category of its own, shown as such until the attribute is withheld.
+A value missing in the original is a category of its own, shown as such until the attribute is suppressed.
 Suppressed records are spread over all values of the quasi-identifiers; what they add to F* elsewhere counts.
 
 An original may be a node that has values below it. A rule of levels alone tells which values a node that is
@@ -26,12 +26,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Longs, group, row_keys
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, seconds_of_boxes, shows_nothing
-from app.domain.losses.loss import Bools, ClassLoss, Floats, LeafDomain, LossKind, RuleClasses
-from app.domain.numbers import exact_sum
-from app.domain.tables import Table
+from app.domain.losses.loss import ClassLoss, LeafDomain, LossKind, RuleClasses
+from app.domain.tables.distinct import group, row_keys
+from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
 
 SLACK: Final = 1e-9
 """Nats by which bounds stay below what sums in other orders may differ by."""
@@ -90,7 +91,7 @@ class KLDivergenceLoss(ClassLoss):
         if self._has_inner_nodes or any(shows_nothing(column, withheld) for column in self._lacking):
             return self._of_boxes(levels, withheld)
         if self._lacks_values:
-            # Who is withheld for a missing value may be like records that are shown, and counts among these.
+            # Who is suppressed for a missing value may match records that are shown, and counts among these.
             of_row, n_classes = self._shown_alike(levels)
         kept = self._counted(of_row, n_classes, np.where(withheld, 0, self._amounts))
         amounts = np.bincount(self._value[withheld], self._amounts[withheld], self._n_values)

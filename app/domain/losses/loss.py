@@ -11,7 +11,7 @@ There are two kinds:
   suppresses without the rest of their class have to be told (``ClassLoss.least``).
 
 Levels are one per quasi-identifier that the loss was made for, in that order. Suppressed records count with
-every quasi-identifier withheld. Records count alike: their weights are for means of risk and utility.
+every quasi-identifier suppressed. Records count alike: their weights are for means of risk and utility.
 """
 
 from __future__ import annotations
@@ -23,14 +23,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import Ge, Le, Len, MaxLen, doc
+from annotated_types import Ge, Le, MaxLen, doc
 
+from app.domain.arrays import Bools, Floats, Indices, Longs
+from app.domain.catalogue.catalogue_types import ColumnName, Example
 from app.domain.errors import InvalidInput
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-Longs = npt.NDArray[np.int64]
 Sums = npt.NDArray[Any]
 """int64 where a loss counts in whole numbers, float64 where it does not."""
 
@@ -78,55 +76,61 @@ EQUAL: Final = 0.5
 """The suppression factor by which generalised and suppressed cells count alike."""
 
 
+def _listed(kinds: Sequence[LossKind]) -> str:
+    return ", ".join(f"`{kind}`" for kind in kinds)
+
+
 @dataclass(frozen=True)
 class LossChoice:
-    """Which loss to minimise.
+    """How loss of information is measured, with more than its kind."""
 
-    Raises
-    ------
-    InvalidInput
-        A number out of range, or an option that the loss does not have.
-    """
-
-    kind: Annotated[LossKind, doc("How loss of information is measured.")] = "geometric"
+    kind: Annotated[LossKind, doc("Kind of loss."), Example("ail")] = "geometric"
     leaf_domain: Annotated[
         LeafDomain | None,
         doc(
-            "Which values count where leaves are counted: all leaves of the hierarchy (declared) or those "
-            "that occur in the table (active). None: active for kl_divergence, else declared."
+            "Which values count where leaves are counted: all leaves of the hierarchy (`declared`) or those "
+            "that occur in the table (`active`); null: `active` for `kl_divergence`, else `declared`."
         ),
+        Example("active"),
     ] = None
     numeric: Annotated[
-        tuple[Annotated[str, MaxLen(200)], ...],
+        tuple[ColumnName, ...],
         MaxLen(200),
         doc(
-            "Attributes whose values are numbers: ail measures them by the range of the values under a cell, "
-            "squared_error, which needs one at least, by their squared distance from the mean of these."
+            "Attributes whose values are numbers: `ail` measures them by their range, `squared_error` by "
+            "their squared distance from the mean of the numbers that are released as one value."
         ),
+        Example([]),
     ] = ()
     weights: Annotated[
-        Mapping[Annotated[str, Len(1, 200)], Annotated[float, Ge(0), Le(1e6)]],
+        Mapping[ColumnName, Annotated[float, Ge(0), Le(MOST_WEIGHT)]],
         MaxLen(200),
         doc(
-            "Quasi-identifier → its weight, 1 where none is named. Only their proportions count. For losses "
-            "that every attribute has of its own."
+            "Quasi-identifier → how much its loss counts, 1 where it is not named. Only the proportions "
+            "matter: weights are scaled so that their mean is 1. For "
+            f"{_listed(OF_ATTRIBUTES)}."
         ),
+        Example({"city": 2}),
     ] = field(default_factory=dict, hash=False)
     aggregate: Annotated[
         Aggregate | None,
         doc(
-            "What is made of the attributes' losses: their sum, mean or maximum, or rank: the greatest are "
-            "compared first, then the next greatest, and so on. None: as the loss is defined."
+            "What is made of the attributes' losses: their `sum`, `mean` or `maximum`, or `rank`: of two "
+            "rules the one whose greatest loss is smaller is better, if these tie the one whose next "
+            f"greatest is, and so on. Null: as the loss is defined. For {_listed(AGGREGATED)}."
         ),
+        Example("rank"),
     ] = None
     suppression_factor: Annotated[
         float,
         Ge(0),
         Le(1),
         doc(
-            "0.5: cells of suppressed records count as if they were generalised to the root. Below, they "
-            "count less, at 0 no more than generalised; above, generalised cells count less, at 1 nothing."
+            "0.5: a cell of a suppressed record counts as ⊥. Below, it counts less, at 0 no more than it "
+            "would generalised; above, generalised cells count less, at 1 nothing. For "
+            f"{_listed(OF_CELLS)}."
         ),
+        Example(EQUAL),
     ] = EQUAL
 
     def __post_init__(self) -> None:
@@ -288,7 +292,7 @@ class SummedLoss(ABC):
 
 
 class RuleClasses(Protocol):
-    """The classes that a rule makes: records whose quasi-identifiers are shown alike."""
+    """The classes that a rule makes: records with the same released quasi-identifiers."""
 
     @property
     def sizes(self) -> Longs:

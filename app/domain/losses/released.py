@@ -1,6 +1,7 @@
 """Losses of a finished release, whatever the rule: sums over its cells and over its classes.
 
-Where a rule is one of levels for the whole table, these are the losses that searches minimise.
+Where a rule is one of levels for the whole table, these are the losses that searches minimise. Among
+them is the divergence of :mod:`kl_divergence`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.released import Release
-from app.domain.distinct import Ints, Longs, group
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.losses.cell_costs import CellCost, ends, leaves_under, whole_numbers
-from app.domain.losses.kl_boxes import shows_nothing
+from app.domain.hierarchies.numbers import ends, whole_numbers
+from app.domain.losses.cell_costs import CellCost, leaves_under
+from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, shows_nothing
 from app.domain.losses.loss import LeafDomain
-from app.domain.numbers import exact_sum
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
+from app.domain.tables.distinct import group
+from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
 
 Total = Callable[[CellCost], float]
 
@@ -73,7 +76,7 @@ def shown_cells(release: Release, attribute: int) -> ShownCells:
 
 
 def withholds(release: Release, attribute: int) -> bool:
-    """Whether the rule withholds the attribute for all who are not suppressed."""
+    """Whether the rule suppresses the attribute for all who are not suppressed."""
     if isinstance(release.rule, TableRule):
         return release.rule.levels[attribute] == release.table.heights[attribute]
     return shows_nothing(release.codes[:, attribute], release.is_suppressed)
@@ -148,7 +151,7 @@ def _ranges(
 ) -> tuple[Longs, int]:
     """Per class greatest less least number, and the same of the domain; ⊥ may be any number of it."""
     hierarchy = table.hierarchies[attribute]
-    numbers = whole_numbers(table.attributes[attribute], hierarchy, table.n_records)
+    numbers, _ = whole_numbers(table.attributes[attribute], hierarchy, table.n_records)
     leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
     if domain == "active":
         leaves = leaves[records[hierarchy.leaves] > 0]
@@ -183,3 +186,39 @@ def weighted_mean(values: Sequence[float], weights: Sequence[float] | None) -> f
     if weights is None:
         return math.fsum(values) / len(values)
     return math.fsum(value * weight for value, weight in zip(values, weights, strict=True))
+
+
+class ReleaseDivergence(BoxDivergence):
+    """Reconstruction from a release over some attributes.
+
+    Parameters
+    ----------
+    attributes, sensitive
+        Positions of the quasi-identifiers, and of the sensitive attributes, which suppressed records keep.
+    counted
+        (n,) records that are looked at; None: all.
+
+    Raises NotSupported if a hierarchy is no tree.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        attributes: Sequence[int],
+        sensitive: Sequence[int],
+        domain: LeafDomain,
+        counted: Bools | None = None,
+    ) -> None:
+        table = release.table
+        rows = np.arange(table.n_records) if counted is None else np.flatnonzero(counted)
+        sides = [
+            BoxSides(
+                table.hierarchies[j],
+                table.codes[rows, j],
+                release.codes[rows, j],
+                is_withheld=withholds(release, j),
+                is_sensitive=j in sensitive,
+            )
+            for j in (*attributes, *sensitive)
+        ]
+        super().__init__(sides, release.is_suppressed[rows], np.ones(len(rows), dtype=np.int64), domain)

@@ -1,7 +1,7 @@
-"""How a measured value is held against a policy's threshold: once, for every gate and every search.
+"""How a measured value is compared with a policy's threshold: once, for every gate and every search.
 
-Whole numbers are compared exactly, reals with the tolerance of :mod:`app.domain.numbers` in favour of the
-comparisons that include the threshold; ``above`` and ``below`` are the complements of ``at_most`` and
+Whole numbers are compared exactly, reals with the tolerance of :mod:`app.domain.tables.numbers` in favour of
+the comparisons that include the threshold; ``above`` and ``below`` are the complements of ``at_most`` and
 ``at_least``. Infinities are equal to themselves only. A boolean is only ever equal or not.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.numbers import highest_accepted, lowest_accepted
+from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 Comparison = Literal["at_least", "at_most", "above", "below", "equals"]
 Value = bool | int | float
@@ -73,7 +73,7 @@ def _comparable(value: Value, comparison: Comparison, threshold: Value) -> tuple
     """Both as Python numbers, booleans as 0 and 1; ValueError where they cannot be compared."""
     plain, bound = _plain(value), _plain(threshold)
     if isinstance(plain, bool) != isinstance(bound, bool):
-        raise ValueError("a boolean is held against a boolean, a number against a number")
+        raise ValueError("a boolean is compared with a boolean, a number with a number")
     if isinstance(plain, bool) and comparison != "equals":
         raise ValueError("a boolean can only be asked to be equal")
     if math.isnan(plain) or math.isnan(bound):

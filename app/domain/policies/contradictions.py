@@ -1,7 +1,8 @@
-"""Criteria of one policy beside each other: which cannot hold together, and which follows from which.
+"""Requirements of one policy beside each other: which cannot hold together, and which follows from which.
 
-Only criteria about the same number are compared: the same measure with the same parameters, the same value,
-dictionary and scope. Of privacy models also those of one kind of which one asks for more in every parameter.
+Only requirements about the same number are compared: the same measure with the same parameters, the same
+value, dictionary and scope. Of privacy models also those of one kind of which one asks for more
+in every parameter.
 """
 
 from __future__ import annotations
@@ -11,12 +12,19 @@ import json
 import math
 from dataclasses import dataclass
 
+from app.domain.catalogue.meanings import STRICTER_DOWN, Stricter
 from app.domain.policies.comparison import Comparison, Value
-from app.domain.policies.demands import value_of
 from app.domain.policies.findings import Findings
-from app.domain.policies.meanings import STRICTER_HIGH, STRICTER_LOW
+from app.domain.policies.objectives import marks_of
 from app.domain.policies.pinning import parameters_in_full
-from app.domain.policies.policy import MeasureDemand, Policy, PolicyCriterion, PrivacyModelDemand, ScoreDemand
+from app.domain.policies.policy import (
+    MeasureCondition,
+    Policy,
+    PrivacyModelCondition,
+    Requirement,
+    ScoreCondition,
+)
+from app.domain.policies.requirements import value_of
 
 
 @dataclass(frozen=True)
@@ -62,15 +70,15 @@ class Interval:
 
 
 def check_together(policy: Policy, found: Findings) -> None:
-    """Note criteria that contradict others or follow from others; those with errors are left out.
+    """Note requirements that contradict others or follow from others; those with errors are left out.
 
-    A criterion is warned of once for each of the two, however many others there are to name: the number of
-    warnings, which are kept with the policy, grows with that of the criteria and not of their pairs.
+    A requirement is warned of once for each of the two, however many others there are to name: the number of
+    warnings, which are kept with the policy, grows with that of the requirements and not of their pairs.
     """
     sound = [
         (number, own)
-        for number, own in enumerate(policy.criteria)
-        if not found.has_error_in(f"/criteria/{number}")
+        for number, own in enumerate(policy.requirements)
+        if not found.has_error_in(f"/requirements/{number}")
     ]
     for place, later in enumerate(sound):
         for earlier in sound[:place]:
@@ -78,14 +86,15 @@ def check_together(policy: Policy, found: Findings) -> None:
                 _compare(found, earlier, later)
 
 
-def as_strict(old: PrivacyModelDemand, new: PrivacyModelDemand) -> bool:
-    """Whether it is plain that who meets the new demand meets the old one, both being of one model."""
+def as_strict(old: PrivacyModelCondition, new: PrivacyModelCondition) -> bool:
+    """Whether it is plain that who meets the new condition meets the old one, both being of one model."""
     before = {**parameters_in_full(old), "failing_share": old.failing_share}
     after = {**parameters_in_full(new), "failing_share": new.failing_share}
     if old.model != new.model or old.dictionary != new.dictionary:
         return False
     if (old.missing, old.suppressed) != (new.missing, new.suppressed):
         return False
+    marks = {"failing_share": (STRICTER_DOWN,), **marks_of(old.model)}
     for name in before.keys() | after.keys():
         one, other = before.get(name), after.get(name)
         if one == other:
@@ -93,28 +102,26 @@ def as_strict(old: PrivacyModelDemand, new: PrivacyModelDemand) -> bool:
         if not _is_number(one) or not _is_number(other):
             return False
         greater = float(other) > float(one)  # type: ignore[arg-type]
-        if name not in (STRICTER_HIGH if greater else STRICTER_LOW):
+        if Stricter(greater) not in marks.get(name, ()):
             return False
     return True
 
 
-def subject_of(demand: MeasureDemand | ScoreDemand) -> str:
-    """What a threshold is about, as a text: equal for demands about the same number."""
-    fields = dataclasses.asdict(demand)
+def subject_of(condition: MeasureCondition | ScoreCondition) -> str:
+    """What a threshold is about, as a text: equal for conditions on the same number."""
+    fields = dataclasses.asdict(condition)
     del fields["comparison"], fields["threshold"]
-    if isinstance(demand, MeasureDemand):
-        fields["parameters"] = parameters_in_full(demand)
+    if isinstance(condition, MeasureCondition):
+        fields["parameters"] = parameters_in_full(condition)
         del fields["version"]
-    return json.dumps([type(demand).__name__, fields], sort_keys=True, default=str)
+    return json.dumps([type(condition).__name__, fields], sort_keys=True, default=str)
 
 
-def _compare(
-    found: Findings, earlier: tuple[int, PolicyCriterion], later: tuple[int, PolicyCriterion]
-) -> None:
-    match earlier[1].demand, later[1].demand:
-        case PrivacyModelDemand() as one, PrivacyModelDemand() as other:
+def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int, Requirement]) -> None:
+    match earlier[1].condition, later[1].condition:
+        case PrivacyModelCondition() as one, PrivacyModelCondition() as other:
             _note_implied(found, earlier, later, as_strict(one, other), as_strict(other, one))
-        case (MeasureDemand() | ScoreDemand() as one, MeasureDemand() | ScoreDemand() as other):
+        case (MeasureCondition() | ScoreCondition() as one, MeasureCondition() | ScoreCondition() as other):
             value = value_of(one)
             if value is None or subject_of(one) != subject_of(other):
                 return
@@ -127,9 +134,9 @@ def _compare(
                 _note_contradiction(found, earlier[1], later)
 
 
-def _note_contradiction(found: Findings, one: PolicyCriterion, later: tuple[int, PolicyCriterion]) -> None:
+def _note_contradiction(found: Findings, one: Requirement, later: tuple[int, Requirement]) -> None:
     number, other = later
-    pointer, code = f"/criteria/{number}/demand/threshold", "contradictory"
+    pointer, code = f"/requirements/{number}/condition/threshold", "contradictory"
     both_block = one.severity == other.severity == "block"
     if not both_block and found.has_warning(pointer, code):
         return
@@ -142,8 +149,8 @@ def _note_contradiction(found: Findings, one: PolicyCriterion, later: tuple[int,
 
 def _note_implied(
     found: Findings,
-    earlier: tuple[int, PolicyCriterion],
-    later: tuple[int, PolicyCriterion],
+    earlier: tuple[int, Requirement],
+    later: tuple[int, Requirement],
     later_implies: bool,
     earlier_implies: bool,
 ) -> None:
@@ -153,11 +160,11 @@ def _note_implied(
         (earlier, later, later_implies),
     ):
         if implied and (other.severity == "block" or own.severity == "warn"):
-            if found.has_warning(f"/criteria/{number}", "implied"):
+            if found.has_warning(f"/requirements/{number}", "implied"):
                 return
             found.warn(
-                f"/criteria/{number}", "implied", f"Who meets {other.id!r} meets {own.id!r} as well.",
-                "Leave it out, or make it a criterion of its own.",
+                f"/requirements/{number}", "implied", f"Who meets {other.id!r} meets {own.id!r} as well.",
+                "Leave it out, or make it a requirement of its own.",
             )  # fmt: skip
             return
 

@@ -1,7 +1,7 @@
 """What changed between two policies, and whether what was released before may be refused now.
 
-Criteria are known by their ids. *Stricter* is said only where every release that keeps the new criterion is
-sure to keep the old one, *looser* the other way round; everything else is *different*.
+Requirements are known by their ids. *Stricter* is said only where every release that meets the new one is
+sure to meet the old one, *looser* the other way round; everything else is *different*.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from app.domain.policies.contradictions import Interval, as_strict, subject_of
-from app.domain.policies.demands import value_of
 from app.domain.policies.pinning import parameters_in_full, pinned
 from app.domain.policies.policy import (
-    BoundDemand,
-    Demand,
-    MeasureDemand,
-    OptimumDemand,
+    BoundCondition,
+    Condition,
+    MeasureCondition,
+    OptimumCondition,
     Policy,
-    PolicyCriterion,
-    PrivacyModelDemand,
-    ScoreDemand,
+    PrivacyModelCondition,
+    Requirement,
+    ScoreCondition,
 )
+from app.domain.policies.requirements import value_of
 
 Effect = Literal["stricter", "looser", "different", "none"]
 Kind = Literal["added", "removed", "changed"]
 
 _WORDING: Final = frozenset(
-    {"name", "version", "title", "reason", "description", "attacker", "suppression_limit"}
+    {"format", "name", "version", "title", "reason", "description", "attacker", "suppression_limit"}
 )
 """Fields of which no outcome depends; a suppression limit is about suggested changes."""
 
@@ -45,7 +45,7 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class PartChange:
-    """A criterion, a dictionary slot or the head of the policy (``id`` empty) that is not what it was."""
+    """A requirement, a dictionary slot or the head of the policy (``id`` empty) that is not what it was."""
 
     part: Literal["policy", "dictionary", "criterion"]
     id: str
@@ -85,7 +85,7 @@ _SAID: Final[Mapping[Effect, str]] = {
 def difference(old: Policy, new: Policy) -> Difference:
     """What changed from the old policy to the new one."""
     old, new = pinned(old), pinned(new)
-    changes = [*_head(old, new), *_slots(old, new), *_criteria(old, new)]
+    changes = [*_head(old, new), *_slots(old, new), *_requirements(old, new)]
     effect = together(change.effect for change in changes)
     return Difference((old.name, old.version), (new.name, new.version), effect, tuple(changes))
 
@@ -108,6 +108,7 @@ def _head(old: Policy, new: Policy) -> list[PartChange]:
 
 def _head_fields(policy: Policy) -> dict[str, Any]:
     return {
+        "format": policy.format.name,
         "name": policy.name,
         "version": policy.version,
         "title": policy.title,
@@ -149,63 +150,63 @@ def _slots(old: Policy, new: Policy) -> list[PartChange]:
     return found
 
 
-def _criteria(old: Policy, new: Policy) -> list[PartChange]:
-    before, after = ({own.id: own for own in policy.criteria} for policy in (old, new))
+def _requirements(old: Policy, new: Policy) -> list[PartChange]:
+    before, after = ({own.id: own for own in policy.requirements} for policy in (old, new))
     found: list[PartChange] = []
     for id_ in [*before, *(id_ for id_ in after if id_ not in before)]:
         if id_ not in after:
             found.append(PartChange("criterion", id_, "removed", "looser"))
         elif id_ not in before:
             found.append(PartChange("criterion", id_, "added", "stricter"))
-        elif fields := _changed(_criterion_fields(before[id_]), _criterion_fields(after[id_])):
+        elif fields := _changed(_requirement_fields(before[id_]), _requirement_fields(after[id_])):
             effect = _effect(before[id_], after[id_])
             found.append(PartChange("criterion", id_, "changed", effect, fields))
     return found
 
 
-def _criterion_fields(criterion: PolicyCriterion) -> dict[str, Any]:
-    demand = criterion.demand
-    fields = {own.name: getattr(demand, own.name) for own in dataclasses.fields(demand)}
-    if isinstance(demand, MeasureDemand | PrivacyModelDemand):
+def _requirement_fields(requirement: Requirement) -> dict[str, Any]:
+    condition = requirement.condition
+    fields = {own.name: getattr(condition, own.name) for own in dataclasses.fields(condition)}
+    if isinstance(condition, MeasureCondition | PrivacyModelCondition):
         del fields["parameters"]
-        fields |= {f"parameters.{name}": own for name, own in parameters_in_full(demand).items()}
+        fields |= {f"parameters.{name}": own for name, own in parameters_in_full(condition).items()}
     return {
-        "title": criterion.title,
-        "reason": criterion.reason,
-        "severity": criterion.severity,
-        "scope.attributes": criterion.scope.attributes,
-        "scope.groups": criterion.scope.groups,
-        "demand": type(demand).__name__.removesuffix("Demand"),
+        "title": requirement.title,
+        "reason": requirement.reason,
+        "severity": requirement.severity,
+        "scope.attributes": requirement.scope.attributes,
+        "scope.groups": requirement.scope.groups,
+        "demand": type(condition).__name__.removesuffix("Condition"),
         **fields,
     }
 
 
-def _effect(old: PolicyCriterion, new: PolicyCriterion) -> Effect:
+def _effect(old: Requirement, new: Requirement) -> Effect:
     severity: Effect = "none"
     if old.severity != new.severity:
         severity = "stricter" if new.severity == "block" else "looser"
-    judged = "different" if old.scope != new.scope else _effect_of_demand(old.demand, new.demand)
+    judged = "different" if old.scope != new.scope else _effect_of_condition(old.condition, new.condition)
     return together((severity, judged))
 
 
-def _effect_of_demand(old: Demand, new: Demand) -> Effect:
+def _effect_of_condition(old: Condition, new: Condition) -> Effect:
     if old == new:
         return "none"
     match old, new:
-        case PrivacyModelDemand(), PrivacyModelDemand():
+        case PrivacyModelCondition(), PrivacyModelCondition():
             return _by_order(as_strict(old, new), as_strict(new, old))
-        case BoundDemand(), BoundDemand() if old.dictionary == new.dictionary:
+        case BoundCondition(), BoundCondition() if old.dictionary == new.dictionary:
             return "looser" if new.may_rest_on_assumptions else "stricter"
-        case OptimumDemand(), OptimumDemand() if dataclasses.replace(old, gap=new.gap) == new:
+        case OptimumCondition(), OptimumCondition() if dataclasses.replace(old, gap=new.gap) == new:
             return "looser" if new.gap > old.gap else "stricter"
-        case (MeasureDemand() | ScoreDemand(), MeasureDemand() | ScoreDemand()):
+        case (MeasureCondition() | ScoreCondition(), MeasureCondition() | ScoreCondition()):
             return _by_threshold(old, new)
     return "different"
 
 
-def _by_threshold(old: MeasureDemand | ScoreDemand, new: MeasureDemand | ScoreDemand) -> Effect:
+def _by_threshold(old: MeasureCondition | ScoreCondition, new: MeasureCondition | ScoreCondition) -> Effect:
     value = value_of(old)
-    versions = {own.version for own in (old, new) if isinstance(own, MeasureDemand)}
+    versions = {own.version for own in (old, new) if isinstance(own, MeasureCondition)}
     if value is None or subject_of(old) != subject_of(new) or len(versions) > 1:
         return "different"
     whole = value.kind != "number"

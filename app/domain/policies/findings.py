@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.errors import Fault, InvalidInput
+from app.domain.policies.formats import FORMAT_2, Format
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,13 @@ class Findings:
         except InvalidInput as error:
             self._errors += error.faults
 
-    def lint(self) -> Lint:
-        """All of it, by place."""
-        return Lint(tuple(sorted(self._errors, key=_place)), tuple(sorted(self._warnings, key=_place)))
+    def lint(self, form: Format = FORMAT_2) -> Lint:
+        """All of it, by place in a document of a format."""
+        errors, warnings = (
+            sorted((replace(own, pointer=form.place(own.pointer)) for own in noted), key=_place)
+            for noted in (self._errors, self._warnings)
+        )
+        return Lint(tuple(errors), tuple(warnings))
 
 
 def _place(fault: Fault) -> tuple[tuple[int, int | str], ...]:

@@ -1,6 +1,6 @@
 """All that can be said of a policy without data.
 
-Errors are what makes a criterion impossible to judge or impossible to keep; warnings what is allowed but
+Errors are what makes a requirement impossible to evaluate or to meet; warnings what is allowed but
 hardly meant. Whether the dataset has the attributes is told by an evaluation.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.policies.contradictions import check_together
-from app.domain.policies.demands import check_criterion, is_scored, slots_of
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
+from app.domain.policies.requirements import check_requirement, is_scored, slots_of
 from app.domain.policies.schema_checks import check_schema
 
 
@@ -19,15 +19,15 @@ def lint(policy: Policy) -> Lint:
     """What is wrong with a policy, and what is unusual."""
     found = Findings()
     _check_texts(policy, found)
-    _note_repeats([own.id for own in policy.criteria], "criteria", "id", found)
+    _note_repeats([own.id for own in policy.requirements], "requirements", "id", found)
     _note_repeats([slot.name for slot in policy.dictionaries], "dictionaries", "name", found)
-    for number, criterion in enumerate(policy.criteria):
-        check_criterion(policy, criterion, f"/criteria/{number}", found)
+    for number, requirement in enumerate(policy.requirements):
+        check_requirement(policy, requirement, f"/requirements/{number}", found)
     check_together(policy, found)
     check_schema(policy, found)
     _check_slots(policy, found)
     _check_use(policy, found)
-    return found.lint()
+    return found.lint(policy.format)
 
 
 def _check_texts(policy: Policy, found: Findings) -> None:
@@ -50,33 +50,33 @@ def _note_repeats(names: Sequence[str], field: str, key: str, found: Findings) -
 def _check_slots(policy: Policy, found: Findings) -> None:
     blocking = {
         name
-        for own in policy.criteria
-        if own.severity == "block" and getattr(own.demand, "dictionary", None) is not None
-        for name in slots_of(own.demand, policy)
+        for own in policy.requirements
+        if own.severity == "block" and getattr(own.condition, "dictionary", None) is not None
+        for name in slots_of(own.condition, policy)
     }
-    used = {name for own in policy.criteria for name in slots_of(own.demand, policy)}
+    used = {name for own in policy.requirements for name in slots_of(own.condition, policy)}
     for number, slot in enumerate(policy.dictionaries):
         if slot.name not in used:
             found.warn(
-                f"/dictionaries/{number}", "unused-slot", f"No criterion looks at {slot.name!r}.",
-                "Leave it out, or demand something of it.",
+                f"/dictionaries/{number}", "unused-slot", f"No requirement looks at {slot.name!r}.",
+                "Leave it out, or require something of it.",
             )  # fmt: skip
         elif not slot.required and slot.name in blocking:
             found.warn(
                 f"/dictionaries/{number}/required", "optional-but-needed",
-                f"A blocking criterion rests on {slot.name!r}: evaluations without it end in an error.",
+                f"A blocking requirement rests on {slot.name!r}: evaluations without it end in an error.",
                 "Make it required.",
             )  # fmt: skip
 
 
 def _check_use(policy: Policy, found: Findings) -> None:
-    if policy.assumes.options and not any(is_scored(own.demand) for own in policy.criteria):
+    if policy.assumes.options and not any(is_scored(own.condition) for own in policy.requirements):
         found.warn(
-            "/assumes/options", "unused-options", "No criterion is scored: the options change nothing.",
+            "/assumes/options", "unused-options", "No requirement is scored: the options change nothing.",
             "Leave them out.",
         )  # fmt: skip
-    if all(own.severity == "warn" for own in policy.criteria):
+    if all(own.severity == "warn" for own in policy.requirements):
         found.warn(
-            "/criteria", "never-blocks", "No criterion blocks: whatever can be computed passes.",
-            "Let at least one criterion block.",
+            "/requirements", "never-blocks", "No requirement blocks: whatever can be computed passes.",
+            "Let at least one requirement block.",
         )  # fmt: skip

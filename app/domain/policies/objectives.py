@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final, get_type_hints
 
-from annotated_types import Ge, Le
-
-from app.domain.criteria.catalogue import CRITERIA
-from app.domain.criteria.criterion import Criterion
-from app.domain.errors import InvalidInput
+from app.domain.analyses.catalogue import CRITERIA
+from app.domain.errors import InvalidInput, pointing_into
 from app.domain.losses.loss import EQUAL, LossChoice
+from app.domain.models.criterion import Criterion
 from app.domain.policies.building import built, closest
 from app.domain.policies.policy import OptimumScope
-from app.domain.search.anonymity.problem import AnonymityProblem
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.objectives import OBJECTIVES, MinLoss, Objective
 from app.domain.search.problem import Problem
-from app.domain.search.scalable.aggregate_options import AggregateOptions
 
 _CRITERIA: Final = {own.kind: own for own in CRITERIA}
-_KINDS: Final = ("min_risk", "max_utility", "lagrangian", "aggregate", "min_loss")
 _OF_SEARCHES: Final = ("local_recoding", "minimal_rules")
 """Options of ``min_loss`` that ask a search for more than an optimum."""
-
-Amount = Annotated[float, Ge(0), Le(1e12)]
-
-
-@dataclass(frozen=True)
-class _MinRisk:
-    utility_floor: Amount | None = None
-    loss_cap: Amount | None = None
-
-
-@dataclass(frozen=True)
-class _MaxUtility:
-    risk_cap: Annotated[float, Ge(0)]
-
-
-@dataclass(frozen=True)
-class _Traded:
-    trade_off: Amount
 
 
 def criterion_of(model: str, parameters: Mapping[str, Any], pointer: str = "") -> Criterion:
@@ -53,63 +31,54 @@ def criterion_of(model: str, parameters: Mapping[str, Any], pointer: str = "") -
     return built(type_, parameters, pointer)
 
 
-def problem_of(
-    objective: Mapping[str, Any], scope: OptimumScope, pointer: str = ""
-) -> Problem | AnonymityProblem:
-    """The question that an objective poses; InvalidInput for one that no search takes."""
-    kind = objective.get("kind")
-    fields = {name: value for name, value in objective.items() if name != "kind"}
-    if kind not in _KINDS:
+def marks_of(model: str) -> Mapping[str, tuple[Any, ...]]:
+    """What the annotations of a privacy model's parameters say, by parameter; empty for unknown models."""
+    if model not in _CRITERIA:
+        return {}
+    hints = get_type_hints(_CRITERIA[model], include_extras=True)
+    return {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+
+
+def objective_of(document: Mapping[str, Any], pointer: str = "") -> Objective:
+    """The objective of a policy; InvalidInput for one that no proven optimum is known of."""
+    kind: Any = document.get("kind")
+    fields = {name: value for name, value in document.items() if name != "kind"}
+    if kind not in OBJECTIVES:
         raise InvalidInput.of(
-            f"{pointer}/kind", "unknown-objective", "There is no such objective.", closest(str(kind), _KINDS)
-        )
-    if kind == "min_loss":
-        return _least_loss(fields, scope, pointer)
-    if kind == "min_risk":
-        return _least_risk(fields, scope, pointer)
-    if kind == "max_utility":
-        cap = built(_MaxUtility, fields, pointer).risk_cap
-        return Problem("max_utility", cap, scope)
-    own = {name: value for name, value in fields.items() if name == "trade_off"}
-    more = {name: value for name, value in fields.items() if name != "trade_off"}
-    trade_off = built(_Traded, own if kind == "aggregate" else fields, pointer).trade_off
-    if kind == "lagrangian":
-        return Problem("lagrangian", trade_off, scope)
-    return Problem("aggregate", trade_off, scope, aggregate_options=built(AggregateOptions, more, pointer))
-
-
-def _least_risk(fields: Mapping[str, Any], scope: OptimumScope, pointer: str) -> Problem:
-    bounds = built(_MinRisk, fields, pointer)
-    if (bounds.utility_floor is None) == (bounds.loss_cap is None):
-        raise InvalidInput.of(pointer, "exactly-one", "Give exactly one of utility_floor and loss_cap.")
-    if bounds.loss_cap is not None:
-        return Problem("min_risk", bounds.loss_cap, scope, threshold_is_loss=True)
-    return Problem("min_risk", bounds.utility_floor or 0.0, scope)
-
-
-def _least_loss(fields: Mapping[str, Any], scope: OptimumScope, pointer: str) -> AnonymityProblem:
+            f"{pointer}/kind", "unknown-objective", "There is no such objective.",
+            closest(str(kind), OBJECTIVES),
+        )  # fmt: skip
+    if kind != MinLoss.kind:
+        return built(OBJECTIVES[kind], fields, pointer)
     for name in _OF_SEARCHES:
         if name in fields:
             raise InvalidInput.of(
                 f"{pointer}/{name}", "not-applicable", "It asks a search for more than a proven optimum.",
                 "Leave it out.",
             )  # fmt: skip
-    privacy, loss = fields.get("privacy"), fields.get("loss")
-    made: dict[str, Any] = {"scope": scope, "privacy": _privacy(privacy, f"{pointer}/privacy")}
-    if isinstance(loss, str):
-        made["loss"] = built(LossChoice, {"kind": loss}, f"{pointer}/loss")
-    rest = {name: value for name, value in fields.items() if name not in ("privacy", *made)}
-    problem = built(AnonymityProblem, rest, pointer, made)
-    _require_figure(problem.loss, f"{pointer}/loss")
-    return problem
+    made: dict[str, Any] = {"privacy": _privacy(fields.pop("privacy", None), f"{pointer}/privacy")}
+    if isinstance(fields.get("loss"), str):
+        made["loss"] = built(LossChoice, {"kind": fields.pop("loss")}, f"{pointer}/loss")
+    objective = built(MinLoss, fields, pointer, made)
+    _require_figure(objective.loss, f"{pointer}/loss")
+    return objective
+
+
+def problem_of(
+    objective: Mapping[str, Any], scope: OptimumScope, pointer: str = ""
+) -> Problem | AnonymityProblem:
+    """The question that an objective poses; InvalidInput for one that no search takes."""
+    asked = objective_of(objective, pointer)
+    with pointing_into(pointer.removesuffix("/objective")):
+        return AnonymityProblem.of(asked, scope) if isinstance(asked, MinLoss) else Problem.of(asked, scope)
 
 
 def _require_figure(loss: LossChoice, pointer: str) -> None:
-    """A gate holds releases against one number, which each of them has whatever rule made it."""
+    """A gate compares releases with one number, which each of them has whatever rule made it."""
     if loss.aggregate == "rank":
         raise InvalidInput.of(
             f"{pointer}/aggregate", "not-applicable",
-            "A rank is no figure that a release could be held against.",
+            "A rank is no figure that a release could be compared with.",
             "Choose the aggregate mean, sum or maximum.",
         )  # fmt: skip
     if loss.suppression_factor != EQUAL:

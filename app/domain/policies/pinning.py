@@ -8,9 +8,9 @@ from typing import Any
 
 from app.domain.errors import InvalidInput
 from app.domain.policies.building import built
-from app.domain.policies.demands import MEASURE_OF
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import Demand, MeasureDemand, Policy, PrivacyModelDemand
+from app.domain.policies.policy import Condition, MeasureCondition, Policy, PrivacyModelCondition
+from app.domain.policies.requirements import MEASURE_OF
 
 
 def pinned(policy: Policy) -> Policy:
@@ -18,40 +18,41 @@ def pinned(policy: Policy) -> Policy:
 
     Parameters that equal their default are left out. What cannot be read stays as it is.
     """
-    criteria = tuple(
-        dataclasses.replace(criterion, demand=_pinned(criterion.demand)) for criterion in policy.criteria
+    requirements = tuple(
+        dataclasses.replace(requirement, condition=_pinned(requirement.condition))
+        for requirement in policy.requirements
     )
-    return dataclasses.replace(policy, criteria=criteria)
+    return dataclasses.replace(policy, requirements=requirements)
 
 
-def parameters_in_full(demand: MeasureDemand | PrivacyModelDemand) -> Mapping[str, Any]:
-    """The parameters of a demand with the defaults of those left out; as they are if they cannot be read."""
-    typed = _typed(demand)
-    return demand.parameters if typed is None else _plain(dataclasses.asdict(typed))
+def parameters_in_full(condition: MeasureCondition | PrivacyModelCondition) -> Mapping[str, Any]:
+    """The parameters of a condition with all defaults; as they are if they cannot be read."""
+    typed = _typed(condition)
+    return condition.parameters if typed is None else _plain(dataclasses.asdict(typed))
 
 
-def _pinned(demand: Demand) -> Demand:
-    if not isinstance(demand, MeasureDemand | PrivacyModelDemand):
-        return demand
-    typed = _typed(demand)
+def _pinned(condition: Condition) -> Condition:
+    if not isinstance(condition, MeasureCondition | PrivacyModelCondition):
+        return condition
+    typed = _typed(condition)
     if typed is None:
-        return demand
+        return condition
     usual = {own.name: own.default for own in dataclasses.fields(typed)}
     given = {own.name: getattr(typed, own.name) for own in dataclasses.fields(typed)}
     parameters = _plain({name: value for name, value in given.items() if value != usual[name]})
-    if isinstance(demand, PrivacyModelDemand):
-        return dataclasses.replace(demand, parameters=parameters)
-    version = demand.version or MEASURE_OF[demand.measure].version
-    return dataclasses.replace(demand, parameters=parameters, version=version)
+    if isinstance(condition, PrivacyModelCondition):
+        return dataclasses.replace(condition, parameters=parameters)
+    version = condition.version or MEASURE_OF[condition.measure].version
+    return dataclasses.replace(condition, parameters=parameters, version=version)
 
 
-def _typed(demand: MeasureDemand | PrivacyModelDemand) -> Any | None:  # noqa: ANN401 - some dataclass
+def _typed(condition: MeasureCondition | PrivacyModelCondition) -> Any | None:  # noqa: ANN401 - some dataclass
     """The parameters as their dataclass."""
     try:
-        if isinstance(demand, PrivacyModelDemand):
-            return criterion_of(demand.model, demand.parameters)
-        measure = MEASURE_OF.get(demand.measure)
-        return None if measure is None else built(measure.parameters, demand.parameters)
+        if isinstance(condition, PrivacyModelCondition):
+            return criterion_of(condition.model, condition.parameters)
+        measure = MEASURE_OF.get(condition.measure)
+        return None if measure is None else built(measure.parameters, condition.parameters)
     except InvalidInput:
         return None
 

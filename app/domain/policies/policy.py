@@ -1,4 +1,4 @@
-"""What a release must keep, as a value: criteria with thresholds, and the attacker that they rest on.
+"""What a release must meet, as a value: requirements with thresholds, and the attacker that they rest on.
 
 The texts of a policy are its author's; measures, criteria of privacy and objectives are named as requests
 name them, with their parameters as plain values, so that a policy which names something unknown can still be
@@ -15,14 +15,13 @@ from annotated_types import Ge, Le, Len, MaxLen
 
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison, Value
+from app.domain.policies.formats import FORMAT_2, Format
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, Column, NotCovered, PolicySchema
-
-FORMAT: Final = "privacy-risk/policy/1"
 
 Severity = Literal["block", "warn"]
 OptimumScope = Literal["table_level", "record_level"]
 
-MOST_CRITERIA: Final = 100
+MOST_REQUIREMENTS: Final = 100
 MOST_SLOTS: Final = 20
 MOST_EXEMPTIONS: Final = 100
 
@@ -54,10 +53,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Scope:
-    """What part of the release a criterion is about; None: all of it.
+    """What part of the release a requirement is about; None: all of it.
 
     ``attributes`` are the quasi-identifiers that records are grouped by; ``groups`` is an attribute whose
-    original values divide the records into groups, each of which must keep the criterion.
+    original values divide the records into groups, each of which must meet the requirement.
     """
 
     attributes: Annotated[tuple[Column, ...] | None, Len(1, 100)] = None
@@ -65,7 +64,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class MeasureDemand:
+class MeasureCondition:
     """A number or boolean of a measure of the catalogue.
 
     ``parameters`` are the measure's own by name, ``version`` is its version (None: not pinned yet), ``value``
@@ -82,7 +81,7 @@ class MeasureDemand:
 
 
 @dataclass(frozen=True)
-class ScoreDemand:
+class ScoreCondition:
     """A number of the assessment's result.
 
     Without ``dictionary`` it is judged under every slot that is filled, and the worst counts.
@@ -95,11 +94,11 @@ class ScoreDemand:
 
 
 @dataclass(frozen=True)
-class PrivacyModelDemand:
+class PrivacyModelCondition:
     """A criterion of privacy that at most ``failing_share`` of the records fail.
 
-    ``model`` and ``parameters`` are kind and fields of one of ``app.domain.criteria``. ``missing`` and
-    ``suppressed`` are how a search for the least loss reads missing values and what it withholds.
+    ``model`` and ``parameters`` are kind and fields of one of ``app.domain.models``. ``missing`` and
+    ``suppressed`` are how a search for the least loss matches missing values and what it suppresses.
     """
 
     model: str
@@ -111,7 +110,7 @@ class PrivacyModelDemand:
 
 
 @dataclass(frozen=True)
-class BoundDemand:
+class BoundCondition:
     """The risk under the dictionary is proven to be an upper bound of that under the attacker's own."""
 
     dictionary: Word
@@ -119,7 +118,7 @@ class BoundDemand:
 
 
 @dataclass(frozen=True)
-class OptimumDemand:
+class OptimumCondition:
     """The rule is within the relative ``gap`` of the proven optimum of ``objective``."""
 
     objective: Mapping[str, Any]
@@ -128,42 +127,44 @@ class OptimumDemand:
     dictionary: Word | None = None
 
 
-Demand = MeasureDemand | ScoreDemand | PrivacyModelDemand | BoundDemand | OptimumDemand
+Condition = MeasureCondition | ScoreCondition | PrivacyModelCondition | BoundCondition | OptimumCondition
 
 
 @dataclass(frozen=True)
-class PolicyCriterion:
+class Requirement:
     """One thing that must hold; ``reason`` says why this number."""
 
     id: Word
     title: Title
     reason: Prose
-    demand: Demand
+    condition: Condition
     severity: Severity = "block"
     scope: Scope = field(default_factory=Scope)
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A named, versioned list of criteria.
+    """A named, versioned list of requirements.
 
     ``schema`` says what roles columns must have, and no other column may be disclosed; None: any dataset,
     with the roles that it has. ``not_covered`` are columns that may leave though no requirement judges them.
     ``singled_out_share`` is the greatest share of the records that values which no requirement judges may
-    single out. ``suppression_limit`` is the share of records that a suggested change may withhold.
+    single out. ``suppression_limit`` is the share of records that a suggested change may suppress.
+    ``format`` is that of its document.
     """
 
     name: Annotated[str, Len(1, 90)]
     version: Annotated[int, Ge(1), Le(1_000_000)]
     title: Title
     assumes: Assumptions
-    criteria: Annotated[tuple[PolicyCriterion, ...], Len(1, MOST_CRITERIA)]
+    requirements: Annotated[tuple[Requirement, ...], Len(1, MOST_REQUIREMENTS)]
     description: Annotated[str, MaxLen(5000)] = ""
     dictionaries: Annotated[tuple[Slot, ...], MaxLen(MOST_SLOTS)] = ()
     schema: PolicySchema | None = None
     not_covered: Annotated[tuple[NotCovered, ...], MaxLen(MOST_EXEMPTIONS)] = ()
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Share = 0.0
+    format: Format = FORMAT_2
 
     def slot(self, name: str) -> Slot | None:
         """The dictionary slot of this name."""

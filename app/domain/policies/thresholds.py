@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from app.domain.catalogue.meanings import Range
+from app.domain.catalogue.result_values import ResultValue
 from app.domain.policies.comparison import WORDS, Comparison, Value
 from app.domain.policies.findings import Findings
-from app.domain.policies.meanings import Range, range_of, safer
-from app.domain.policies.values import ResultValue
 
 _TOWARDS: dict[Comparison, str] = {"at_least": "high", "above": "high", "at_most": "low", "below": "low"}
 
@@ -20,13 +20,11 @@ def check_threshold(
     value: ResultValue,
     comparison: Comparison,
     threshold: Value,
-    *,
-    measure: str | None,
     options: Mapping[str, Any],
 ) -> None:
-    """Note what is wrong with a demand that is at ``pointer``; ``measure`` is None for a score."""
+    """Note what is wrong with a condition that is at ``pointer``."""
     if value.kind == "boolean" or isinstance(threshold, bool):
-        _check_boolean(found, pointer, value, comparison, threshold, measure)
+        _check_boolean(found, pointer, value, comparison, threshold)
         return
     if value.kind == "whole number" and math.isinf(threshold):
         found.error(
@@ -34,7 +32,7 @@ def check_threshold(
             "Give a whole number.",
         )  # fmt: skip
         return
-    possible = range_of(measure, value, options)
+    possible = value.range(options)
     if not possible.least <= threshold <= possible.greatest:
         found.error(
             f"{pointer}/threshold", "out-of-range", f"{value.path} is {_described(possible)}.",
@@ -42,7 +40,7 @@ def check_threshold(
         )  # fmt: skip
         return
     _check_outcome(found, f"{pointer}/threshold", value, comparison, threshold, possible)
-    side = safer(measure, value.path)
+    side = value.marks.safer
     if side is not None and _TOWARDS.get(comparison, side) != side:
         found.warn(
             f"{pointer}/comparison", "wrong-direction",
@@ -58,7 +56,6 @@ def _check_boolean(
     value: ResultValue,
     comparison: Comparison,
     threshold: Value,
-    measure: str | None,
 ) -> None:
     if value.kind != "boolean" or not isinstance(threshold, bool):
         wanted = "true or false" if value.kind == "boolean" else "a number"
@@ -72,7 +69,7 @@ def _check_boolean(
             f"{pointer}/comparison", "wrong-kind", f"{value.path} is true or false and has no order.",
             "Write equals.",
         )  # fmt: skip
-    side = safer(measure, value.path)
+    side = value.marks.safer
     if side is not None and threshold != (side == "high"):
         found.warn(
             f"{pointer}/threshold", "wrong-direction",
@@ -107,7 +104,7 @@ def _check_outcome(
     ):
         found.warn(
             pointer, "always-passes", f"Every value of {value.path} is {WORDS[comparison]} this.",
-            "Give a threshold that some release misses, or leave the criterion out.",
+            "Give a threshold that some release misses, or leave the requirement out.",
         )  # fmt: skip
 
 

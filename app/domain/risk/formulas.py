@@ -15,9 +15,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Floats
 from app.domain.errors import InvalidInput
 
-Floats = npt.NDArray[np.float64]
 Value = Floats | np.float64
 
 POINTER = "/risk_model/formula"

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Longs
-from app.domain.harm.weights import Floats
+from app.domain.arrays import Floats, Longs
 
 AbsentPolicy = Literal["zero", "add_self", "error"]
 

@@ -8,9 +8,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from app.domain.distinct import Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput
-from app.domain.harm.weights import Floats
 from app.domain.risk.formulas import POINTER, evaluated, names_in, refuse_unless_sampled_conditions_hold
 from app.domain.risk.loss import identification_probability, loss
 

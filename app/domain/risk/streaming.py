@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from app.domain.arrays import Floats
 from app.domain.errors import InvalidInput
-from app.domain.harm.weights import Floats
 
 _UNIT = 1 << 1074
 """Every finite double is a whole multiple of 2⁻¹⁰⁷⁴."""

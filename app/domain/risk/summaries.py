@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Longs
-from app.domain.harm.weights import Floats
-from app.domain.numbers import exact_sum
+from app.domain.arrays import Floats, Longs
+from app.domain.tables.numbers import exact_sum
 
 LOSS_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 COUNT_EDGES = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000, 1_000_000)

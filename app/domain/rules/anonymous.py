@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.domain.distinct import distinct_rows
 from app.domain.errors import InvalidInput
 from app.domain.rules.rule import TableRule, apply_to_codes, identity
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 
 def random_anonymous_rule(table: Table, k: int, rng: np.random.Generator) -> TableRule:
     """From the identity, one level of a random attribute at a time until every class has k records.
 
-    The attribute is uniform among those that are not withheld yet. Classes are of identical disclosed records
-    (the usual definition), ⊥ equal to ⊥. Raises InvalidInput if the table has fewer than k records,
+    The attribute is uniform among those that are not suppressed yet. Classes are of identical disclosed
+    records (the usual definition), ⊥ equal to ⊥. Raises InvalidInput if the table has fewer than k records,
     NotSupported if a hierarchy is no tree.
     """
     if k > table.n_records:

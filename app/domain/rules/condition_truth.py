@@ -19,7 +19,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints
+from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.rules.condition_text import is_date, print_condition, print_operand
 from app.domain.rules.conditions import (

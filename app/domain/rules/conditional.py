@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.arrays import Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.condition_truth import TRUE, Column, ValueType, check_condition, truths_of
@@ -24,11 +24,11 @@ from app.domain.rules.disclosed_values import (
     in_rows,
     not_above,
     pointer_step,
-    unknown_attribute,
     unknown_value,
 )
 from app.domain.rules.rule import CellRule
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table, unknown_attribute
 
 MOST_JUDGEMENTS: Final = 500_000_000
 """Most comparisons of a rule times records: judging so many takes about ten seconds."""
@@ -67,7 +67,7 @@ Target = ToLevel | ToValue | ToEntities | ToRows
 
 @dataclass(frozen=True)
 class Hide:
-    """Withhold the attribute unless the condition is true."""
+    """Suppress the attribute unless the condition is true."""
 
     attribute: str
     unless: Condition
@@ -279,7 +279,7 @@ def _given(table: Table, j: int, attribute: str, to: ToEntities | ToRows, rows: 
             f"{pointer}/values",
             "missing-value",
             f"The condition is not true of {in_rows(missing)}, for which no value is given.",
-            "Give a value, or null for withheld, for every record of which the condition is not true.",
+            "Give a value, or null for suppressed, for every record of which the condition is not true.",
         )
     labels = [value for _, value in named]
     nodes = Ancestors(table.hierarchies[j]).of_all(table.codes[rows, j], labels)
@@ -312,7 +312,7 @@ def _faults_of_target(statement: Generalise, hierarchy: Hierarchy, pointer: str)
                     f"{pointer}/level",
                     "level-out-of-range",
                     f"Level {level} of attribute {statement.attribute!r} is outside 0..{hierarchy.height}.",
-                    f"Choose 0 (as it is) to {hierarchy.height} (withheld).",
+                    f"Choose 0 (as it is) to {hierarchy.height} (suppressed).",
                 )
             ]
         case ToLevel(level):

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints
+from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule
-from app.domain.tables import Table
+from app.domain.tables.table import Table, unknown_attribute
 
 FAULTS_SHOWN = 50
 _ROWS_SHOWN = 10
@@ -90,23 +90,13 @@ def pointer_step(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def unknown_attribute(pointer: str, attribute: str, table: Table) -> Fault:
-    """The fault of an attribute that is not disclosed."""
-    return Fault(
-        pointer,
-        "unknown-attribute",
-        f"There is no disclosed attribute {attribute!r}.",
-        f"The attributes are: {', '.join(table.attributes)}.",
-    )
-
-
 def unknown_value(pointer: str, attribute: str, label: str) -> Fault:
     """The fault of a label that no node has, or several inner ones, so that it names none."""
     return Fault(
         pointer,
         "unknown-value",
         f"The hierarchy of attribute {attribute!r} has no value {label!r} that could be meant.",
-        "Name a value as its hierarchy does, or null for withheld.",
+        "Name a value as its hierarchy does, or null for suppressed.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A finished release held against the table that it was made of: which rule discloses just that.
+"""A finished release beside the table that it was made of: which rule discloses just that.
 
 A released text is a label of the hierarchy, or stands for nothing (⊥). Where a label occurs several times, a
 node above every original that is shown as this text is meant, the lowest of these: readers of the release
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.arrays import Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 DROPPED = -1
 
@@ -32,7 +33,7 @@ class ReleasedColumn:
     readings
         Of each distinct text.
     positions
-        int32 (r,): which of them each cell is, −1 where it is empty: withheld.
+        int32 (r,): which of them each cell is, −1 where it is empty: suppressed.
     """
 
     readings: tuple[Readings, ...]
@@ -61,9 +62,9 @@ def align(table: Table, columns: Mapping[str, ReleasedColumn], row_of_record: Lo
     Parameters
     ----------
     columns
-        By attribute; those that are not released are withheld.
+        By attribute; those that are not released are suppressed.
     row_of_record
-        (n,) the row of the release that each record is, −1 for those that it leaves out: they are withheld.
+        (n,) the row of the release that each record is, −1 for those that it leaves out: they are suppressed.
     """
     kept = np.flatnonzero(row_of_record != DROPPED)
     rows = row_of_record[kept]

@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.arrays import Ints, Longs
+from app.domain.tables.distinct import distinct_rows
 
 SEED_BYTES: Final = 32
 _KEY_BYTES: Final = 8

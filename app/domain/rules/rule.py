@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints
+from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def identity(n_attributes: int) -> TableRule:
 
 
 def suppression(table: Table, attributes: Iterable[str]) -> TableRule:
-    """Withhold the named attributes entirely; InvalidInput for a name that the table does not have."""
+    """Suppress the named attributes entirely; InvalidInput for a name that the table does not have."""
     withheld = {table.position(attribute) for attribute in attributes}
     return TableRule(tuple(height if j in withheld else 0 for j, height in enumerate(table.heights)))
 
@@ -81,7 +81,7 @@ def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels"
                     f"{pointer}/{attribute}",
                     "level-out-of-range",
                     f"Level {level} of attribute {attribute!r} is outside 0..{height}.",
-                    f"Choose 0 (as it is) to {height} (withheld).",
+                    f"Choose 0 (as it is) to {height} (suppressed).",
                 )
             )
     if faults:
@@ -113,7 +113,7 @@ def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/r
                     "level-out-of-range",
                     f"{len(bad)} records have a level of attribute {attribute!r} "
                     f"outside 0..{hierarchy.height} (first rows: {rows}).",
-                    f"Choose 0 (as it is) to {hierarchy.height} (withheld).",
+                    f"Choose 0 (as it is) to {hierarchy.height} (suppressed).",
                 )
             )
         elif column.any():

@@ -8,7 +8,7 @@ number. In any other the same number of levels discloses more of the values that
 
 from __future__ import annotations
 
-from app.domain.distinct import Ints
+from app.domain.arrays import Ints
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 
 

@@ -1,7 +1,7 @@
 """A rule for one table carried over to another table with the same attributes, such as its next delivery.
 
 Nodes of two hierarchies correspond if they have the same label below corresponding parents; they then have
-the same depth. What a rule withholds stays withheld.
+the same depth. What a rule suppresses stays suppressed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.distinct import Ints, Longs, distinct_rows
+from app.domain.arrays import Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 Unmatched = Literal["suppress", "modal_rule"]
 
@@ -33,7 +34,7 @@ class Transfer:
     matched
         Records of the other table with a rule of their own, by entity id; None for rules that all share.
     cells_withheld
-        Cells of matched records that are withheld because their value has changed in a hierarchy that is no
+        Cells of matched records that are suppressed because their value has changed in a hierarchy that is no
         tree: what the rule named may not lie above the new value.
     """
 
@@ -96,7 +97,7 @@ def transfer(rule: Rule, source: Table, target: Table, unmatched: Unmatched, poi
         Other rules are carried over record by record, matched by entity id: a value that has stayed is
         disclosed as before; in its place another one is raised by as many steps, in a tree.
     unmatched
-        What becomes of records without a counterpart: all withheld, or the steps that most records of
+        What becomes of records without a counterpart: all suppressed, or the steps that most records of
         ``source`` have (of several such the lexicographically smallest).
 
     Raises
@@ -157,7 +158,7 @@ class _Carrier:
         return Transfer(CellRule(codes), int((self._row >= 0).sum()), withheld)
 
     def _column(self, i: int, j: int, modal: int | None) -> tuple[Ints, int]:
-        """Disclosed nodes of one attribute, and the cells that had to be withheld."""
+        """Disclosed nodes of one attribute, and the cells that had to be suppressed."""
         old, new = self._source.hierarchies[j], self._target.hierarchies[i]
         now = self._target.codes[:, i]
         matched = np.flatnonzero(self._row >= 0)
@@ -190,7 +191,7 @@ class _Carrier:
         return climbed
 
     def _withholds(self, rows: Longs, j: int) -> npt.NDArray[np.bool_]:
-        """Whether the rule withholds the cell; of a missing value that is known by its steps alone."""
+        """Whether the rule suppresses the cell; of a missing value that is known by its steps alone."""
         hidden: npt.NDArray[np.bool_] = self._disclosed[rows, j] == TOP
         if isinstance(self._rule, RecordRule):
             hidden &= self._source.codes[rows, j] != TOP

@@ -1,4 +1,8 @@
-"""One attribute of a search, reduced to what counting and scoring can tell apart.
+"""One attribute of a search: what its values become level by level, and what scoring can tell apart.
+
+For table-level rules a level is one of the hierarchy's; for single records of a tree it is a number of steps
+up. The ancestors of a value in a hierarchy that is no tree have no such order: there its levels number
+itself and all its ancestors from the deepest to ⊥, and the lattice of a record is ∏ up(a_j).
 
 On every level the disclosed nodes fall into *classes*: two nodes with the same set of consistent dictionary
 codes have the same count whatever the other attributes are. A *code* stands for the values of the table, and
@@ -15,18 +19,40 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.counting.compatibility import Compatibility
-from app.domain.distinct import group, row_keys
-from app.domain.hierarchies.hierarchy import TOP
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.search.context import SearchContext
-from app.domain.search.ladders import ladder_of, steps_to_top
 from app.domain.search.problem import Scope
+from app.domain.tables.distinct import group, row_keys
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+
+def ladder_of(hierarchy: Hierarchy, nodes: Ints, scope: Scope) -> Ints:
+    """The node that each of ``nodes`` becomes on each level, int32 (levels, nodes).
+
+    Records whose way up is shorter stay at ⊥. NotSupported for table levels of a hierarchy that is no tree.
+    """
+    if scope == "record_level" and not hierarchy.is_tree:
+        return _numbered_ancestors(hierarchy, nodes)
+    raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
+    return np.stack([raise_to(level)[nodes] for level in range(hierarchy.height + 1)])
+
+
+def steps_to_top(hierarchy: Hierarchy, nodes: Ints) -> Ints:
+    """The level from which on a single record with each of the ``nodes`` discloses ⊥, int32 (nodes,)."""
+    if hierarchy.is_tree:
+        return hierarchy.depth[nodes]
+    return np.array([len(hierarchy.up(node)) - 1 for node in nodes.tolist()], dtype=np.int32)
+
+
+def _numbered_ancestors(hierarchy: Hierarchy, nodes: Ints) -> Ints:
+    depth = hierarchy.depth.tolist()
+    lists = [sorted(hierarchy.up(node), key=lambda v: (-depth[v], v)) for node in nodes.tolist()]
+    ladder = np.zeros((max(map(len, lists)), len(lists)), dtype=np.int32)
+    for column, ancestors in enumerate(lists):
+        ladder[: len(ancestors), column] = ancestors
+    return ladder
 
 
 @dataclass(frozen=True, eq=False)

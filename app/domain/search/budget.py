@@ -13,6 +13,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, doc
 
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
 
 Halted = Callable[[], bool]
@@ -48,16 +49,19 @@ class Budget:
         int | None,
         Ge(1),
         Le(2**53),
-        doc(
-            "Most nodes that the whole search visits, but at least one for each different record; the same "
-            "number gives the same answer."
-        ),
+        doc("Most nodes that the whole search visits. The same number gives the same answer."),
+        Example(100_000),
     ] = None
+    """At least one for each different record."""
     relative_gap: Annotated[
         float | None,
         Gt(0),
         Lt(1),
-        doc("Stop as soon as the optimum is proved to be no further away than this share of the objective."),
+        doc(
+            "End as soon as the best rule is proved to be no further away than this share of the objective. "
+            "The same share gives the same answer."
+        ),
+        Example(0.05),
     ] = None
 
     def __post_init__(self) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from app.domain.catalogue_types import Guarantee, Need
+from app.domain.catalogue.catalogue_types import Guarantee, Need
+from app.domain.search.aggregate.plans import approximation_refusal
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.domain.search.scalable import approximation_plan
 from app.domain.search.solvers import (
     Approx,
     Aruba,
@@ -143,7 +143,7 @@ SEARCHES: Final[tuple[AnySearch, ...]] = (
         "approx", 1,
         "Linear programmes over the Lovász extension, rounded; keeps a share of the utility floor and "
         "certifies a lower bound of the risk", "Fouad (2012), algorithm 5; Definitions: approximation",
-        "bound", Approx, _SCORED, False, approximation_plan.support,
+        "bound", Approx, _SCORED, False, approximation_refusal,
     ),
     SearchEntry(
         "btda", 1, "From the most general rule down, the least risk first; for a risk cap from the bottom up",

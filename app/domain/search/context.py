@@ -10,15 +10,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.attackers import DictionarySet, View
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import Sensitivity
-from app.domain.numbers import exact_sum
+from app.domain.risk.attackers import DictionarySet, View
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule
-from app.domain.tables import Table
-from app.domain.utility import Utility
+from app.domain.sensitivity.sensitivity import Sensitivity
+from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
-from app.domain.classes.grouping import Bools
+from app.domain.arrays import Bools, Levels
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityOutcome
+from app.domain.search.blocks import A_co, BlockedSearch
 from app.domain.search.budget import Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.frontier import FrontierOutcome
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityOutcome
 from app.domain.search.outcome import Outcome
-from app.domain.tables import Table
-
-Levels = tuple[int, ...]
-A_co = TypeVar("A_co", covariant=True)
+from app.domain.tables.table import Table
 
 
 class HierarchyOfEnds(Hierarchy):
@@ -39,22 +37,6 @@ class HierarchyOfEnds(Hierarchy):
     def numbers_of_levels(self) -> tuple[int, ...]:
         """0 and the height of the hierarchy that it is made of."""
         return (0, int(self.depth.max()))
-
-
-class _Search(Protocol[A_co]):
-    n_blocks: int
-    units: int
-    solver: str
-
-    @property
-    def seconds(self) -> float: ...
-
-    @property
-    def n_bytes(self) -> int: ...
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes: ...
-
-    def combine(self, blocks: Mapping[int, bytes]) -> A_co: ...
 
 
 def of_ends(context: SearchContext) -> SearchContext:
@@ -81,7 +63,7 @@ def table_of_ends(table: Table, attributes: Sequence[int]) -> Table:
 class _SearchOfEnds(Generic[A_co]):
     """A search on a table of ends, which answers in the levels of the table's own hierarchies."""
 
-    def __init__(self, search: _Search[A_co], ends: Table) -> None:
+    def __init__(self, search: BlockedSearch[A_co], ends: Table) -> None:
         self._search = search
         self._numbers = [hierarchy.numbers_of_levels for hierarchy in ends.hierarchies]
         self.n_blocks, self.units, self.solver = search.n_blocks, search.units, search.solver

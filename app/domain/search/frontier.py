@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.numbers import to_json_number
+from app.domain.arrays import Floats
 from app.domain.search.outcome import Counters
 from app.domain.search.problem import FrontierProblem
+from app.domain.tables.numbers import to_json_number
 
-Floats = npt.NDArray[np.float64]
 PointKind = Literal["proven", "hull", "heuristic"]
 
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from app.domain.assessment import Assessment, assess
-from app.domain.attackers import SetAssessment, assess_set
-from app.domain.numbers import to_json_number
+from app.domain.arrays import Floats
+from app.domain.risk.assessment import Assessment, assess
+from app.domain.risk.attackers import SetAssessment, assess_set
 from app.domain.risk.models import RiskModel
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
-from app.domain.search.selection import Floats, frontier
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, frontier
+from app.domain.tables.numbers import to_json_number
 
 Status = Literal["optimal", "infeasible", "prohibited", "heuristic"]
+
+STATUSES: Final[dict[int, Status]] = {OPTIMAL: "optimal", INFEASIBLE: "infeasible", PROHIBITED: "prohibited"}
+"""What each code of a choice says of the whole search, if it was not cut short."""
 
 MAP_LIMIT = 2000
 
@@ -165,22 +169,53 @@ class Outcome:
     problem: Problem
     solver: str
     status: Status
-    rule: Rule | None
-    score: Score | None
-    objective: float | None
-    bounds: Bounds | None
-    shortfall: Shortfall | None
-    prohibited_records: int
     absent: int
     n_rules: int
     counters: Counters
-    risk_map: RiskMap | None
     attributes: tuple[str, ...]
+    rule: Rule | None = None
+    score: Score | None = None
+    objective: float | None = None
+    bounds: Bounds | None = None
+    shortfall: Shortfall | None = None
+    prohibited_records: int = 0
+    risk_map: RiskMap | None = None
     not_monotone: bool = False
     complete: bool = True
     certificate: Certificate | None = None
     optimal_rules: int | None = None
     records_with_ties: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        context: SearchContext,
+        asked: Problem,
+        solver: str,
+        status: Status,
+        rule: Rule | None,
+        *,
+        absent: int,
+        n_rules: int,
+        counters: Counters,
+    ) -> Outcome:
+        """The outcome of a search that found this rule, or none: scored, and bounded as if it were proven."""
+        found = cls(
+            asked, solver, status, absent, n_rules, counters, context.table.attributes,
+            not_monotone=not context.harm_is_monotone,
+        )  # fmt: skip
+        return found if rule is None else found.with_rule(context, rule)
+
+    def with_rule(self, context: SearchContext, rule: Rule) -> Outcome:
+        """The outcome with a rule, scored by the path of any other assessment, and bounded as if proven."""
+        problem = self.problem.in_utility(context.utility)
+        scored, objective = score(context, problem, rule)
+        return replace(self, rule=rule, score=scored, objective=objective, bounds=proven(problem, objective))
+
+    def bounded_by(self, lower: float) -> Outcome:
+        """The outcome with what is minimised bounded from below by a search that proved no more."""
+        reached = math.inf if self.bounds is None else self.bounds.lower
+        return replace(self, bounds=Bounds(lower, max(0.0, reached - lower)))
 
     @property
     def ties(self) -> int | None:

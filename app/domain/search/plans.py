@@ -1,36 +1,38 @@
-"""The plan of a search: independent blocks, so that a run can show progress, stop, and go on after a crash.
-
-A block's bytes depend on the instance, the problem and its number alone: not on which blocks ran before, in
-which process or in which order. The outcome is a function of all blocks in their order.
-"""
+"""Which search answers a question for a rule, a frontier or the least loss, and what it would cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import replace
 
-from app.domain.attackers import View
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.risk.attackers import View
+from app.domain.search.aggregate.plans import plan_aggregate, plan_approximation
+from app.domain.search.blocks import FrontierPlan, SearchCost, SearchPlan, cost_of
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
-from app.domain.search.candidates import CandidatesPlan
 from app.domain.search.catalogue import entry_of
-from app.domain.search.chains.chain_instance import NODES_LIMIT, ChainInstance, lattice_size
-from app.domain.search.chains.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
-from app.domain.search.end_levels import FrontierSearchOfEnds, RuleSearchOfEnds, of_ends
-from app.domain.search.frontier import FrontierOutcome
-from app.domain.search.frontier_plans import RecordFrontier
-from app.domain.search.lattice_search import LatticeSolver
+from app.domain.search.end_levels import (
+    FrontierSearchOfEnds,
+    LeastLossOfEnds,
+    RuleSearchOfEnds,
+    of_ends,
+    table_of_ends,
+)
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance, lattice_size
+from app.domain.search.large_lattices.plan import ChainPlan
+from app.domain.search.lattices.search import LatticeSolver
+from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.records.joint import COMBINATIONS_LIMIT, JointPlan, n_combinations
-from app.domain.search.records.minimax import MinimaxPlan
-from app.domain.search.records.record_instance import RecordInstance
-from app.domain.search.records.record_level import RecordPlan
-from app.domain.search.records.record_means import MeanPlan
-from app.domain.search.scalable.aggregate_plan import plan_aggregate
-from app.domain.search.scalable.approximation_plan import plan_approximation
+from app.domain.search.record_rules.candidates import CandidatesPlan
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.record_rules.means import MeanPlan, RecordFrontier
+from app.domain.search.record_rules.minimax import COMBINATIONS_LIMIT, JointPlan, MinimaxPlan, n_combinations
+from app.domain.search.record_rules.plan import RecordPlan
 from app.domain.search.solvers import (
     AUTO,
     Approx,
@@ -41,61 +43,31 @@ from app.domain.search.solvers import (
     Enumeration,
     Solver,
 )
-from app.domain.search.tables.portfolio import plan_table
-from app.domain.search.tables.table_frontier import frontier_of_table
-from app.domain.search.tables.table_level import TableEnumeration, TableInstance, TableSearch
+from app.domain.search.table_rules.portfolio import plan_table
+from app.domain.search.table_rules.table_frontier import frontier_of_table
+from app.domain.search.table_rules.table_level import TableEnumeration, TableInstance, TableSearch
+from app.domain.tables.table import Table
+
+LeastLossPlan = AnonymityPlan | LeastLossOfEnds | RecodingPlan
 
 RULES_LIMIT = 2_000_000
 
 
-class BlockedSearch(Protocol):
-    """A search cut in blocks; ``units`` are rules or distinct records."""
+def least_loss_plan(
+    table: Table,
+    problem: AnonymityProblem,
+    budget: Budget = UNLIMITED,
+    dictionary: Dictionary | None = None,
+) -> LeastLossPlan:
+    """The plan of the search for a problem; ``dictionary`` is the population where criteria need one.
 
-    n_blocks: int
-    units: int
-    solver: str
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of all blocks."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Estimated memory."""
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """Compute one block; ``tick`` receives how many of its units are done.
-
-        Returns soon after ``halted`` is true, with what it has; the bytes themselves say that it is not all.
-        """
-
-
-class SearchPlan(BlockedSearch, Protocol):
-    """A search for one rule."""
-
-    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
-        """The outcome from the blocks by number.
-
-        Of a search that was halted some may be missing or incomplete: then the best rule so far, with a bound
-        of the optimum.
-        """
-
-
-class FrontierPlan(BlockedSearch, Protocol):
-    """A search for the rules that no other dominates."""
-
-    def combine(self, blocks: Mapping[int, bytes]) -> FrontierOutcome:
-        """The frontier from all blocks by number."""
-
-
-@dataclass(frozen=True)
-class SearchCost:
-    """Estimated seconds and bytes of a search, the solver that would do it, and its units."""
-
-    seconds: float
-    bytes: int
-    engine: str
-    units: int
+    A quasi-identifier whose hierarchy is no tree has its lowest and its highest level alone.
+    """
+    if problem.scope == "record_level" or problem.local_recoding:
+        return RecodingPlan(table, problem, budget, dictionary)
+    ends = table_of_ends(table, table.quasi_identifiers)
+    found = AnonymityPlan(ends, problem, budget, dictionary)
+    return found if ends is table else LeastLossOfEnds(found, ends)
 
 
 def carry_out(
@@ -253,18 +225,11 @@ def _require_present(solver: Solver, problem: Problem, n_absent: int) -> None:
         )
 
 
-def estimate_frontier(context: SearchContext, problem: FrontierProblem) -> SearchCost:
-    """What :func:`plan_frontier` would cost to carry out; raises what it raises."""
-    chosen = plan_frontier(context, problem)
-    return SearchCost(chosen.seconds, chosen.n_bytes, chosen.solver, chosen.units)
-
-
 def estimate(
     context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
 ) -> SearchCost:
     """What :func:`plan` would cost to carry out; raises what it raises."""
-    chosen = plan(context, problem, solver, budget)
-    return SearchCost(chosen.seconds, chosen.n_bytes, chosen.solver, chosen.units)
+    return cost_of(plan(context, problem, solver, budget))
 
 
 def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierPlan:

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from app.domain.attackers import View
 from app.domain.errors import InvalidInput
-from app.domain.numbers import lowest_accepted
-from app.domain.search.scalable.aggregate_options import AggregateOptions
-from app.domain.utility import Utility
+from app.domain.risk.attackers import View
+from app.domain.risk.utility import Utility
+from app.domain.search.aggregate.aggregate_options import AggregateOptions
+from app.domain.search.objectives import AggregateObjective, MinRisk, ScoredObjective
+from app.domain.tables.numbers import lowest_accepted
 
 ThresholdObjective = Literal["min_risk", "max_utility", "lagrangian"]
 Objective = Literal["min_risk", "max_utility", "lagrangian", "aggregate"]
@@ -108,6 +109,17 @@ class Problem:
                 "Only a floor under the mean utility can be compared after rounding.",
                 "Ask for min_risk with a utility_floor, table-level or with the constraint average.",
             )
+
+    @classmethod
+    def of(cls, objective: ScoredObjective, scope: Scope) -> Problem:
+        """The problem that an objective poses, with all else as usual."""
+        return cls(
+            objective.kind,
+            objective.threshold,
+            scope,
+            threshold_is_loss=isinstance(objective, MinRisk) and objective.loss_cap is not None,
+            aggregate_options=objective if isinstance(objective, AggregateObjective) else None,
+        )
 
     @property
     def threshold_name(self) -> str:

@@ -14,16 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.compatibility import Compatibility
 from app.domain.dictionaries.dictionary import own_rows
-from app.domain.distinct import group, row_keys
+from app.domain.search.axes import ladder_of
 from app.domain.search.context import SearchContext
-from app.domain.search.ladders import ladder_of
 from app.domain.search.problem import AbsentPolicy, Scope
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from app.domain.tables.distinct import group, row_keys
 
 
 @dataclass(frozen=True, eq=False)

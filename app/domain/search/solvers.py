@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
-from app.domain.catalogue_types import ADDED_LATER, RuleRef
+from app.domain.catalogue.catalogue_types import ADDED_LATER, RuleRef
 from app.domain.errors import InvalidInput
 
 Seed = Annotated[int, Ge(0), Le(2**63 - 1), doc("Seed of the draws; the same for the same result.")]

@@ -12,14 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.distinct import KEY_LIMIT, group, row_keys, sort_with_positions, starts_of_runs
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.search.axes import Axis, Image
+from app.domain.tables.distinct import KEY_LIMIT, group, row_keys, sort_with_positions, starts_of_runs
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Columns = tuple[Floats, ...]
 
 

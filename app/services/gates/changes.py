@@ -8,22 +8,22 @@ from dataclasses import replace
 from typing import Final
 
 from app.domain.classes.grouping import Missing, Suppressed
-from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.numbers import highest_accepted, to_json_number
+from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import Budget, Halted, never
-from app.domain.search.changes.change import NOT_FOUND, Asked, Change, Demand, Withholding
-from app.domain.search.changes.class_demands import privacy_demand
-from app.domain.search.changes.nearest import nearest_change
+from app.domain.search.nearest.change import NOT_FOUND, Asked, Change, Demand, Withholding, privacy_demand
+from app.domain.search.nearest.nearest import nearest_change
+from app.domain.tables.numbers import highest_accepted, to_json_number
+from app.domain.tables.table import Table
 from app.services.fingerprints import plain
-from app.services.gates.bench import Bench
-from app.services.gates.class_probe import ClassProbe
-from app.services.gates.probe import Probe
+from app.services.gates.context import EvaluationContext
+from app.services.gates.evaluator import Evaluator
+from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
-from app.services.rule_documents import TABLE_LEVEL, suppression_in_short
-from app.services.suggested_changes import definition_of_change
+from app.services.rules.rule_definitions import AtLeastDefinition
+from app.services.rules.rule_documents import TABLE_LEVEL, suppression_document, suppression_in_short
 
 FOR_ALL: Final = "all"
 
@@ -31,10 +31,12 @@ FOR_ALL: Final = "all"
 class Changes:
     """Searches for changes; ``rules`` are examined at most, shared between the searches."""
 
-    def __init__(self, subject: Subject, bench: Bench, probes: Sequence[Probe], rules: int) -> None:
+    def __init__(
+        self, subject: Subject, context: EvaluationContext, evaluators: Sequence[Evaluator], rules: int
+    ) -> None:
         self._subject = subject
-        self._bench = bench
-        self._probes = probes
+        self._context = context
+        self._evaluators = evaluators
         self._rules = rules
         self.complete = True
 
@@ -46,14 +48,14 @@ class Changes:
         That for all keeps every blocking criterion that is not waived, also those that hold now. It is not
         looked for while one of them is ``unknown``, since nothing can be shown to keep it.
         """
-        rule = self._bench.rule
+        rule = self._context.rule
         if rule is None or not failed:
             return []
-        by_id = {probe.criterion.id: probe for probe in self._probes}
+        by_id = {evaluator.criterion.id: evaluator for evaluator in self._evaluators}
         asked = [
-            probe
-            for id_, probe in by_id.items()
-            if probe.criterion.severity == "block"
+            evaluator
+            for id_, evaluator in by_id.items()
+            if evaluator.criterion.severity == "block"
             and not self._subject.waivers.get(id_, {"in_force": False})["in_force"]
         ]
         each = max(1, self._rules // (len(failed) + 1))
@@ -65,12 +67,12 @@ class Changes:
         return [*found, self._document(FOR_ALL, asked, rule, each, halted)]
 
     def _document(
-        self, for_: str, probes: Sequence[Probe], rule: Rule, rules: int, halted: Halted
+        self, for_: str, evaluators: Sequence[Evaluator], rule: Rule, rules: int, halted: Halted
     ) -> JsonObject:
         try:
-            change = self._nearest(probes, rule, rules, halted)
-            if self._may_be_withheld and len(_readings(_of_classes(probes))) > 1:
-                # Rules that withhold records were not looked at.
+            change = self._nearest(evaluators, rule, rules, halted)
+            if self._may_be_withheld and len(_readings(_of_classes(evaluators))) > 1:
+                # Rules that suppress records were not looked at.
                 status = NOT_FOUND if change.status == "none_exists" else change.status
                 change = replace(change, status=status, proven=False)
         except (InvalidInput, NotSupported):
@@ -105,108 +107,113 @@ class Changes:
             "rule": None,
         }
 
-    def _nearest(self, probes: Sequence[Probe], rule: Rule, rules: int, halted: Halted) -> Change:
+    def _nearest(self, evaluators: Sequence[Evaluator], rule: Rule, rules: int, halted: Halted) -> Change:
         """The nearest change of all attributes, of quasi-identifiers alone where no others can help.
 
         Where there are too many of all, the better of what was found among them and among the latter.
         """
-        table = self._bench.table
+        table = self._context.table
         others = len(table.quasi_identifiers) < table.n_attributes
-        # What a rule for single records withholds wholly is in no class, whatever attribute was the last.
-        can_help = not (isinstance(rule, TableRule) and all(probe.of_quasi_identifiers for probe in probes))
+        # What a rule for single records suppresses wholly is in no class, whatever attribute was the last.
+        can_help = not (
+            isinstance(rule, TableRule) and all(evaluator.of_quasi_identifiers for evaluator in evaluators)
+        )
         if not (others and table.quasi_identifiers):
-            return self._among(None, probes, rule, rules, halted)
+            return self._among(None, evaluators, rule, rules, halted)
         if not can_help:
-            return self._among(table.quasi_identifiers, probes, rule, rules, halted)
-        first = self._among(None, probes, rule, (rules + 1) // 2, halted)
+            return self._among(table.quasi_identifiers, evaluators, rule, rules, halted)
+        first = self._among(None, evaluators, rule, (rules + 1) // 2, halted)
         if first.proven or not first.complete or rules == 1:
             return first
-        return _better(first, self._among(table.quasi_identifiers, probes, rule, rules // 2, halted))
+        return _better(first, self._among(table.quasi_identifiers, evaluators, rule, rules // 2, halted))
 
     def _among(
         self,
         attributes: Sequence[int] | None,
-        probes: Sequence[Probe],
+        evaluators: Sequence[Evaluator],
         rule: Rule,
         rules: int,
         halted: Halted,
     ) -> Change:
         return nearest_change(
-            self._bench.table,
+            self._context.table,
             rule,
-            self._bench.base.utility,
-            [self._demand(probe, rule) for probe in probes],
+            self._context.base.utility,
+            [self._demand(evaluator, rule) for evaluator in evaluators],
             attributes=attributes,
-            withholding=self._withholding(probes),
+            withholding=self._withholding(evaluators),
             budget=Budget(rules),
             halted=halted,
         )
 
-    def _demand(self, probe: Probe, rule: Rule) -> Asked:
+    def _demand(self, evaluator: Evaluator, rule: Rule) -> Asked:
         def passes(changed: Rule) -> bool | None:
             try:
-                return probe.find(changed).passes
+                return evaluator.find(changed).passes
             except (InvalidInput, NotSupported):
                 return None
 
-        seconds = probe.cost.seconds
-        if isinstance(probe, ClassProbe) and probe.is_plain:
+        seconds = evaluator.cost.seconds
+        if isinstance(evaluator, PrivacyModelEvaluator) and evaluator.is_plain:
             dictionary = None
-            if probe.model.needs_population:
-                dictionary = self._bench.dictionary(probe.demand.dictionary)
+            if evaluator.model.needs_population:
+                dictionary = self._context.dictionary(evaluator.condition.dictionary)
             return privacy_demand(
-                self._bench.table,
+                self._context.table,
                 rule,
-                (probe.model,),
-                probe.demand.failing_share,
+                (evaluator.model,),
+                evaluator.condition.failing_share,
                 passes,
                 dictionary,
                 seconds,
-                probe.demand.missing,
+                evaluator.condition.missing,
             )
-        return Demand(passes, seconds, probe.is_monotone)
+        return Demand(passes, seconds, evaluator.is_monotone)
 
-    def _withholding(self, probes: Sequence[Probe]) -> Withholding | None:
-        """Classes that may be withheld: those that fail the plain criteria of classes among the demands.
+    def _withholding(self, evaluators: Sequence[Evaluator]) -> Withholding | None:
+        """Classes that may be suppressed: those that fail the plain criteria of classes among the conditions.
 
-        None where these read missing values or withheld records differently: no one rule withholds for all.
+        None where these treat missing values or suppressed records differently: no one rule suppresses for
+        all.
         """
-        asked, limit = _of_classes(probes), self._may_be_withheld
+        asked, limit = _of_classes(evaluators), self._may_be_withheld
         readings = _readings(asked)
         if not limit or len(readings) != 1:
             return None
         (reading,) = readings
-        return Withholding(ClassSuppression(tuple(probe.model for probe in asked), *reading), limit)
+        return Withholding(ClassSuppression(tuple(evaluator.model for evaluator in asked), *reading), limit)
 
     @property
     def _may_be_withheld(self) -> int:
-        """How many records a change may withhold."""
+        """How many records a change may suppress."""
         share = self._subject.policy.suppression_limit
-        return math.floor(highest_accepted(share * self._bench.table.n_records))
+        return math.floor(highest_accepted(share * self._context.table.n_records))
 
     def _definition(self, change: Change) -> JsonObject | None:
         """What a request for the changed rule says.
 
         None without a change, and where the rule itself has no name or definition that a request could say.
         """
-        rule, written = self._bench.rule, _written(self._subject)
+        rule, written = self._context.rule, _written(self._subject)
         if rule is None or (written is None and not isinstance(rule, TableRule)):
             return None
-        return definition_of_change(change, self._bench.table, rule, written or {})
+        return definition_of_change(change, self._context.table, rule, written or {})
 
 
-def _of_classes(probes: Sequence[Probe]) -> list[ClassProbe]:
-    """The plain criteria of classes, of which some can be withheld for them."""
+def _of_classes(evaluators: Sequence[Evaluator]) -> list[PrivacyModelEvaluator]:
+    """The plain criteria of classes, of which some can be suppressed for them."""
     return [
-        probe
-        for probe in probes
-        if isinstance(probe, ClassProbe) and probe.is_plain and not probe.model.needs_population
+        evaluator
+        for evaluator in evaluators
+        if isinstance(evaluator, PrivacyModelEvaluator)
+        and evaluator.is_plain
+        and not evaluator.model.needs_population
     ]
 
 
-def _readings(probes: Sequence[ClassProbe]) -> set[tuple[Missing, Suppressed]]:
-    """How they read missing values and withheld records."""
-    return {(probe.demand.missing, probe.demand.suppressed) for probe in probes}
+def _readings(evaluators: Sequence[PrivacyModelEvaluator]) -> set[tuple[Missing, Suppressed]]:
+    """How they treat missing values and suppressed records."""
+    return {(evaluator.condition.missing, evaluator.condition.suppressed) for evaluator in evaluators}
 
 
 def _better(first: Change, second: Change) -> Change:
@@ -223,12 +230,36 @@ def _better(first: Change, second: Change) -> Change:
 
 def _written(subject: Subject) -> str | JsonObject | None:
     """How requests name or define the rule; None where they cannot."""
-    if subject.stored_rule is not None:
-        return subject.stored_rule.name
-    if subject.rule is None:
-        return None
-    if subject.rule["kind"] == TABLE_LEVEL:
-        withheld = {key: value for key, value in suppression_in_short(subject.rule).items() if value}
-        return {"kind": TABLE_LEVEL, "levels": subject.rule["levels"], **withheld}
-    definition: JsonObject | None = subject.rule.get("definition")
+    if subject.rule is None or subject.rule.name is not None:
+        return None if subject.rule is None else subject.rule.name
+    rule = subject.rule.document
+    if rule["kind"] == TABLE_LEVEL:
+        withheld = {key: value for key, value in suppression_in_short(rule).items() if value}
+        return {"kind": TABLE_LEVEL, "levels": rule["levels"], **withheld}
+    definition: JsonObject | None = rule.get("definition")
     return definition
+
+
+def definition_of_change(
+    change: Change, table: Table, rule: Rule, written: str | JsonObject
+) -> JsonObject | None:
+    """The definition of the changed rule, as creating a rule takes it; None if no change was found.
+
+    Parameters
+    ----------
+    rule
+        The rule that was changed.
+    written
+        How it was named or defined; a definition must not be that of a rule which is generalised further.
+    """
+    if change.levels is None:
+        return None
+    withheld = {} if change.withholding is None else suppression_document(change.withholding)
+    if not isinstance(rule, TableRule):
+        return {"kind": AtLeastDefinition.kind, "rule": written, "levels": dict(change.levels), **withheld}
+    levels = {
+        name: max(level, change.levels.get(name, 0))
+        for name, level in zip(table.attributes, rule.levels, strict=True)
+    }
+    shown = {name: level for name, level in levels.items() if level}
+    return {"kind": TABLE_LEVEL, "levels": shown, **withheld}

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from app.services.evidence import Attested, EvidenceIssuer
-from app.services.evidence_inputs import files_of, inputs_of
-from app.services.evidence_values import EvidenceInput, EvidenceRef
-from app.services.gates.documents import rule_hash, shown_rule
+from app.services.gates.evidence import Attested, EvidenceIssuer
+from app.services.gates.evidence_inputs import files_of, inputs_of
+from app.services.gates.evidence_values import EvidenceInput, EvidenceRef
+from app.services.gates.policy_documents import condition_document
 from app.services.gates.subject import Subject
-from app.services.policy_documents import demand_document
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, Run, Stored
-from app.services.scoring_options import ScoringOptions
-from app.services.utility_building import to_document
-from app.services.webhook_values import WebhookEvent
+from app.services.runs.webhook_values import WebhookEvent
+from app.services.scoring.scoring_options import ScoringOptions
+from app.services.scoring.utility_building import to_document
 
 
 class Completion:
@@ -41,10 +40,11 @@ class Completion:
         known = await work.evidence.of_resource(stored.id)
         if known is not None:
             return known.ref
+        rule = subject.rule
         inputs = await inputs_of(
             work,
             dataset=subject.dataset,
-            rule=_rule_input(subject),
+            rule=None if rule is None else (rule.name, rule.sha256),
             release=subject.upload,
             dictionaries=subject.dictionaries,
             sensitivity=subject.base.sensitivity,
@@ -82,13 +82,6 @@ class Completion:
         return ref
 
 
-def _rule_input(subject: Subject) -> tuple[str | None, str] | None:
-    sha256 = rule_hash(subject)
-    if sha256 is None:
-        return None
-    return (None if subject.stored_rule is None else subject.stored_rule.name), sha256
-
-
 def _released_before(subject: Subject) -> list[EvidenceInput]:
     """The rules of earlier releases that a criterion takes into account."""
     rules = [stored for (kind, _), stored in subject.referred.items() if kind is Kind.RULE]
@@ -97,11 +90,10 @@ def _released_before(subject: Subject) -> list[EvidenceInput]:
 
 def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
     """What recomputing needs beside the inputs."""
-    rule = shown_rule(subject)
-    upload = subject.upload
+    rule, upload = subject.rule, subject.upload
     return {
         "dataset": subject.dataset.name,
-        "rule": None if rule is None else {**rule, "sha256": rule_hash(subject)},
+        "rule": None if rule is None else {**rule.in_short, "sha256": rule.sha256},
         "release": None
         if upload is None
         else {"upload": upload.name, "key": subject.key, "order": subject.order},
@@ -128,7 +120,7 @@ def _options(options: ScoringOptions) -> JsonObject:
 
 
 def _measures(subject: Subject) -> dict[str, int]:
-    demands = [demand_document(criterion.demand) for criterion in subject.policy.criteria]
+    demands = [condition_document(criterion.condition) for criterion in subject.policy.requirements]
     return {own["measure"]["kind"]: own["version"] for own in demands if own["kind"] == "measure"}
 
 

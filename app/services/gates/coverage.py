@@ -10,7 +10,7 @@ from app.domain.gates.coverage import Coverage, JudgedColumn, Uncovered, coverag
 from app.domain.gates.reading import reading_of
 from app.domain.gates.verdicts import Verdict
 from app.services.fingerprints import plain
-from app.services.gates.bench import Bench
+from app.services.gates.context import EvaluationContext
 from app.services.gates.released_columns import columns_to_read, released_columns
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
@@ -38,16 +38,16 @@ _OF_KEY: Final = (
 )
 
 
-def find_coverage(subject: Subject, bench: Bench, waived: Set[str]) -> Coverage:
-    """Hold the released columns against what the policy's requirements read, but for those ``waived``."""
-    policy, columns = subject.policy, columns_to_read(subject, bench)
-    readings = {own.id: reading_of(policy, own, columns) for own in policy.criteria}
-    return coverage_of(policy, released_columns(subject, bench), readings, recognised_kinds, waived)
+def find_coverage(subject: Subject, context: EvaluationContext, waived: Set[str]) -> Coverage:
+    """Compare the released columns with what the policy's requirements read, but for those ``waived``."""
+    policy, columns = subject.policy, columns_to_read(subject, context)
+    readings = {own.id: reading_of(policy, own, columns) for own in policy.requirements}
+    return coverage_of(policy, released_columns(subject, context), readings, recognised_kinds, waived)
 
 
-def seconds_of_coverage(bench: Bench) -> float:
+def seconds_of_coverage(context: EvaluationContext) -> float:
     """Estimated time of :func:`find_coverage`."""
-    table = bench.table
+    table = context.table
     texts = sum(min(MOST_TEXTS, len(own)) for own in table.used_nodes)
     return SECONDS_PER_CELL * table.n_records * table.n_attributes + SECONDS_PER_TEXT * texts
 

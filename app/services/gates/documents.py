@@ -9,17 +9,17 @@ from app.domain.errors import Fault
 from app.domain.gates.findings import Finding, Part
 from app.domain.gates.quantities import quantity_of
 from app.domain.gates.verdicts import Outcome, verdict_of
-from app.domain.policies.demands import is_scored
-from app.domain.policies.policy import PolicyCriterion
-from app.services.evidence_values import TOLERANCE
+from app.domain.models.entry import fields_of_releases
+from app.domain.policies.policy import Requirement
+from app.domain.policies.requirements import MEASURE_OF, is_scored
 from app.services.fingerprints import plain
-from app.services.gates.bench import Bench
+from app.services.gates.context import EvaluationContext
 from app.services.gates.coverage import verdict_with
+from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
 from app.services.gates.row_order import order_assumptions, order_document, order_warnings
 from app.services.gates.subject import Subject
 from app.services.resources import JsonObject
-from app.services.rule_documents import rule_in_short, rule_sha256
 
 VERSION: Final = 1
 
@@ -45,8 +45,8 @@ _SHOWN_RISKS: Final = (
 
 
 def criterion_document(
-    criterion: PolicyCriterion,
-    demand: JsonObject,
+    criterion: Requirement,
+    condition: JsonObject,
     finding: Finding,
     outcome: Outcome,
     waiver: JsonObject | None,
@@ -55,11 +55,11 @@ def criterion_document(
     worst, rows = finding.worst, finding.worst_records
     return _criterion(
         criterion,
-        demand,
+        condition,
         waiver,
         outcome=outcome,
         value=worst.value,
-        quantity={"what": quantity_of(criterion.demand), "of_records": finding.of_records},
+        quantity={"what": quantity_of(criterion.condition), "of_records": finding.of_records},
         comparison=finding.comparison,
         threshold=finding.threshold,
         margin=worst.margin,
@@ -74,18 +74,18 @@ def criterion_document(
 
 
 def broken_document(
-    criterion: PolicyCriterion, demand: JsonObject, fault: Fault, waiver: JsonObject | None
+    criterion: Requirement, condition: JsonObject, fault: Fault, waiver: JsonObject | None
 ) -> JsonObject:
     """A criterion whose value could not be had."""
     return _criterion(
         criterion,
-        demand,
+        condition,
         waiver,
         outcome="not_computable",
         value=None,
-        quantity={"what": quantity_of(criterion.demand), "of_records": None},
-        comparison=demand.get("comparison"),
-        threshold=demand.get("threshold"),
+        quantity={"what": quantity_of(criterion.condition), "of_records": None},
+        comparison=condition.get("comparison"),
+        threshold=condition.get("threshold"),
         margin=None,
         guarantee=None,
         standard_error=None,
@@ -98,8 +98,8 @@ def broken_document(
 
 
 def _criterion(
-    criterion: PolicyCriterion,
-    demand: JsonObject,
+    criterion: Requirement,
+    condition: JsonObject,
     waiver: JsonObject | None,
     **found: Any,  # noqa: ANN401
 ) -> JsonObject:
@@ -108,7 +108,7 @@ def _criterion(
         "title": criterion.title,
         "reason": criterion.reason,
         "severity": criterion.severity,
-        "demand": demand,
+        "demand": condition,
         "waiver": waiver,
         **found,
     }
@@ -133,7 +133,7 @@ def risk_document(score: JsonObject) -> JsonObject:
 
 def verdict_document(
     subject: Subject,
-    bench: Bench,
+    context: EvaluationContext,
     criteria: Sequence[JsonObject],
     risks: Mapping[str, JsonObject | None],
     changes: Sequence[JsonObject],
@@ -153,17 +153,17 @@ def verdict_document(
             "title": subject.policy.title,
             "attacker": subject.policy.assumes.attacker,
         },
-        "subject": _subject(subject, bench),
+        "subject": _subject(subject, context),
         "coverage": coverage,
         "earlier_releases": ledger_document(subject.earlier, subject.dataset, subject.parameters),
         "criteria": list(criteria),
         "changes": list(changes),
         "risk": dict(risks) or None,
-        "not_covered": _not_covered(subject, bench, criteria),
-        "assumptions": order_assumptions(subject, bench),
+        "not_covered": _not_covered(subject, context, criteria),
+        "assumptions": order_assumptions(subject, context),
         "warnings": [
-            *order_warnings(subject, bench),
-            *ledger_warnings(subject.earlier, order_document(subject, bench)["order"]),
+            *order_warnings(subject, context),
+            *ledger_warnings(subject.earlier, order_document(subject, context)["order"]),
             *_warnings(criteria, risks),
         ],
         "tolerance": TOLERANCE,
@@ -171,8 +171,8 @@ def verdict_document(
     return plain(document)  # type: ignore[no-any-return]
 
 
-def _subject(subject: Subject, bench: Bench) -> JsonObject:
-    upload, aligned = subject.upload, bench.aligned
+def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
+    upload, aligned = subject.upload, context.aligned
     release = None
     if upload is not None and aligned is not None:
         release = {
@@ -184,16 +184,16 @@ def _subject(subject: Subject, bench: Bench) -> JsonObject:
     return {
         "dataset": subject.dataset.name,
         "dataset_sha256": subject.dataset.sha256,
-        "rule": shown_rule(subject),
-        "rule_sha256": rule_hash(subject),
+        "rule": subject.shown_rule,
+        "rule_sha256": None if subject.rule is None else subject.rule.sha256,
         "release": release,
-        **order_document(subject, bench),
-        "records": bench.table.n_records,
+        **order_document(subject, context),
+        "records": context.table.n_records,
         "dictionaries": {
             slot: {
                 "name": stored.name,
                 "sha256": stored.sha256,
-                "entities": max(own.n_entities for own in bench.scorings[slot].linked),
+                "entities": max(own.n_entities for own in context.scorings[slot].linked),
             }
             for slot, stored in subject.dictionaries.items()
         },
@@ -202,42 +202,25 @@ def _subject(subject: Subject, bench: Bench) -> JsonObject:
     }
 
 
-def shown_rule(subject: Subject) -> JsonObject | None:
-    """The rule in short, with its name if it is stored; None for a finished release."""
-    if subject.rule is None:
-        return None
-    name = None if subject.stored_rule is None else subject.stored_rule.name
-    return {"name": name, **rule_in_short(subject.rule, subject.rule_kind)}
-
-
-def rule_hash(subject: Subject) -> str | None:
-    """The hash of the rule; None for a finished release."""
-    if subject.rule is None:
-        return None
-    if subject.stored_rule is not None:
-        return subject.stored_rule.sha256
-    return rule_sha256(subject.rule, subject.dataset.sha256)
-
-
-def _not_covered(subject: Subject, bench: Bench, criteria: Sequence[JsonObject]) -> list[str]:
+def _not_covered(subject: Subject, context: EvaluationContext, criteria: Sequence[JsonObject]) -> list[str]:
     said = ["Attackers who know more than the policy assumes are not covered."]
-    if not any(is_scored(own.demand) for own in subject.policy.criteria):
+    if not any(is_scored(own.condition) for own in subject.policy.requirements):
         said.append("How much harm a disclosure does is not judged: no requirement asks for it.")
     elif subject.base.sensitivity is None:
         said.append("No harm of a disclosure was named: the risk itself was not computed.")
-    elif not bench.scorings:
+    elif not context.scorings:
         said.append("No dictionary was named: the risk itself was not computed.")
-    measures = {own["demand"].get("measure", {}).get("kind") for own in criteria}
-    if "risk_given_releases" not in measures:
+    measures = (own["demand"].get("measure", {}).get("kind") for own in criteria)
+    if not any(fields_of_releases(MEASURE_OF[own].parameters) for own in measures if own in MEASURE_OF):
         said.append("What was released of the dataset before was not taken into account.")
     said += [
-        f"Records that are withheld for a missing quasi-identifier are not judged by {own['id']!r}."
+        f"Records that are suppressed for a missing quasi-identifier are not judged by {own['id']!r}."
         for own in criteria
         if own["demand"].get("missing") == "excluded"
     ]
-    if bench.aligned is not None and bench.rule is None:
+    if context.aligned is not None and context.rule is None:
         said.append(
-            f"The release file was not aligned with the records of the dataset: {bench.aligned.reason}"
+            f"The release file was not aligned with the records of the dataset: {context.aligned.reason}"
         )
     said += [
         f"The criterion {own['id']!r} could not be computed."

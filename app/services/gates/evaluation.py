@@ -10,18 +10,19 @@ from typing import Any, Final
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.verdicts import outcome_of
 from app.domain.search.budget import Halted, never
-from app.services.gates.bench import Bench, load_bench
+from app.services.datasets.tables import TableLoader
 from app.services.gates.changes import Changes
+from app.services.gates.context import EvaluationContext, load_context
 from app.services.gates.coverage import coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
-from app.services.gates.probe import Probe, ProbeCost, fault_of
-from app.services.gates.probes import ProbeMaker
-from app.services.gates.requests import CriterionPlan, Route
+from app.services.gates.evaluator import Evaluator, EvaluatorCost, fault_of
+from app.services.gates.evaluators import EvaluatorMaker
+from app.services.gates.policy_documents import condition_document
+from app.services.gates.requests import CriterionPlan
 from app.services.gates.subject import Subject
-from app.services.policy_documents import demand_document
 from app.services.ports import Store
+from app.services.questions import Route
 from app.services.resources import JsonObject, TenantId
-from app.services.tables import TableLoader
 
 FEWEST_RULES: Final[dict[Route, int]] = {"direct": 10, "run": 100}
 MOST_RULES: Final[dict[Route, int]] = {"direct": 2000, "run": 20_000}
@@ -40,29 +41,29 @@ class EvaluationCost:
 class Evaluation:
     """The criteria of a policy on one subject: their values, outcomes, and the verdict."""
 
-    def __init__(self, subject: Subject, bench: Bench, probes: Sequence[Probe]) -> None:
+    def __init__(self, subject: Subject, context: EvaluationContext, evaluators: Sequence[Evaluator]) -> None:
         self.subject = subject
-        self._bench = bench
-        self._probes = tuple(probes)
+        self._context = context
+        self._evaluators = tuple(evaluators)
         self._criteria: dict[int, JsonObject] = {}
         self._coverage: JsonObject | None = None
 
     @property
     def n_criteria(self) -> int:
         """Criteria of the policy."""
-        return len(self._probes)
+        return len(self._evaluators)
 
     @cached_property
     def slots(self) -> tuple[str, ...]:
         """Slots under which the risk is told beside the criteria."""
-        if self._bench.rule is None or self._bench.base.sensitivity is None:
+        if self._context.rule is None or self._context.base.sensitivity is None:
             return ()
-        return tuple(sorted(self._bench.scorings))
+        return tuple(sorted(self._context.scorings))
 
     @cached_property
     def plans(self) -> tuple[CriterionPlan, ...]:
         """What each criterion would take, or why it cannot be computed."""
-        return tuple(_plan(probe) for probe in self._probes)
+        return tuple(_plan(evaluator) for evaluator in self._evaluators)
 
     @cached_property
     def cost(self) -> EvaluationCost:
@@ -70,7 +71,7 @@ class Evaluation:
         known = [plan for plan in self.plans if plan.error is None]
         costs = [self._risk_cost(slot) for slot in self.slots]
         seconds = sum(plan.seconds or 0.0 for plan in known) + sum(cost.seconds for cost in costs)
-        seconds += seconds_of_coverage(self._bench)
+        seconds += seconds_of_coverage(self._context)
         return EvaluationCost(
             seconds, max([plan.bytes or 0 for plan in known] + [cost.bytes for cost in costs], default=0)
         )
@@ -78,23 +79,23 @@ class Evaluation:
     def change_rules(self, route: Route) -> int:
         """How many rules are examined for changes, all together."""
         # A change is not looked for while a column is not covered, so that columns are not looked at again.
-        each = max(self.cost.seconds - seconds_of_coverage(self._bench), 1e-6)
+        each = max(self.cost.seconds - seconds_of_coverage(self._context), 1e-6)
         return max(FEWEST_RULES[route], min(MOST_RULES[route], int(SECONDS_OF_CHANGES[route] / each)))
 
     def risk(self, number: int) -> JsonObject | None:
         """The risk under a slot in short; None where it cannot be had."""
-        rule = self._bench.rule
+        rule = self._context.rule
         if rule is None:
             return None
         try:
-            return risk_document(self._bench.score(self.slots[number], rule).document)
+            return risk_document(self._context.score(self.slots[number], rule).document)
         except (InvalidInput, NotSupported):
             return None
 
     def criterion(self, number: int, halted: Halted = never) -> JsonObject:
         """The result document of a criterion; computed once."""
         if number not in self._criteria:
-            self._criteria[number] = self._criterion(self._probes[number], halted)
+            self._criteria[number] = self._criterion(self._evaluators[number], halted)
         return self._criteria[number]
 
     def changes(self, rules: int, halted: Halted = never) -> tuple[list[JsonObject], bool]:
@@ -107,7 +108,7 @@ class Evaluation:
         failed = [own["id"] for own in blocking if own["outcome"] == "failed"]
         unknown = any(own["outcome"] == "not_computable" for own in blocking)
         unknown |= self.coverage(halted)["outcome"] != "covered"
-        search = Changes(self.subject, self._bench, self._probes, rules)
+        search = Changes(self.subject, self._context, self._evaluators, rules)
         return search.find(failed, halted, unknown=unknown), search.complete
 
     def coverage(self, halted: Halted = never) -> JsonObject:
@@ -119,17 +120,17 @@ class Evaluation:
         if self._coverage is None:
             found = [
                 self.criterion(number, halted)
-                for number, probe in enumerate(self._probes)
-                if self.subject.waivers.get(probe.criterion.id, {"in_force": False})["in_force"]
+                for number, evaluator in enumerate(self._evaluators)
+                if self.subject.waivers.get(evaluator.criterion.id, {"in_force": False})["in_force"]
             ]
             waived = {own["id"] for own in found if own["outcome"] == "waived"}
-            self._coverage = coverage_document(find_coverage(self.subject, self._bench, waived))
+            self._coverage = coverage_document(find_coverage(self.subject, self._context, waived))
         return self._coverage
 
     @property
     def complete(self) -> bool:
         """False if a result depends on when the work was halted."""
-        return all(probe.complete for probe in self._probes)
+        return all(evaluator.complete for evaluator in self._evaluators)
 
     def result(
         self,
@@ -143,7 +144,7 @@ class Evaluation:
             raise ValueError("a verdict needs every criterion")
         return verdict_document(
             self.subject,
-            self._bench,
+            self._context,
             criteria,
             dict(zip(self.slots, risks, strict=True)),
             changes,
@@ -155,7 +156,7 @@ class Evaluation:
         error = NotSupported(
             "The work was stopped before the criterion was computed.", "Start the evaluation again."
         )
-        return self._broken(self._probes[number], error)
+        return self._broken(self._evaluators[number], error)
 
     def now(self, rules: int, halted: Halted = never) -> JsonObject | None:
         """Everything at once; None if a criterion was halted before it came to its own end."""
@@ -167,33 +168,35 @@ class Evaluation:
         risks = [self.risk(number) for number in range(len(self.slots))]
         return self.result(criteria, risks, self.changes(rules)[0], self.coverage())
 
-    def _criterion(self, probe: Probe, halted: Halted) -> JsonObject:
-        criterion = probe.criterion
+    def _criterion(self, evaluator: Evaluator, halted: Halted) -> JsonObject:
+        criterion = evaluator.criterion
         waiver = self.subject.waivers.get(criterion.id)
         try:
-            finding = probe.find(self._bench.rule, halted)
+            finding = evaluator.find(self._context.rule, halted)
         except (InvalidInput, NotSupported) as error:
-            return self._broken(probe, error)
+            return self._broken(evaluator, error)
         outcome = outcome_of(finding.passes, waived=waiver is not None and waiver["in_force"])
-        return criterion_document(criterion, demand_document(criterion.demand), finding, outcome, waiver)
+        return criterion_document(
+            criterion, condition_document(criterion.condition), finding, outcome, waiver
+        )
 
-    def _broken(self, probe: Probe, error: InvalidInput | NotSupported) -> JsonObject:
-        criterion = probe.criterion
+    def _broken(self, evaluator: Evaluator, error: InvalidInput | NotSupported) -> JsonObject:
+        criterion = evaluator.criterion
         waiver = self.subject.waivers.get(criterion.id)
-        return broken_document(criterion, demand_document(criterion.demand), fault_of(error), waiver)
+        return broken_document(criterion, condition_document(criterion.condition), fault_of(error), waiver)
 
-    def _risk_cost(self, slot: str) -> ProbeCost:
-        if self._bench.rule is None:
+    def _risk_cost(self, slot: str) -> EvaluatorCost:
+        if self._context.rule is None:
             raise ValueError("without a rule there is no risk to tell")
-        cost = self._bench.score(slot, self._bench.rule).estimate()
-        return ProbeCost(cost.seconds, cost.bytes, cost.engine)
+        cost = self._context.score(slot, self._context.rule).cost
+        return EvaluatorCost(cost.seconds, cost.bytes, cost.engine)
 
 
-def _plan(probe: Probe) -> CriterionPlan:
-    criterion = probe.criterion
-    kind: Any = demand_document(criterion.demand)["kind"]
+def _plan(evaluator: Evaluator) -> CriterionPlan:
+    criterion = evaluator.criterion
+    kind: Any = condition_document(criterion.condition)["kind"]
     try:
-        cost = probe.cost
+        cost = evaluator.cost
     except (InvalidInput, NotSupported) as error:
         return CriterionPlan(
             criterion.id, criterion.title, criterion.severity, kind, None, None, None, fault_of(error)
@@ -214,6 +217,6 @@ async def prepare_evaluation(
     store: Store, loader: TableLoader, tenant: TenantId, subject: Subject
 ) -> Evaluation:
     """Load what an evaluation rests on; InvalidInput where it does not fit together."""
-    bench = await load_bench(store, loader, tenant, subject)
-    maker = ProbeMaker(store, loader, tenant, subject, bench)
-    return Evaluation(subject, bench, [await maker.probe(own) for own in subject.policy.criteria])
+    context = await load_context(store, loader, tenant, subject)
+    maker = EvaluatorMaker(store, loader, tenant, subject, context)
+    return Evaluation(subject, context, [await maker.evaluator(own) for own in subject.policy.requirements])

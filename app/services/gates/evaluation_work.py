@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.domain.search.budget import Halted, never
+from app.services.datasets.tables import TableLoader
 from app.services.fingerprints import canonical_json
 from app.services.gates.completion import Completion
 from app.services.gates.coverage import broken_coverage
@@ -19,8 +20,7 @@ from app.services.gates.stored import subject_of
 from app.services.ports import Store
 from app.services.references import document_of
 from app.services.resources import Stored, TenantId
-from app.services.run_execution import Conclusion
-from app.services.tables import TableLoader
+from app.services.runs.run_execution import Conclusion
 
 
 class EvaluationWork:

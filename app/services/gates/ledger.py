@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from app.services.named import all_resources
 from app.services.ports import UnitOfWork
 from app.services.references import document_of
-from app.services.releases import ORDER_BEFORE
+from app.services.releases.releases import ORDER_BEFORE
 from app.services.resources import JsonObject, Kind, Stored
 
 MOST_SHOWN: Final = 100
 MOST_NAMED: Final = 10
-_PER_READ: Final = 200
 
 
 async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[JsonObject, ...]:
     """The stored releases of all datasets that were made of the same upload, the oldest first."""
     upload = document_of(dataset)["upload"]["id"]
-    datasets = {own.id: own for own in await _all(work, Kind.DATASET, upload)} | {dataset.id: dataset}
-    found = [release for own in datasets for release in await _all(work, Kind.RELEASE, own)]
+    datasets = {own.id: own for own in await all_resources(work, Kind.DATASET, built_on=upload)} | {
+        dataset.id: dataset
+    }
+    found = [release for own in datasets for release in await all_resources(work, Kind.RELEASE, built_on=own)]
     found.sort(key=lambda own: (own.created_at, own.name))
     return tuple(
         {
@@ -93,14 +95,3 @@ def _said(total: int, counted: int) -> str:
         verb = "is" if total == 1 else "are"
         return f"This release was judged alone; {known} of the same data {verb} known here."
     return f"{counted} of {total} earlier releases of the same data were taken into account."
-
-
-async def _all(work: UnitOfWork, kind: Kind, built_on: str) -> list[Stored]:
-    found: list[Stored] = []
-    cursor = None
-    while True:
-        page = await work.resources.list(kind, name=None, limit=_PER_READ, cursor=cursor, built_on=built_on)
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found

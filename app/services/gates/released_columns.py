@@ -7,85 +7,85 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.criteria.alone import AloneRecords
+from app.domain.arrays import Ints
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.distinct import Ints
 from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn, alone_in
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, takes_absence_for_safety
-from app.domain.harm.sensitivity import Sensitivity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.numbers import highest_accepted
-from app.domain.policies.demands import slots_of
+from app.domain.models.alone import AloneRecords
+from app.domain.policies.requirements import slots_of
 from app.domain.policies.schema import Giver
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from app.services.aligned_release import AlignedRelease
-from app.services.dataset_schema import declarations_of
-from app.services.gates.bench import Bench
+from app.domain.sensitivity.sensitivity import Sensitivity
+from app.domain.tables.numbers import highest_accepted
+from app.domain.tables.table import Table
+from app.services.datasets.dataset_schema import declarations_of
+from app.services.datasets.text_columns import TextColumn
+from app.services.gates.context import EvaluationContext
 from app.services.gates.subject import Subject
-from app.services.release_alignment import WITHHELD, readings_of
-from app.services.text_columns import TextColumn
+from app.services.releases.aligned_release import AlignedRelease
+from app.services.releases.release_alignment import WITHHELD, readings_of
 
 LEAST_MISSING: Final = 0.1
 """A dictionary does not carry a column if this share of its people have no value of it, or more."""
 
 
-def released_columns(subject: Subject, bench: Bench) -> list[ReleasedColumn]:
+def released_columns(subject: Subject, context: EvaluationContext) -> list[ReleasedColumn]:
     """The disclosed columns in the schema's order; of a file those that it has, its key column last."""
-    table, aligned = bench.table, bench.aligned
+    table, aligned = context.table, context.aligned
     if aligned is None:
-        return [_of_rule(subject, bench, j) for j in range(table.n_attributes)]
+        return [_of_rule(subject, context, j) for j in range(table.n_attributes)]
     found = [
-        _of_file(subject, bench, aligned.texts[name], name)
+        _of_file(subject, context, aligned.texts[name], name)
         for name in table.attributes
         if name in aligned.texts
     ]
     return found if subject.key is None else [*found, _key_column(subject, subject.key, aligned)]
 
 
-def columns_to_read(subject: Subject, bench: Bench) -> Columns:
+def columns_to_read(subject: Subject, context: EvaluationContext) -> Columns:
     """What the requirements may read of the dataset, its dictionaries and its sensitivity profile."""
-    table = bench.table
-    readable = set(table.attributes) - unreadable(subject, table, bench.aligned)
+    table = context.table
+    readable = set(table.attributes) - unreadable(subject, table, context.aligned)
     carried = {
         slot: frozenset(name for own in scoring.linked for name in _carried(own)) & readable
-        for slot, scoring in bench.scorings.items()
+        for slot, scoring in context.scorings.items()
     }
-    sensitivity = bench.base.sensitivity
+    sensitivity = context.base.sensitivity
     asked = {
         slot
-        for own in subject.policy.criteria
-        if own.severity == "block" and takes_absence_for_safety(subject.policy, own.demand)
-        for slot in slots_of(own.demand, subject.policy)
+        for own in subject.policy.requirements
+        if own.severity == "block" and takes_absence_for_safety(subject.policy, own.condition)
+        for slot in slots_of(own.condition, subject.policy)
     }
     return Columns(
         quasi_identifiers=frozenset(readable - table.sensitive),
         sensitive=frozenset(readable & table.sensitive),
         carried=carried,
-        lacking=frozenset(slot for slot in asked & carried.keys() if _lacks_people(subject, bench, slot)),
+        lacking=frozenset(slot for slot in asked & carried.keys() if _lacks_people(subject, context, slot)),
         weighed=frozenset() if sensitivity is None else _weighed(table, sensitivity) & readable,
-        worst=_worst_case(bench),
+        worst=_worst_case(context),
     )
 
 
-def _lacks_people(subject: Subject, bench: Bench, slot: str) -> bool:
+def _lacks_people(subject: Subject, context: EvaluationContext, slot: str) -> bool:
     """Whether more records than may be are alone in what the dictionaries carry and like nobody in them.
 
     Nobody finds them by it, and their risk counts as 0. It says of nobody that others are like them.
     """
-    dictionaries, rule, table = bench.scorings[slot].members, bench.rule, bench.table
+    dictionaries, rule, table = context.scorings[slot].members, context.rule, context.table
     carried = sorted({table.position(own.attribute) for one in dictionaries for own in one.links})
     if rule is None or not carried:
         return False
-    codes = bench.release(rule).codes
-    released = codes if bench.absent is None else codes[~bench.absent]
+    codes = context.release(rule).codes
+    released = codes if context.absent is None else codes[~context.absent]
     sizes = [table.hierarchies[j].n_nodes for j in carried]
     alone = released[alone_in([released[:, j] for j in carried], sizes)]
     allowed = highest_accepted(subject.policy.singled_out_share * len(released))
     if len(alone) <= allowed:
         return False
-    found = [bench.counter(own).count_records(alone).values for own in dictionaries]
+    found = [context.counter(own).count_records(alone).values for own in dictionaries]
     return int((np.max(found, axis=0) == 0).sum()) > allowed
 
 
@@ -99,18 +99,20 @@ def _carried(dictionary: Dictionary) -> list[str]:
     ]
 
 
-def _worst_case(bench: Bench) -> WorstCase:
+def _worst_case(context: EvaluationContext) -> WorstCase:
     """What the released values are like if every record is alone in its class, and found."""
-    if bench.rule is not None:
-        alone = AloneRecords(bench.table, bench.release(bench.rule).codes)
+    if context.rule is not None:
+        alone = AloneRecords(context.table, context.release(context.rule).codes)
     else:
-        alone = AloneRecords(bench.table if bench.alone is None else bench.alone)
-    sensitivity, failure = bench.base.sensitivity, bench.base.failure
+        alone = AloneRecords(context.table if context.alone is None else context.alone)
+    sensitivity, failure = context.base.sensitivity, context.base.failure
     if sensitivity is None:
         return WorstCase(alone)
-    entities = [own.n_entities for scoring in bench.scorings.values() for own in scoring.linked]
-    model = bench.base.options.risk_model
-    return WorstCase(alone, greatest_loss(bench.table, sensitivity, failure, model, max(entities, default=1)))
+    entities = [own.n_entities for scoring in context.scorings.values() for own in scoring.linked]
+    model = context.base.options.risk_model
+    return WorstCase(
+        alone, greatest_loss(context.table, sensitivity, failure, model, max(entities, default=1))
+    )
 
 
 def unreadable(subject: Subject, table: Table, aligned: AlignedRelease | None) -> frozenset[str]:
@@ -146,24 +148,24 @@ def _are_alike(column: TextColumn, replaced: Mapping[str, str]) -> bool:
     return False
 
 
-def _of_rule(subject: Subject, bench: Bench, j: int) -> ReleasedColumn:
-    if bench.rule is None:
+def _of_rule(subject: Subject, context: EvaluationContext, j: int) -> ReleasedColumn:
+    if context.rule is None:
         raise ValueError("without a file there is a rule")
-    table, hierarchy = bench.table, bench.table.hierarchies[j]
+    table, hierarchy = context.table, context.table.hierarchies[j]
     texts = tuple(dict.fromkeys(hierarchy.labels))
     number = {text: code for code, text in enumerate(texts)}
     of_node = np.array([number[label] for label in hierarchy.labels], dtype=np.int32)
     of_node[TOP] = NOTHING_SHOWN
-    shown = bench.release(bench.rule).codes[:, j]
+    shown = context.release(context.rule).codes[:, j]
     name = table.attributes[j]
     return ReleasedColumn(
-        name, _role(table, name), _giver(subject, name), texts, of_node[shown], _levels(bench, j, hierarchy)
+        name, _role(table, name), _giver(subject, name), texts, of_node[shown], _levels(context, j, hierarchy)
     )
 
 
-def _of_file(subject: Subject, bench: Bench, column: TextColumn, name: str) -> ReleasedColumn:
+def _of_file(subject: Subject, context: EvaluationContext, column: TextColumn, name: str) -> ReleasedColumn:
     """The column as it is written, rows in the file's order."""
-    table = bench.table
+    table = context.table
     j = table.position(name)
     hierarchy = table.hierarchies[j]
     nothing, texts = {"", WITHHELD, hierarchy.labels[TOP]}, column.values
@@ -173,7 +175,7 @@ def _of_file(subject: Subject, bench: Bench, column: TextColumn, name: str) -> R
         # Whoever gets the file tells them apart: each way of writing it is a value.
         code, missing, texts = list(range(len(texts))), len(texts), (*texts, "")
     codes: Ints = np.array([*code, missing], dtype=np.int32)[column.positions]
-    levels = None if bench.rule is None else _levels(bench, j, hierarchy)
+    levels = None if context.rule is None else _levels(context, j, hierarchy)
     return ReleasedColumn(name, _role(table, name), _giver(subject, name), texts, codes, levels)
 
 
@@ -183,17 +185,17 @@ def _key_column(subject: Subject, key: str, aligned: AlignedRelease) -> Released
     return ReleasedColumn(key, KEY, _giver(subject, key), ("",) * aligned.records, rows)
 
 
-def _levels(bench: Bench, j: int, hierarchy: Hierarchy) -> Levels:
+def _levels(context: EvaluationContext, j: int, hierarchy: Hierarchy) -> Levels:
     """How far values are generalised, by the table's rule or else by what became of each cell."""
-    rule = bench.rule
+    rule = context.rule
     if isinstance(rule, TableRule):
         return Levels(rule.levels[j], rule.levels[j], hierarchy.height)
     if rule is None:
         raise ValueError("without a rule nobody knows what the values were")
-    original, shown = bench.table.codes[:, j], bench.release(rule).codes[:, j]
+    original, shown = context.table.codes[:, j], context.release(rule).codes[:, j]
     had = original != TOP
-    if bench.absent is not None:
-        had = had & ~bench.absent
+    if context.absent is not None:
+        had = had & ~context.absent
     steps = (hierarchy.depth[original] - hierarchy.depth[shown])[had]
     if not len(steps):
         return Levels(0, 0, hierarchy.height)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from app.domain.errors import Fault, InvalidInput
-from app.domain.gates.verdicts import Verdict
-from app.services.evidence_values import EvidenceRef
-from app.services.resources import JsonObject, Stored
-from app.services.rules import RuleDefinition
-
-Route = Literal["direct", "run"]
+from app.services.questions import Plan
+from app.services.resources import Kind
+from app.services.rules.rules import RuleDefinition
+from app.services.scoring.scoring_inputs import SourceRefs
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class ReleaseFile:
 
 @dataclass(frozen=True)
 class CreateEvaluation:
-    """A policy to hold a dataset's release against.
+    """A policy by which a dataset's release is to be evaluated.
 
     Either ``rule``, a stored rule or a definition, or ``release``. ``dictionaries`` fills the policy's slots.
     Without a name one is made of the content's hash.
@@ -54,6 +52,16 @@ class CreateEvaluation:
                 "Give rule or release.",
             )
 
+    @property
+    def refs(self) -> SourceRefs:
+        """What is evaluated, without the dictionaries."""
+        return SourceRefs(self.dataset, None, self.sensitivity, self.failure)
+
+    @property
+    def named(self) -> Sequence[tuple[str, Kind, str]]:
+        """The rule, if it is a stored one."""
+        return [("/rule", Kind.RULE, self.rule)] if isinstance(self.rule, str) else []
+
 
 @dataclass(frozen=True)
 class CriterionPlan:
@@ -70,52 +78,13 @@ class CriterionPlan:
 
 
 @dataclass(frozen=True)
-class EvaluationPlan:
+class EvaluationPlan(Plan):
     """The answer to a dry run.
 
     ``missing`` are faults of the request; with any there is no cost. If a criterion fails, ``change_rules``
     rules are examined at most for all suggested changes together, which takes ``change_seconds`` at most.
     """
 
-    route: Route | None
-    seconds: float | None
-    bytes: int | None
-    change_rules: int | None
-    change_seconds: float | None
-    criteria: tuple[CriterionPlan, ...]
-    missing: tuple[Fault, ...]
-
-
-@dataclass(frozen=True)
-class EvaluationSummary:
-    """The keys of an evaluation's ``summary``; the uses are names, ``policy`` has name and version."""
-
-    policy: JsonObject
-    dataset: str
-    rule: JsonObject | None
-    release: JsonObject | None
-    dictionaries: Mapping[str, str]
-    sensitivity: str | None
-    failure: str | None
-
-
-@dataclass(frozen=True)
-class EvaluationView:
-    """An evaluation with its result and evidence, both None until a run has brought them."""
-
-    resource: Stored
-    result: JsonObject | None
-    evidence: EvidenceRef | None
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict, once there is one."""
-        return None if self.result is None else self.result["verdict"]
-
-
-@dataclass(frozen=True)
-class EvaluationCreated:
-    """A direct evaluation, and whether it is new."""
-
-    view: EvaluationView
-    created: bool
+    change_rules: int | None = None
+    change_seconds: float | None = None
+    criteria: tuple[CriterionPlan, ...] = ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.services.aligned_release import AlignedRelease
-from app.services.gates.bench import Bench
+from app.services.gates.context import EvaluationContext
 from app.services.gates.subject import Subject
+from app.services.releases.aligned_release import AlignedRelease
 from app.services.resources import JsonObject
 
 SHUFFLED: Final = (
@@ -25,23 +25,23 @@ _RARE: Final = 6
 """Chances below ten to the minus this are not told in figures."""
 
 
-def order_document(subject: Subject, bench: Bench) -> JsonObject:
+def order_document(subject: Subject, context: EvaluationContext) -> JsonObject:
     """``order``: ``shuffled`` for a rule, else what is known of the file; whether the records' was chosen."""
-    aligned = bench.aligned
+    aligned = context.aligned
     order = "shuffled" if aligned is None else aligned.order
     return {"order": order, "order_chosen": subject.order == "records"}
 
 
-def order_assumptions(subject: Subject, bench: Bench) -> list[str]:
+def order_assumptions(subject: Subject, context: EvaluationContext) -> list[str]:
     """What the verdict takes for granted of the order."""
-    if bench.aligned is None:
+    if context.aligned is None:
         return [SHUFFLED]
-    return [CHOSEN] if bench.aligned.order == "records" and subject.order == "records" else []
+    return [CHOSEN] if context.aligned.order == "records" and subject.order == "records" else []
 
 
-def order_warnings(subject: Subject, bench: Bench) -> list[str]:
+def order_warnings(subject: Subject, context: EvaluationContext) -> list[str]:
     """A warning where a file keeps the records' order, and nobody said that this is meant."""
-    aligned = bench.aligned
+    aligned = context.aligned
     if aligned is None or subject.order == "records":
         return []
     found = _found(aligned)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.domain.errors import Fault
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import DISCLOSED_ROLES, PolicySchema
-from app.services.dataset_schema import AttributeDeclaration, declarations_of
+from app.services.datasets.dataset_schema import AttributeDeclaration, declarations_of
 from app.services.resources import Stored
 
 _REMEDY = "Name a dataset with that schema, or a policy for this one."

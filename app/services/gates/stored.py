@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from app.services.fingerprints import resource_sha256
-from app.services.gates.documents import rule_hash, shown_rule
-from app.services.gates.requests import Route
+from app.services.fingerprints import new_resource
+from app.services.gates.policy_documents import policy_of
 from app.services.gates.subject import (
     Subject,
     find_referred,
@@ -15,12 +14,12 @@ from app.services.gates.subject import (
     parameter_documents,
     parameters_stored,
 )
-from app.services.policy_documents import policy_of
 from app.services.ports import UnitOfWork
+from app.services.questions import Route
 from app.services.references import document_of
 from app.services.resources import JsonObject, Kind, NewResource, Stored
-from app.services.rule_documents import require_rule_of, resources_of_rule
-from app.services.scoring_inputs import SourceRefs, find_sources
+from app.services.rules.rules import rule_kept, rule_of_question
+from app.services.scoring.scoring_inputs import SourceRefs, find_sources
 
 
 def new_evaluation(subject: Subject, name: str | None, route: Route, change_rules: int) -> NewResource:
@@ -43,25 +42,17 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
     if subject.upload is not None:
         # Without it the same request meant that the file keeps the records' order.
         meaning["order"] = subject.order
-    sha256 = resource_sha256(Kind.EVALUATION, meaning, _hashes(subject))
-    document = {
-        **meaning,
+    kept = {
         "policy": subject.stored_policy.id,
         "sources": subject.base.refs,
         "slots": {slot: stored.id for slot, stored in subject.dictionaries.items()},
-        "rule": subject.rule if subject.stored_rule is None else None,
-        "rule_kind": subject.rule_kind,
-        "stored_rule": None if subject.stored_rule is None else subject.stored_rule.id,
+        **rule_kept(subject.rule),
+        "rule_kind": None if subject.rule is None else subject.rule.kind,
         "upload": None if subject.upload is None else subject.upload.id,
         "route": route,
     }
-    return NewResource(
-        Kind.EVALUATION,
-        name or f"evaluation-{sha256[:16]}",
-        sha256,
-        _summary(subject),
-        document,
-        _uses(subject),
+    return new_resource(
+        Kind.EVALUATION, name, meaning, _hashes(subject), _summary(subject), kept, _uses(subject)
     )
 
 
@@ -72,24 +63,22 @@ def _hashes(subject: Subject) -> dict[str, str]:
         **{f"slot/{slot}": stored.sha256 for slot, stored in subject.dictionaries.items()},
         **{f"{kind.value}/{name}": stored.sha256 for (kind, name), stored in subject.referred.items()},
     }
-    rule = rule_hash(subject)
-    if rule is not None:
-        hashes["rule"] = rule
+    if subject.rule is not None:
+        hashes["rule"] = subject.rule.sha256
     if subject.upload is not None:
         hashes["release"] = subject.upload.sha256
     return hashes
 
 
 def _uses(subject: Subject) -> tuple[str, ...]:
-    used = [
+    return (
         subject.stored_policy.id,
         *subject.base.ids,
         *(stored.id for stored in subject.dictionaries.values()),
-        *resources_of_rule(subject.rule, subject.stored_rule),
+        *(() if subject.rule is None else subject.rule.uses),
         *(() if subject.upload is None else (subject.upload.id,)),
         *(stored.id for stored in subject.referred.values()),
-    ]
-    return tuple(dict.fromkeys(used))
+    )
 
 
 def _summary(subject: Subject) -> JsonObject:
@@ -98,7 +87,7 @@ def _summary(subject: Subject) -> JsonObject:
     return {
         "policy": {"name": subject.policy.name, "version": subject.policy.version},
         "dataset": subject.dataset.name,
-        "rule": shown_rule(subject),
+        "rule": subject.shown_rule,
         "release": None
         if upload is None
         else {"upload": upload.name, "key": subject.key, "order": subject.order},
@@ -119,10 +108,6 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
     policy_resource = await work.resources.get(Kind.POLICY, document["policy"])
     policy = policy_of(document_of(policy_resource))
     base = await find_sources(work, SourceRefs(**document["sources"]))
-    rule, stored_rule = document["rule"], None
-    if document["stored_rule"] is not None:
-        stored_rule = await work.resources.get(Kind.RULE, document["stored_rule"])
-        rule = require_rule_of(stored_rule, base.dataset)
     parameters: Mapping[str, Any] = parameters_stored(policy, document["parameters"])
     upload = document["upload"]
     return Subject(
@@ -130,9 +115,7 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         policy=policy,
         base=base,
         slots=await find_slots(work, base, document["slots"]),
-        rule=rule,
-        stored_rule=stored_rule,
-        rule_kind=document["rule_kind"],
+        rule=await rule_of_question(work, stored, base.dataset),
         upload=None if upload is None else await work.resources.get(Kind.UPLOAD, upload),
         key=document["key"],
         order=document.get("order", _order_before(document)) if upload is not None else None,

@@ -1,4 +1,4 @@
-"""What an evaluation is of: the policy and everything that it is held against, as stored resources.
+"""What an evaluation is of: the policy and everything that it evaluates, as stored resources.
 
 The subject is resolved once, when the evaluation is asked for; what it found is stored by ids and hashes, so
 that a run computes with the very same, whatever has been created under the same names meanwhile.
@@ -12,32 +12,32 @@ from typing import Any, Literal
 
 from app.domain.errors import Fault, InvalidInput
 from app.domain.policies.policy import (
-    BoundDemand,
-    MeasureDemand,
-    OptimumDemand,
+    BoundCondition,
+    MeasureCondition,
+    OptimumCondition,
     Policy,
-    PolicyCriterion,
-    PrivacyModelDemand,
-    ScoreDemand,
+    PrivacyModelCondition,
+    Requirement,
+    ScoreCondition,
 )
+from app.services.gates.policies import find_policy
+from app.services.gates.policy_documents import policy_of, scoring_options_of
 from app.services.gates.requests import CreateEvaluation
 from app.services.gates.schema_faults import schema_faults
-from app.services.measurement_documents import (
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import JsonObject, Kind, Stored
+from app.services.rules.rules import RuleInQuestion
+from app.services.scoring.measurement_documents import (
     document_of_parameters,
     parameters_of,
     references_in,
     with_references,
 )
-from app.services.measurement_work import measure_of
-from app.services.measurements import with_released_rules
-from app.services.policies import find_policy
-from app.services.policy_documents import policy_of, scoring_options_of
-from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored
-from app.services.rule_documents import require_rule_of
-from app.services.scoring_inputs import SourceRefs, Sources, find_sources
-from app.services.scoring_options import ScoringOptions
+from app.services.scoring.measurement_work import measure_of
+from app.services.scoring.measurements import with_released_rules
+from app.services.scoring.scoring_inputs import SourceRefs, Sources, find_sources
+from app.services.scoring.scoring_options import ScoringOptions
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Subject:
     """A resolved evaluation.
 
     ``slots`` are the sources with the dictionary of each slot that is filled; ``base`` those without any.
-    ``rule`` is the document of the rule, None for a finished release; ``stored_rule`` where it is stored.
+    ``rule`` is None for a finished release.
     ``key`` and ``order`` say how the rows of a finished release are found; ``order`` None: nobody chose one.
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
     these lead to. ``waivers`` by criterion. ``earlier`` are the releases of the same data that were stored
@@ -56,9 +56,7 @@ class Subject:
     policy: Policy
     base: Sources
     slots: Mapping[str, Sources]
-    rule: JsonObject | None
-    stored_rule: Stored | None
-    rule_kind: str | None
+    rule: RuleInQuestion | None
     upload: Stored | None
     key: str | None
     order: Literal["records"] | None
@@ -71,6 +69,11 @@ class Subject:
     def dataset(self) -> Stored:
         """The dataset."""
         return self.base.dataset
+
+    @property
+    def shown_rule(self) -> JsonObject | None:
+        """The rule in short, with its name if it is stored; None for a finished release."""
+        return None if self.rule is None else self.rule.in_short
 
     @property
     def options(self) -> ScoringOptions:
@@ -93,7 +96,7 @@ async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored
     """
     stored = await find_policy(work, request.policy)
     policy = policy_of(document_of(stored))
-    base = await find_sources(work, SourceRefs(request.dataset, None, request.sensitivity, request.failure))
+    base = await find_sources(work, request.refs)
     key = None if request.release is None else request.release.key
     faults = [
         *schema_faults(policy, base.dataset, key),
@@ -114,23 +117,17 @@ async def find_slots(work: UnitOfWork, base: Sources, dictionaries: Mapping[str,
     return found
 
 
-async def find_rule(work: UnitOfWork, ref: str, dataset: Stored) -> tuple[Stored, JsonObject]:
-    """A stored rule of the dataset, and its document."""
-    stored = await work.resources.get(Kind.RULE, ref)
-    return stored, require_rule_of(stored, dataset)
-
-
 async def asked_parameters(
     work: UnitOfWork, policy: Policy, base: Sources, slots: Mapping[str, Sources]
 ) -> dict[str, Any]:
     """Criterion → the parameters of its measure, with dictionaries' names in the place of slots."""
     found = {}
-    for criterion in policy.criteria:
-        demand = criterion.demand
-        if not isinstance(demand, MeasureDemand):
+    for criterion in policy.requirements:
+        condition = criterion.condition
+        if not isinstance(condition, MeasureCondition):
             continue
-        measure = measure_of(demand.measure, demand.version)
-        parameters = parameters_of(measure, demand.parameters)
+        measure = measure_of(condition.measure, condition.version)
+        parameters = parameters_of(measure, condition.parameters)
         parameters = with_references(
             parameters,
             lambda reference, own=criterion: _filled(own, slots, reference.ref),  # type: ignore[misc]
@@ -139,7 +136,7 @@ async def asked_parameters(
     return found
 
 
-def _filled(criterion: PolicyCriterion, slots: Mapping[str, Sources], slot: str) -> str:
+def _filled(criterion: Requirement, slots: Mapping[str, Sources], slot: str) -> str:
     sources = slots.get(slot)
     if sources is None or sources.dictionary is None:
         raise InvalidInput.of(
@@ -169,9 +166,9 @@ def parameter_documents(parameters: Mapping[str, Any]) -> dict[str, JsonObject]:
 def parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> dict[str, Any]:
     """Inverse of :func:`parameter_documents`."""
     found = {}
-    for criterion in policy.criteria:
-        if isinstance(criterion.demand, MeasureDemand):
-            measure = measure_of(criterion.demand.measure, criterion.demand.version)
+    for criterion in policy.requirements:
+        if isinstance(criterion.condition, MeasureCondition):
+            measure = measure_of(criterion.condition.measure, criterion.condition.version)
             found[criterion.id] = parameters_of(measure, documents[criterion.id])
     return found
 
@@ -205,7 +202,7 @@ def _of_harm(policy: Policy, request: CreateEvaluation) -> list[Fault]:
     """A fault if criteria need the harm of a disclosure and none is given."""
     if request.sensitivity is not None:
         return []
-    needing = [criterion.id for criterion in policy.criteria if needs_sensitivity(criterion)]
+    needing = [criterion.id for criterion in policy.requirements if needs_sensitivity(criterion)]
     if not needing:
         return []
     return [
@@ -218,14 +215,14 @@ def _of_harm(policy: Policy, request: CreateEvaluation) -> list[Fault]:
     ]
 
 
-def needs_sensitivity(criterion: PolicyCriterion) -> bool:
+def needs_sensitivity(criterion: Requirement) -> bool:
     """Whether a criterion cannot be computed without a sensitivity profile."""
-    match criterion.demand:
-        case ScoreDemand() | BoundDemand():
+    match criterion.condition:
+        case ScoreCondition() | BoundCondition():
             return True
-        case OptimumDemand(objective=objective):
+        case OptimumCondition(objective=objective):
             return objective.get("kind") != "min_loss"
-        case MeasureDemand(measure=measure, version=version):
+        case MeasureCondition(measure=measure, version=version):
             return "sensitivity" in measure_of(measure, version).needs
-        case PrivacyModelDemand():
+        case PrivacyModelCondition():
             return False

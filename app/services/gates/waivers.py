@@ -10,22 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from app.domain.errors import Fault, InvalidInput, NotFound
 from app.domain.policies.policy import Policy
-from app.services.access import require
-from app.services.fingerprints import resource_sha256, sha256_of
-from app.services.named import NamedResources
-from app.services.naming import check_name
-from app.services.policies import find_policy
-from app.services.policy_documents import asked_document, policy_of
+from app.services.fingerprints import new_resource, sha256_of
+from app.services.gates.policies import find_policy
+from app.services.gates.policy_documents import asked_document, policy_of
+from app.services.named import NamedResources, all_resources
 from app.services.ports import Clock, Store, UnitOfWork
 from app.services.references import document_of
 from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
-
-_WAIVERS_PER_READ: Final = 200
-
 
 Lapse = Literal["expired", "other_content", "other_criterion"]
 """Why a waiver is not in force: its last day is past, or it is for other data under the dataset's name, or
@@ -64,8 +59,7 @@ class WaiverService(NamedResources):
 
     async def create(self, actor: Actor, request: CreateWaiver) -> Created:
         """Store it; InvalidInput for a criterion that the policy lacks, and for a day that is past."""
-        require(actor, Scope.GOVERN)
-        check_name(request.name)
+        self._admit(actor, request.name)
         async with self._store.work(actor.tenant) as work:
             policy = policy_of(document_of(await find_policy(work, request.policy)))
             datasets, unknown = await _datasets(work, request)
@@ -122,7 +116,7 @@ async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets,
 
 def criterion_sha256(policy: Policy, id_: str) -> str | None:
     """The hash of all that the policy asks by a criterion; None if it has none of this id."""
-    own = next((own for own in policy.criteria if own.id == id_), None)
+    own = next((own for own in policy.requirements if own.id == id_), None)
     return None if own is None else sha256_of(asked_document(policy, own))
 
 
@@ -131,7 +125,7 @@ def _unknown_criterion(request: CreateWaiver, policy: Policy) -> Fault:
         "/criterion",
         "unknown-criterion",
         f"Version {policy.version} of the policy {policy.name!r} has no criterion {request.criterion!r}.",
-        f"Its criteria are: {', '.join(criterion.id for criterion in policy.criteria)}.",
+        f"Its criteria are: {', '.join(criterion.id for criterion in policy.requirements)}.",
     )
 
 
@@ -149,10 +143,9 @@ def _resource(
         "approved_by": request.approved_by,
         "until": request.until.isoformat(),
     }
-    sha256 = resource_sha256(Kind.WAIVER, meaning, {})
     # Versions that ask for the same are alike to a waiver.
-    document = {**meaning, "policy_version": policy.version}
-    return NewResource(Kind.WAIVER, request.name, sha256, document, document)
+    kept = {"policy_version": policy.version}
+    return new_resource(Kind.WAIVER, request.name, meaning, {}, {**meaning, **kept}, kept, ())
 
 
 @dataclass(frozen=True)
@@ -172,7 +165,7 @@ async def waivers_for(work: UnitOfWork, judged: Waivable) -> dict[str, JsonObjec
     one that is not, the ``lapse``.
     """
     found: dict[str, tuple[bool, str, str, JsonObject]] = {}
-    for stored in await _all(work):
+    for stored in await all_resources(work, Kind.WAIVER):
         own = stored.summary
         named = own["datasets"] is None or judged.dataset.name in own["datasets"]
         if own["policy"] != judged.policy.name or not named:
@@ -232,14 +225,3 @@ def _waiver_document(stored: Stored, dataset: str, lapse: Lapse | None) -> JsonO
         "in_force": lapse is None,
         "lapse": lapse,
     }
-
-
-async def _all(work: UnitOfWork) -> list[Stored]:
-    found: list[Stored] = []
-    cursor = None
-    while True:
-        page = await work.resources.list(Kind.WAIVER, name=None, limit=_WAIVERS_PER_READ, cursor=cursor)
-        found += page.items
-        if page.next_cursor is None:
-            return found
-        cursor = page.next_cursor

@@ -115,7 +115,7 @@ MODULE = """
 from tests.benchmarks.row import Row
 
 def rows(data, report):
-    report(Row("copying", "≤ 2 s", "≤ 1 s", 1.5, "pandas", 3.0, 2**20, {"bytes_moved": 7}, True,
+    report(Row("copying", "≤ 2 s", 1.5, "≤ 1 s", "pandas", 3.0, 2**20, {"bytes_moved": 7}, True,
                bar_seconds=2.0, aim_seconds=1.0))
     if data is not None:
         raise SystemExit(3)
@@ -152,4 +152,4 @@ def test_the_peak_is_that_of_the_work_alone():
 
 
 def test_there_is_no_ratio_without_a_baseline():
-    assert Row("copying", "", "", 1.0).ratio is None
+    assert Row("copying", "", 1.0).ratio is None

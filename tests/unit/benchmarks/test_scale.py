@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.samples.case_study import case_study
 from tests.benchmarks import scale
+from tests.benchmarks.case_study import case_study
 from tests.benchmarks.scale import measure
 
 

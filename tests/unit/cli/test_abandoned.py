@@ -12,8 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.cli.abandoned import PREFIX, claim, remove_abandoned
-from app.cli.embedded import temporary_folder
+from app.cli.embedded import PREFIX, claim, remove_abandoned, temporary_folder
 from app.domain.errors import Unavailable
 
 HOLD = """

@@ -6,146 +6,18 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from app.cli import embedded, gate, gate_service
-from app.cli.operations import Operations, RunningService
+from app.cli import gate
 from app.cli.program import run
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
-from app.evidence.verification import PAGE_MARK
-from privacy_risk import Client, Retries
+from tests.unit.cli.gate_stub import ASKED, POLICY, TABLES, stub_page
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, evidence_of, verdict
 
-POLICY = """\
-format: privacy-risk/policy/1
-name: public-release
-version: 2
-dictionaries: [{name: register, description: the register}]
-schema: {attributes: {id: identifier, city: quasi_identifier}}
-criteria: []
-"""
-TABLES = """\
-[dataset]
-name = "members"
-file = "other.csv"
-identifier = "id"
-delimiter = ";"
-[dataset.attributes.city]
-hierarchy = "city.csv"
-weight = 0.3
-[dictionary]
-name = "census"
-file = "census.csv"
-[dictionary.links.city]
-column = "zip"
-lookup = { file = "zip-city.csv", key = "zip", value = "city" }
-"""
 TOO_LARGE = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
-
-
-def stub_page(sha256: str) -> str:
-    """A page that says it was made from the evidence of this hash."""
-    return f'<meta name="{PAGE_MARK}" content="{sha256}">'
-
-
-class Stub:
-    """Answers of the service; ``sent`` are the bodies by method and path, ``names`` those of uploads."""
-
-    def __init__(self) -> None:
-        self.sent: dict[str, Any] = {}
-        self.uploads: dict[str, tuple[bytes, dict[str, str]]] = {}
-        self.answers: dict[str, httpx.Response | BaseException] = {}
-        self.result: Any = PASS
-        self.evidence: Any = {"id": "e-1"}
-        self.page: Callable[[str], str] = stub_page
-        self.envelope: Callable[[str], bytes] = lambda name: evidence_of(self.result, name)
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        path = request.url.path.removeprefix("/v1")
-        content, is_json = request.read(), request.headers.get("content-type") == "application/json"
-        body = json.loads(content) if is_json else {}
-        key = f"{request.method} {path}"
-        if path == "/uploads":
-            self.uploads[request.url.params["name"]] = (content, dict(request.url.params))
-        self.sent[key] = dict(request.url.params) | body
-        answer = self.answers.get(key)
-        if isinstance(answer, BaseException):
-            raise answer
-        if answer is not None:
-            return answer
-        if path.endswith("/evidence"):
-            name = path.split("/")[-2].removeprefix("id-")
-            return httpx.Response(200, content=self.envelope(name))
-        if path.endswith("/report"):
-            name = path.split("/")[-2].removeprefix("id-")
-            return httpx.Response(200, html=self.page(hashlib.sha256(self.envelope(name)).hexdigest()))
-        if path.endswith("/events"):
-            data = json.dumps({"stage": "criteria", "done": 1, "total": 2})
-            return httpx.Response(200, content=f"id: 1\nevent: progress\ndata: {data}\n\n".encode())
-        name = self.sent[key].get("name", path.rsplit("/", 1)[-1])
-        made = {"id": f"id-{name}", "name": name, "sha256": "0", "state": "succeeded", "attempt": 1}
-        if "evaluations" in path:
-            evidence = {"id": "e-1", "sha256": hashlib.sha256(self.envelope(name)).hexdigest()}
-            made |= {"result": self.result, "evidence": self.evidence and evidence | self.evidence}
-        return httpx.Response(201, json=made)
-
-
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    stub = Stub()
-
-    def client(base_url: str, key: str, **_: object) -> Client:
-        assert key == "pre.secret"
-        return Client(base_url, key, transport=httpx.MockTransport(stub), retries=Retries(attempts=1))
-
-    monkeypatch.setattr(gate_service, "Client", client)
-    monkeypatch.setattr(embedded, "Client", client)
-    monkeypatch.setattr(
-        "app.reports.page.render_page", lambda report: stub_page(hashlib.sha256(report).hexdigest())
-    )
-    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
-    for name in ("GITHUB_REPOSITORY", "CI_PROJECT_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    return stub
-
-
-@pytest.fixture
-def operations() -> Operations:
-    service = RunningService("http://embedded", "pre.secret", 1, lambda: None, lambda: None)
-    verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
-        "start_service": lambda home: service
-    }
-    return Operations(**verbs)
-
-
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name, text in {
-        "policy.yaml": POLICY, "tables.toml": TABLES, "members.csv": "id;city\n1;Gary\n",
-        "census.csv": "zip\n1\n", "city.csv": "Gary;Lake\n", "zip-city.csv": "zip,city\n1,Gary\n",
-        "release.csv": "id;city\n1;*\n",
-        "rule.yaml": "kind: table_level\nlevels: {city: 1}\n",
-    }.items():  # fmt: skip
-        (tmp_path / name).write_text(text)
-    return tmp_path
-
-
-@pytest.fixture
-def judge(stub, operations, files):
-    def judge(*more: str, policy: str = "policy.yaml", dataset: str = "members.csv") -> int:
-        return run(["gate", policy, "--dataset", dataset, *more], operations)
-
-    return judge
-
-
-ASKED = "POST /gates/public-release@2/evaluations"
 
 
 @pytest.mark.parametrize(("result", "code"), [(PASS, 0), (FAIL, 1), (ERROR, 2)])

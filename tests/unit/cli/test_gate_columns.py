@@ -8,8 +8,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from app.cli.gate import FORMATS
-from app.cli.gate_outcome import Outcome
-from app.cli.gate_verdict import read_verdict
+from app.cli.gate_verdict import Outcome, read_verdict
 from app.domain.errors import InvalidInput
 from tests.unit.cli.verdict_documents import NOT_COVERED, PASS, coverage, criterion, verdict
 

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.cli.gate import FORMATS
-from app.cli.gate_outcome import Kept, Outcome
-from app.cli.gate_verdict import read_verdict
-from tests.property.effort import examples
+from app.cli.gate_verdict import Kept, Outcome, read_verdict
+from tests.oracles.effort import examples
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, verdict
 
 EVIDENCE = {"id": "e", "sha256": "0" * 64}
@@ -32,13 +31,13 @@ OUTCOMES = [outcome(PASS), outcome(FAIL), outcome(ERROR), FAULT]
 def test_text_says_verdict_values_and_what_would_pass():
     text = FORMATS["text"](outcome(FAIL))
     assert text.startswith("FAIL  data/members.csv under public-release@2\n")
-    assert "  failed   Title of b: 1; at least 5 is demanded\n" in text
+    assert "  failed   Title of b: 1; at least 5 is required\n" in text
     assert "Of 12 records 3 are in classes of fewer than 5; none may be." in text
     assert (
-        "To pass all criteria: generalise at least to city 1 and withhold 2 records (utility 10.5 → 9)."
+        "To pass all criteria: generalise at least to city 1 and suppress 2 records (utility 10.5 → 9)."
         in text
     )
-    assert "Not covered: What the choice of withheld cells tells." in text
+    assert "Not covered: What the choice of suppressed cells tells." in text
     assert "Waived by A. Person until 2027-01-01: Agreed." in FORMATS["text"](outcome(PASS))
     lapsed = {"approved_by": "A. Person", "until": "2027-01-01", "reason": "r"}
     for lapse, said in (
@@ -50,7 +49,7 @@ def test_text_says_verdict_values_and_what_would_pass():
             "fail", criterion("a", "failed", waiver=lapsed | {"in_force": False, "lapse": lapse})
         )
         assert said in FORMATS["text"](outcome(document))
-    assert "no value; at least 5 is demanded" in FORMATS["text"](outcome(ERROR))
+    assert "no value; at least 5 is required" in FORMATS["text"](outcome(ERROR))
     assert "There is none. Give one." in FORMATS["text"](outcome(ERROR))
     assert FORMATS["text"](FAULT) == "ERROR  members.csv under policy.yaml\n  There is no file members.csv.\n"
 
@@ -72,7 +71,7 @@ def test_text_says_verdict_values_and_what_would_pass():
                 "status": "found", "proven": False, "levels": None, "suppressed_records": 3,
                 "utility_before": 2, "utility_after": 1.5,
             },
-            "To pass Title of b: generalise nothing further and withhold 3 records "
+            "To pass Title of b: generalise nothing further and suppress 3 records "
             "(utility 2 → 1.5; not proven nearest).",
         ),
     ],
@@ -90,17 +89,17 @@ SHARE = {"what": "in classes that fail k-anonymity (k = 5)", "of_records": 20_00
     [
         (
             {"value": 0.0, "threshold": 0.0, "comparison": "at_most", "quantity": SHARE},
-            "0 of 20,000 records in classes that fail k-anonymity (k = 5); at most 0 is demanded",
+            "0 of 20,000 records in classes that fail k-anonymity (k = 5); at most 0 is required",
         ),
         (
             {"value": 0.0156, "threshold": 0.02, "comparison": "at_most", "quantity": SHARE},
-            "312 of 20,000 records in classes that fail k-anonymity (k = 5); at most 2 % is demanded",
+            "312 of 20,000 records in classes that fail k-anonymity (k = 5); at most 2 % is required",
         ),
         (
             {"value": 6, "quantity": {"what": "mean risk of the records", "of_records": None}},
-            "mean risk of the records 6; at least 5 is demanded",
+            "mean risk of the records 6; at least 5 is required",
         ),
-        ({"value": 6, "quantity": None}, "6; at least 5 is demanded"),
+        ({"value": 6, "quantity": None}, "6; at least 5 is required"),
     ],
 )
 @pytest.mark.parametrize("format_", ["text", "markdown", "sarif", "junit"])

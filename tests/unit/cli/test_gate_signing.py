@@ -26,7 +26,6 @@ from app.evidence.private_keys import private_key_pem
 from app.evidence.statement import Subject as About
 from app.evidence.statement import statement_of
 from app.reports.page import render_page
-from tests.unit.cli.test_gate import ASKED, files, judge, operations, stub  # noqa: F401 - fixtures
 from tests.unit.reports.documents import signed, statement
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"p" * 32)
@@ -44,7 +43,7 @@ def predicate_of(name="r.json"):
     return statement_of(opened(Path(name).read_bytes()).content).predicate
 
 
-def test_a_gate_without_a_key_writes_one_beside_the_report_that_proves_no_origin(judge, files, capsys):  # noqa: F811
+def test_a_gate_without_a_key_writes_one_beside_the_report_that_proves_no_origin(judge, files, capsys):
     assert judge("--report", "r.json") == 0
     said = capsys.readouterr().out
     assert "Evidence written to r.json, the public key to r.keys.json" in said
@@ -59,7 +58,7 @@ def test_a_gate_without_a_key_writes_one_beside_the_report_that_proves_no_origin
     assert status("r.json", "--keys", "stripped.json") == 3
 
 
-def test_two_reports_are_signed_by_two_temporary_keys(judge, files):  # noqa: F811
+def test_two_reports_are_signed_by_two_temporary_keys(judge, files):
     judge("--report", "a.json")
     judge("--report", "b.json", "--keys", "b.public")
     assert (files / "b.public").exists()
@@ -67,12 +66,12 @@ def test_two_reports_are_signed_by_two_temporary_keys(judge, files):  # noqa: F8
     assert status("a.json", "--keys", "b.public") == 2
 
 
-def test_a_verdict_of_which_nothing_is_written_is_stored_nowhere_and_says_so(judge, capsys):  # noqa: F811
+def test_a_verdict_of_which_nothing_is_written_is_stored_nowhere_and_says_so(judge, capsys):
     judge()
     assert "Nothing of this is stored: --report FILE writes" in capsys.readouterr().out
 
 
-def test_the_verdict_of_a_server_is_stored_there(judge, files, capsys):  # noqa: F811
+def test_the_verdict_of_a_server_is_stored_there(judge, files, capsys):
     assert judge("--server", "http://x", "--tables", "tables.toml", "--report", "r.json") == 0
     assert "Stored on the server as the evaluation" in capsys.readouterr().out
     assert not (files / "r.keys.json").exists()
@@ -85,7 +84,7 @@ PEM = private_key_pem(KEY).decode()
 @pytest.mark.parametrize("text", [PEM, RAW, f"{RAW}\n"], ids=["PEM", "base64", "base64 with its line's end"])
 @pytest.mark.parametrize("how", ["option", "file of a variable", "variable"])
 def test_a_key_of_the_pipeline_proves_origin_to_who_trusts_its_public_part(
-    judge, files, monkeypatch, capsys, text, how  # noqa: F811
+    judge, files, monkeypatch, capsys, text, how
 ):  # fmt: skip
     (files / "key").write_text(text)
     given = []
@@ -108,7 +107,7 @@ def test_a_key_of_the_pipeline_proves_origin_to_who_trusts_its_public_part(
     assert status("r.json", "--keys", "trusted.json", "--verdict", "pass") == 0
 
 
-def test_a_pair_is_made_once_and_its_private_part_is_readable_to_its_owner_alone(files, judge):  # noqa: F811
+def test_a_pair_is_made_once_and_its_private_part_is_readable_to_its_owner_alone(files, judge):
     assert run(["signing-key", "gate.key", "--keys", "trusted.json"], None) == 0
     assert stat.S_IMODE((files / "gate.key").stat().st_mode) == 0o600
     (own,) = read_keys((files / "trusted.json").read_bytes()).values()
@@ -130,7 +129,7 @@ ELLIPTIC = generate_private_key(SECP256R1()).private_bytes(Encoding.PEM, Private
     "content", [b"secret-nonsense", RAW[:-4].encode(), PEM[:60].encode(), ELLIPTIC, b"\xff\xfe"]
 )
 def test_what_is_no_key_is_2_before_anything_is_asked_and_is_never_repeated(
-    judge, stub, files, capsys, content  # noqa: F811
+    judge, stub, files, capsys, content
 ):  # fmt: skip
     (files / "key").write_bytes(content)
     assert judge("--signing-key", "key") == 2
@@ -143,11 +142,11 @@ def test_what_is_no_key_is_2_before_anything_is_asked_and_is_never_repeated(
 @pytest.mark.parametrize(
     "given", [["--signing-key", "k"], ["--keys", "k", "--report", "r"], ["--requested-by", "me"]]
 )
-def test_a_server_signs_itself(judge, files, given):  # noqa: F811
+def test_a_server_signs_itself(judge, files, given):
     assert judge("--server", "http://x", "--tables", "tables.toml", *given) == 2
 
 
-def test_a_key_without_a_report_is_no_use(judge):  # noqa: F811
+def test_a_key_without_a_report_is_no_use(judge):
     assert judge("--keys", "k") == 2
 
 
@@ -175,7 +174,7 @@ def test_a_pipeline_says_who_asks_and_names_nobody(given, environment, said):
     assert requested_by(given, environment) == said
 
 
-def test_the_report_names_who_asked(judge):  # noqa: F811
+def test_the_report_names_who_asked(judge):
     judge("--report", "r.json", "--requested-by", "the nightly build")
     assert predicate_of()["asked_by"] == {"kind": "pipeline", "id": None, "name": "the nightly build"}
 

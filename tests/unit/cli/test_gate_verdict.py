@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.cli.gate_outcome import Outcome
-from app.cli.gate_verdict import read_verdict, shown
+from app.cli.gate_verdict import Outcome, read_verdict, shown
 from app.domain.errors import InvalidInput
-from tests.property.effort import examples
+from tests.oracles.effort import examples
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, verdict
 
 EVIDENCE = {"id": "e", "sha256": "0"}

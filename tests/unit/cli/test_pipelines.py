@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from app.cli.program import run
-from tests.unit.cli.test_gate import files, operations, stub  # noqa: F401 - fixtures
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS
 
 FOLDER = Path(__file__).parents[3] / "docs" / "pipelines"
@@ -27,7 +26,7 @@ def load(name):
 
 
 @pytest.fixture
-def gate(stub, operations, files, monkeypatch):  # noqa: F811
+def gate(stub, operations, files, monkeypatch):
     """Runs the command of a file where its files lie as the file says."""
     for folder in ("data", "gate"):
         (files / folder).mkdir()
@@ -47,7 +46,7 @@ def gate(stub, operations, files, monkeypatch):  # noqa: F811
     return gate
 
 
-def test_github_actions_judges_shows_and_keeps(gate, stub, files):  # noqa: F811
+def test_github_actions_judges_shows_and_keeps(gate, stub, files):
     workflow = load("github-actions.yml")
     assert {"pull_request", "push"} <= set(workflow[True])  # YAML 1.1 reads the key ``on`` as a truth value
     (job,) = workflow["jobs"].values()
@@ -63,7 +62,7 @@ def test_github_actions_judges_shows_and_keeps(gate, stub, files):  # noqa: F811
     assert {step.get("with", {}).get("sarif_file") for step in later} >= {"gate.sarif"}
 
 
-def test_gitlab_judges_what_the_server_holds(gate, stub, files):  # noqa: F811
+def test_gitlab_judges_what_the_server_holds(gate, stub, files):
     job = load("gitlab-ci.yml")["release-gate"]
     (command,) = job["script"]
     assert gate(command, PRIVACY_RISK_SERVER=job["variables"]["PRIVACY_RISK_SERVER"]) == 0
@@ -83,7 +82,7 @@ def test_pre_commit_runs_before_rules_and_policies_are_committed(gate, capsys):
 
 
 @pytest.mark.parametrize(("result", "published"), [(PASS, True), (FAIL, False), (ERROR, False)])
-def test_airflow_publishes_only_what_has_passed(monkeypatch, gate, stub, files, result, published):  # noqa: F811
+def test_airflow_publishes_only_what_has_passed(monkeypatch, gate, stub, files, result, published):
     """The file is run with stand-ins for Airflow's decorators, which call the steps in their order."""
 
     class Refused(Exception):

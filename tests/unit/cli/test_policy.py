@@ -12,9 +12,9 @@ import pytest
 from app.cli import policy_table
 from app.cli.operations import Operations
 from app.cli.program import run
-from app.services.policy_documents import policy_of
-from app.services.policy_templates import NAMES, template
-from app.services.structured_text import read_yaml
+from app.services.datasets.structured_text import read_yaml
+from app.services.gates.policy_documents import policy_of
+from app.services.gates.policy_templates import NAMES, template
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_template_has_nothing_wrong_but_an_empty_schema(policy, file, name):
     status, out, _ = policy("lint", path)
     assert status == 0
     assert "warning [draft-schema] /schema/attributes" in out
-    assert out.endswith(f"{path}: {name}@1, 0 errors, 1 warning\n")
+    assert out.endswith(f"{path}: {name}@2, 0 errors, 1 warning\n")
 
 
 def test_mistakes_are_told_with_their_lines(policy, file):
@@ -62,7 +62,7 @@ def test_mistakes_are_told_with_their_lines(policy, file):
     line = next(n for n, own in enumerate(text.splitlines(), start=1) if "kmap" in own)
     status, out, _ = policy("lint", path)
     assert status == 1
-    assert f"{path}:{line}: error [unknown-model] /criteria/1/demand/model/kind" in out
+    assert f"{path}:{line}: error [unknown-model] /requirements/1/requirement/model/kind" in out
     assert "Did you mean 'k_map'?" in out
     assert out.endswith("1 error, 1 warning\n")
 
@@ -95,10 +95,10 @@ def test_what_is_no_policy_has_errors(policy, file):
 def test_a_stricter_version_is_called_so(policy, file):
     text = template("internal-analytics").text
     old = file(text, "old.yaml")
-    new = file(text.replace("version: 1", "version: 2").replace("k: 3", "k: 5"), "new.yaml")
+    new = file(text.replace("version: 2", "version: 3").replace("k: 3", "k: 5"), "new.yaml")
     status, out, _ = policy("diff", old, new)
     assert status == 0
-    assert out.startswith("internal-analytics@1 -> internal-analytics@2: stricter")
+    assert out.startswith("internal-analytics@2 -> internal-analytics@3: stricter")
     assert policy("diff", old, file("a: 1", "none.yaml"))[0] == 1
 
 

@@ -122,7 +122,7 @@ def test_it_shows_the_figures_with_their_classes_and_the_time_of_the_call(profil
         "zip, sex (proposed by the service)",
         "note: Nearly every row has another text.",
         "11 records in 3 classes; missing values: excluded",
-        "1 records with missing values, 0 that are withheld",
+        "1 records with missing values, 0 that are suppressed",
         "row 7",
         "rows 1, 2, 3, … (4 records)",
         "∞",

@@ -17,9 +17,9 @@ from app.cli.recomputed import differences, versions
 from app.evidence.keys import PublicKey, keys_bytes
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Kind
-from app.services.rule_documents import SUPPRESSION_KEYS, rule_sha256
+from app.services.rules.rule_documents import SUPPRESSION_KEYS, rule_sha256
 from privacy_risk import Client, Retries
-from tests.unit.cli.test_gate import Stub, files, operations  # noqa: F401 - fixtures
+from tests.unit.cli.gate_stub import Stub
 from tests.unit.cli.verdict_documents import PUBLIC, criterion, report_of, verdict
 
 POLICY = {"name": "public-release", "version": 2, "dictionaries": [], "criteria": []}
@@ -214,7 +214,7 @@ def recomputing(monkeypatch) -> Recomputing:
 
 
 @pytest.fixture
-def reproduce(recomputing, operations, files):  # noqa: F811
+def reproduce(recomputing, operations, files):
     def reproduce(then: dict[str, Any], *more: str) -> int:
         (files / "report.json").write_bytes(report_of(then))
         argv = ["reproduce", "report.json", "--dataset", "members.csv", "--tables", "tables.toml"]
@@ -315,7 +315,7 @@ def test_an_assessment_is_asked_again_with_its_options(reproduce, recomputing):
     assert reproduce(then) == 1
 
 
-def test_the_signature_is_checked_where_keys_are_given(reproduce, files, capsys):  # noqa: F811
+def test_the_signature_is_checked_where_keys_are_given(reproduce, files, capsys):
     (files / "keys.json").write_bytes(keys_bytes([PUBLIC]))
     assert reproduce(predicate(), "--keys", "keys.json") == 0
     other = Ed25519PrivateKey.from_private_bytes(b"o" * 32)
@@ -343,7 +343,7 @@ def test_what_the_report_does_not_hold_cannot_be_told(reproduce, capsys, changes
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"payload": "x"}', b"\xff", json.dumps(RESULT).encode()])
-def test_what_is_no_report_cannot_be_told(operations, files, content):  # noqa: F811
+def test_what_is_no_report_cannot_be_told(operations, files, content):
     (files / "report.json").write_bytes(content)
     assert run(["reproduce", "report.json", "--dataset", "members.csv"], operations) == 2
 
@@ -354,7 +354,7 @@ def test_a_service_that_refuses_cannot_be_told(reproduce, recomputing, capsys):
     assert "422 No" in capsys.readouterr().err
 
 
-def test_a_policy_whose_values_are_left_out_is_never_stored(reproduce, recomputing, files, capsys):  # noqa: F811
+def test_a_policy_whose_values_are_left_out_is_never_stored(reproduce, recomputing, files, capsys):
     """It would be another policy, under the name of the whole one."""
     then = predicate(policy=POLICY | {"criteria": [{"id": "a", "demand": {"measure": None}}]})
     assert reproduce(then) == 2
@@ -376,7 +376,7 @@ def scored(**parameters: Any) -> dict[str, Any]:
 def test_a_failure_profile_is_a_file_for_the_dataset_that_is_asked_about(
     reproduce,
     recomputing,
-    files,  # noqa: F811
+    files,
     capsys,
 ):
     recomputing.now = then = scored(failure="suspicion")
@@ -414,7 +414,7 @@ def test_a_bound_is_asked_for_with_the_dictionary_it_was_about(reproduce, recomp
     assert asked["dictionary"] == asked["bounds"]["true_dictionary"]
 
 
-def test_values_of_a_utility_are_given_again(reproduce, recomputing, files, capsys):  # noqa: F811
+def test_values_of_a_utility_are_given_again(reproduce, recomputing, files, capsys):
     masked = {"kind": "custom", "values": {"city": {"sha256": "5" * 64}}}
     recomputing.now = then = scored(options={"absent_policy": "zero", "utility": masked})
     assert reproduce(then) == 2
@@ -470,7 +470,7 @@ def test_what_no_file_describes_is_on_a_server(reproduce, capsys, role, said):
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_on_a_server_what_is_not_given_goes_by_the_names_of_the_report(
-    recomputing, operations, files, monkeypatch, stored  # noqa: F811
+    recomputing, operations, files, monkeypatch, stored
 ):  # fmt: skip
     monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
     if not stored:

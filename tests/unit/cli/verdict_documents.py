@@ -115,7 +115,7 @@ def verdict(status: str, *criteria: dict[str, Any], **more: Any) -> dict[str, An
         },
         "criteria": list(criteria),
         "changes": [],
-        "not_covered": ["What the choice of withheld cells tells."],
+        "not_covered": ["What the choice of suppressed cells tells."],
         **more,
     }
 

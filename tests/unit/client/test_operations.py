@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.app import routed_app
 from privacy_risk import Client
+from tests.api.operations import DOCUMENT
 
 ANSWER = {
     "id": "i", "name": "n", "sha256": "0", "state": "succeeded", "attempt": 1, "items": [],
@@ -139,7 +139,7 @@ def asked() -> set[tuple[str, str]]:
 
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path)
-    for path, methods in routed_app().openapi()["paths"].items()
+    for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
 }
 

@@ -5,15 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.catalogue import CRITERIA
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.gains import BetaLikeness, DeltaDisclosure
+from app.domain.analyses.catalogue import CRITERIA
 from app.domain.errors import InvalidInput, NotSupported
-from tests.property import closeness_by_hand as by_hand
-from tests.property.closeness_by_hand import counts_of
-from tests.property.effort import examples
+from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.delta_disclosure import DeltaDisclosure
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.t_closeness import TCloseness
+from tests.oracles import closeness_by_hand as by_hand
+from tests.oracles.closeness_by_hand import counts_of
+from tests.oracles.effort import examples
 
 NESTED = ((0, 1), (2, (3, 4)))
 TREE = by_hand.hierarchy_of(NESTED)

@@ -5,24 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.disclosure import AlphaKAnonymity, NpdRecursiveLDiversity, PdRecursiveLDiversity
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from app.domain.criteria.judging import JudgedRecords
 from app.domain.errors import InvalidInput
-from app.domain.rules.rule import TableRule, apply
+from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
+from app.domain.models.disclosure_diversity import NpdRecursiveLDiversity, PdRecursiveLDiversity
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
+from app.domain.models.judging import JudgedRecords
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.recursive_l_diversity import RecursiveLDiversity
+from tests.unit.criteria.judged_classes import judged
 from tests.unit.measures import diversity_tables as tables
-from tests.unit.measures.test_l_diversity import OCCUPATIONS, two_attributes
-
-
-def judged(table, levels=None):
-    """The classes of a rule; None: all records as one."""
-    records = JudgedRecords(table, np.arange(table.n_records, dtype=np.int32))
-    if levels is None:
-        return records.whole
-    shown = apply(TableRule(levels), table)[:, list(table.quasi_identifiers)]
-    _, classes = np.unique(shown, axis=0, return_inverse=True)
-    return records.judged(classes.astype(np.int64), int(classes.max()) + 1)
+from tests.unit.measures.diversity_tables import OCCUPATIONS, two_attributes
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +89,7 @@ def test_other_sensitive_attributes_split_the_classes_by_default():
     assert DistinctLDiversity(2, "S").failing(whole).tolist() == [True]
     assert DistinctLDiversity(2, "S", "apart").failing(whole).tolist() == [False]
     assert DistinctLDiversity(2, "S").impossible(whole) == (
-        "Of all records as one class, those alike in the other sensitive attributes have 1 different "
+        "Of all records as one class, those equal in the other sensitive attributes have 1 different "
         "sensitive values, 1 fewer than 2."
     )
     # The blocks of v1 and v2 have one value of S each, that of v3 has two.

@@ -13,17 +13,18 @@ from scipy.stats import poisson
 from app.domain.classes.diversity import effective_entropy
 from app.domain.classes.entropy_estimates import corrected_entropy, corrected_values, grassberger
 from app.domain.classes.uniqueness import least_sample_class
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.estimated import CorrectedEntropyLDiversity, EstimatedKMap
-from app.domain.criteria.judging import JudgedRecords
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.problem import AnonymityProblem
-from tests.property.test_diversity import counts_of
-from tests.unit.criteria.test_diversity_criteria import judged
+from app.domain.models.entropy_l_diversity import CorrectedEntropyLDiversity
+from app.domain.models.judging import JudgedRecords
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.k_map import EstimatedKMap
+from app.domain.search.full_domain.problem import AnonymityProblem
+from tests.oracles.diversity_by_hand import counts_of
+from tests.unit.criteria.judged_classes import judged
 from tests.unit.measures import diversity_tables as tables
-from tests.unit.search.test_least_loss import solve
-from tests.unit.search.test_least_loss_criteria import INPATIENTS
+from tests.unit.measures.diversity_tables import INPATIENTS
+from tests.unit.search.least_loss_tables import solve
 
 
 def test_the_numbers_of_grassberger_are_those_of_the_definition():

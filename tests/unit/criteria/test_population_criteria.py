@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk, KMap, SampleUniqueness
 from app.domain.errors import InvalidInput
-from tests.property.effort import examples
+from app.domain.models.delta_presence import DeltaPresence
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.k_map import KMap
+from app.domain.models.population_uniqueness import SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
+from tests.oracles.effort import examples
 
 
 @dataclass

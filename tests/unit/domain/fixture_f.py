@@ -8,10 +8,10 @@ import numpy as np
 
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
-from app.domain.harm.sensitivity import Family, Overrides, Sensitivity, build_sensitivity
-from app.domain.harm.weights import LeafWeights
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables import Table
+from app.domain.sensitivity.sensitivity import Family, Overrides, Sensitivity, build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
 
 CITY = Hierarchy.from_parents(
     {

@@ -8,19 +8,19 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess, estimate_cost
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.assessment import assess, estimate_cost
 from app.domain.risk.loss import identification_probability, loss
 from app.domain.risk.summaries import histogram_of_counts, histogram_of_losses, mean, quantiles
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply, identity, record_rule, suppression
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, T, levels_of, personal
 
 INF = math.inf

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.attackers import DictionarySet, assess_set
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight
+from app.domain.risk.attackers import DictionarySet, assess_set
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, CUTS, DICTIONARIES, T, levels_of, personal
 
 INF = math.inf
@@ -110,7 +110,8 @@ def test_a_set_of_one_dictionary_is_that_dictionary():
 
 @pytest.mark.parametrize(
     ("prior", "code"),
-    [((0.5, 0.5 + 2e-9), "not-normalised"), ((1.5, -0.5), "out-of-range"), ((1.0,), "wrong-shape"),
+    [((0.5, 0.5 + 2e-9), "not-normalised"), ((0.5, 0.4), "not-normalised"),
+     ((1.5, -0.5), "out-of-range"), ((1.0,), "wrong-shape"),
      ((math.nan, 1.0), "out-of-range")],
 )  # fmt: skip
 def test_a_prior_that_is_none_is_refused(prior, code):

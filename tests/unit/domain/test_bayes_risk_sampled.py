@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
-from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight
-from app.domain.hierarchies.builders import flat
-from app.domain.measures import bayes_risk_sampled
-from app.domain.measures.bayes_risk_sampled import (
+from app.domain.analyses import bayes_risk_sampled
+from app.domain.analyses.bayes_risk_sampled import (
     BAYES_RISK_SAMPLED,
     SampledBayesParameters,
     mean_and_standard_error,
 )
-from app.domain.measures.entry import MeasureContext
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.hierarchies.builders import flat
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, T, levels_of, personal
 
 

@@ -25,7 +25,7 @@ from app.domain.rules.conditional import (
 )
 from app.domain.rules.disclosed_values import generalisation
 from app.domain.rules.rule import apply
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, INCOME
 
 ROWS = [("Lafayette", "20-39"), ("Chicago", "80-99"), ("Dayton", "60-79"), ("Evanston", None)]

@@ -14,7 +14,7 @@ from app.domain.dictionaries.similarity import jaro
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import dates, flat, leaf_range
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, DICTIONARIES, T, nodes
 
 SUBSUMED, JARO = Consistency("subsumed"), Consistency("jaro")

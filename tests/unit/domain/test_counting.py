@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.counting.thresholds import record_thresholds
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity, link_lookup
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import dates, flat, leaf_range
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.rule import TableRule, apply
-from app.domain.search.canonical import threshold_histogram
-from app.domain.tables import Table
+from app.domain.search.record_risk import threshold_histogram
+from app.domain.tables.table import Table
+from tests.oracles.record_thresholds import record_thresholds
 from tests.unit.domain.fixture_f import CITY, CUTS, DICTIONARIES, T, levels_of, nodes
 
 ENGINES = ["cube", "sorted_keys"]

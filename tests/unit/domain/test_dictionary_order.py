@@ -7,17 +7,17 @@ from datetime import date
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
 from app.domain.dictionaries.consistency import Consistency, under
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
-from app.domain.dictionary_order import OrderAnswer, bound_hypotheses, dictionary_order
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.builders import dates, leaf_range
+from app.domain.risk.assessment import assess
+from app.domain.risk.dictionary_order import OrderAnswer, bound_hypotheses, dictionary_order
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, CUTS, DICTIONARIES, T, levels_of, personal
 
 D = DICTIONARIES

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.analyses.independence_estimate import INDEPENDENCE_ESTIMATE, IndependenceParameters
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight, NodeWeights
-from app.domain.independence import choose_in_cluster, least_loss
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.independence_estimate import INDEPENDENCE_ESTIMATE, IndependenceParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.independence import choose_in_cluster, least_loss
 from app.domain.risk.models import MODEL_I, RiskModel
-from app.domain.utility import build_utility
+from app.domain.risk.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, NodeWeights
 from tests.unit.domain.fixture_f import DICTIONARIES, T, personal
 
 NAMES = ["zip", "gender", "birth", "job", "race"]
@@ -127,12 +127,12 @@ def test_what_the_closed_form_does_not_hold_for_is_refused_with_the_reason(chang
     assert reason in str(INDEPENDENCE_ESTIMATE.supports(context_of(**change), IndependenceParameters()))
 
 
-def test_a_weight_of_withheld_values_is_refused():
+def test_a_weight_of_suppressed_values_is_refused():
     race = dict.fromkeys(T.hierarchies[1].labels[1:], 1.0) | {T.hierarchies[1].labels[0]: 0.5}
     weights = {"city": ConstantWeight(1.0), "race": NodeWeights(race), "income": ConstantWeight(1.0)}
     sensitivity = build_sensitivity(T, "multiplicative", weights, allow_positive_top=True)
     reason = INDEPENDENCE_ESTIMATE.supports(context_of(sensitivity=sensitivity), IndependenceParameters())
-    assert "weight 0 for withheld values" in str(reason)
+    assert "weight 0 for suppressed values" in str(reason)
 
 
 def test_clusters_name_each_attribute_once():

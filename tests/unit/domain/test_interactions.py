@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.harm.interactions import DEFAULT_ORDER, MAX_INTERACTIONS, GivenInteraction, GivenInteractions
-from app.domain.harm.sensitivity import Interaction, Overrides, Sensitivity, build_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights
-from app.domain.tables import Table
+from app.domain.sensitivity.interactions import (
+    DEFAULT_ORDER,
+    MAX_INTERACTIONS,
+    GivenInteraction,
+    GivenInteractions,
+)
+from app.domain.sensitivity.sensitivity import Interaction, Overrides, Sensitivity, build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, T, nodes
 
 WEIGHTS = {"city": LeafWeights(0.3), "race": LeafWeights(0.4), "income": LeafWeights(0.75)}

@@ -8,21 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
+from app.domain.analyses.k_anonymity_comparison import K_ANONYMITY_COMPARISON, ComparisonParameters
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.k_anonymity_comparison import K_ANONYMITY_COMPARISON, ComparisonParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.rules.rule import TableRule, record_rule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
 
 CUTS = list(itertools.product(range(6), range(3), range(3)))

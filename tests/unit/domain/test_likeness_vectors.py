@@ -10,7 +10,7 @@ from app.domain.classes import closeness, diversity, gains
 from app.domain.classes.gains import Gains
 from app.domain.classes.ratios import as_written
 from app.domain.hierarchies.hierarchy import Hierarchy
-from tests.property.closeness_by_hand import counts_of
+from tests.oracles.closeness_by_hand import counts_of
 
 FLAT = Hierarchy.from_parents({"a": [None], "b": [None]})
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.harm.interactions import GivenInteraction, GivenInteractions
-from app.domain.harm.normalisation import Normalisation, held_weights, normalise
-from app.domain.harm.sensitivity import Overrides, build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights, NodeWeights
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.sensitivity.interactions import GivenInteraction, GivenInteractions
+from app.domain.sensitivity.normalisation import Normalisation, held_weights, normalise
+from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights, NodeWeights
 from tests.unit.domain.fixture_f import INCOME, T, nodes, personal
 
 WEIGHTS = {"city": LeafWeights(0.3), "race": LeafWeights(0.4), "income": LeafWeights(0.75)}

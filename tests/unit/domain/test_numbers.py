@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.numbers import (
+from app.domain.tables.numbers import (
     exact_sum,
     from_json_number,
     highest_accepted,

@@ -9,20 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.analyses.parametric_risk import PARAMETRIC_RISK, ParametricParameters, bernstein_radius
+from app.domain.analyses.record_distributions import ProductDistribution, fitted
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.parametric_risk import PARAMETRIC_RISK, ParametricParameters, bernstein_radius
-from app.domain.record_distributions import ProductDistribution, fitted
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, TableRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from tests.property.test_domain_counting import brute_counts
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
+from app.domain.tables.table import Table
+from tests.oracles.counting import brute_counts
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, T, levels_of, personal
 
 FALSE_ALARM = 1e-6
@@ -104,7 +104,7 @@ def test_the_same_seed_gives_the_same_result_and_blocks_do_not_matter(monkeypatc
     first = drawn(samples=5_000, seed=3)
     assert first == drawn(samples=5_000, seed=3)
     assert first.risk != drawn(samples=5_000, seed=4).risk
-    monkeypatch.setattr("app.domain.measures.parametric_risk.DRAWS_PER_BLOCK", 5_000)
+    monkeypatch.setattr("app.domain.analyses.parametric_risk.DRAWS_PER_BLOCK", 5_000)
     assert drawn(samples=5_000, seed=3) == first
 
 

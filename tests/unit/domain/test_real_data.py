@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.domain.assessment import assess
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import LeafWeights
 from app.domain.hierarchies.builders import flat, intervals, leaf_range
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.assessment import assess
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import LeafWeights
+from app.domain.tables.table import Table
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 pytestmark = [

@@ -9,21 +9,21 @@ from datetime import date
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
+from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.linkage import Joiner, Links, losses_with_links
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.assessment import assess
+from app.domain.risk.linkage import Joiner, Links, losses_with_links
 from app.domain.risk.loss import loss
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply, identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CUTS, DICTIONARIES, HIERARCHIES, T, levels_of, personal
 
 G2 = TableRule(levels_of(CUTS["G2"]))

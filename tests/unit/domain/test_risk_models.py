@@ -10,15 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import MODEL_I, RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, cell_rule, identity, suppression
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import DICTIONARIES, HIERARCHIES, T, nodes, personal
 
 INF = math.inf

@@ -8,7 +8,7 @@ import pytest
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import TableRule, apply, identity, record_rule, suppression, table_rule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, T, nodes
 
 

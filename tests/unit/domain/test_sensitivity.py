@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.harm.interactions import GivenInteraction, GivenInteractions
-from app.domain.harm.sensitivity import Overrides, build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight, LeafWeights, NodeWeights, harmonic_weights, node_weights
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.tables import Table
+from app.domain.sensitivity.interactions import GivenInteraction, GivenInteractions
+from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import (
+    ConstantWeight,
+    LeafWeights,
+    NodeWeights,
+    harmonic_weights,
+    node_weights,
+)
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, INCOME, RACE, T, nodes, personal
 
 TV_5 = {

@@ -9,9 +9,9 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.utility import build_utility, rounded_half_away
 from app.domain.rules.rule import TableRule, apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility, rounded_half_away
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import CITY, CUTS, INCOME, RACE, T, levels_of, nodes
 
 TV_10 = {

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from app.evidence.canonical import canonical_json, sha256_of_bytes
+from app.evidence.canonical import canonical_json, instant_of, instant_text, sha256_of_bytes
 from app.evidence.envelope import (
     PAYLOAD_TYPE,
     Envelope,
@@ -28,7 +28,6 @@ from app.evidence.faults import (
     WrongPayloadType,
     WrongSignature,
 )
-from app.evidence.instants import instant_of, instant_text
 from app.evidence.keys import PublicKey, key_id_of, keys_bytes, keys_document, read_keys
 from app.evidence.verification import check_page, verify
 from app.reports.page import render_page

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from app.domain.arrays import Longs
 from app.domain.direct_identifiers.recognition import IdentifierFinding
-from app.domain.distinct import Longs
 from app.domain.gates.coverage import Coverage, ReleasedColumn, coverage_of
 from app.domain.gates.reading import Columns, Reading, reading_of
-from app.services.policy_documents import policy_of
+from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, model
 
 NAMES = ("year", "village", "job")
@@ -32,7 +32,7 @@ def test_columns_each_judged_by_itself_are_not_covered_if_together_they_single_p
         ]
         policy = policy_of(document(*criteria))
         known = Columns(frozenset(NAMES), frozenset())
-        readings = {own.id: reading_of(policy, own, known) for own in policy.criteria}
+        readings = {own.id: reading_of(policy, own, known) for own in policy.requirements}
         found = coverage_of(policy, columns, readings, lambda texts, counts: ())
         return [(own.columns, own.why, own.singled_out) for own in found.uncovered]
 
@@ -51,7 +51,7 @@ def uncovered_of(
     policy = policy_of(document(*criteria, **policy_fields))
     quasi = frozenset(own.name for own in columns if own.role == "quasi_identifier")
     known = Columns(quasi, frozenset(own.name for own in columns) - quasi)
-    readings = {own.id: reading_of(policy, own, known) for own in policy.criteria}
+    readings = {own.id: reading_of(policy, own, known) for own in policy.requirements}
 
     def recognise(texts: Sequence[str], counts: Longs) -> tuple[IdentifierFinding, ...]:
         return tuple(IdentifierFinding("email", 1.0, True) for own in looks if texts[0].startswith(own))
@@ -103,7 +103,7 @@ def test_a_score_covers_what_the_dictionary_carries_and_not_what_the_profile_wei
     known = Columns(
         frozenset({"town", "job"}), frozenset(), {"register": frozenset({"town"})}, frozenset({"job"})
     )
-    readings = {own.id: reading_of(policy, own, known) for own in policy.criteria}
+    readings = {own.id: reading_of(policy, own, known) for own in policy.requirements}
     found = coverage_of(policy, columns, readings, lambda texts, counts: ())
     assert [own.judged_by for own in found.columns] == [("it",), ("it",)]
     assert whys(found) == [("singles_out", "job")]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.criteria.alone import AloneRecords
-from app.domain.criteria.catalogue import CRITERIA
+from app.domain.analyses.catalogue import CRITERIA
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, Reading, reading_of
-from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.models.alone import AloneRecords
 from app.domain.risk.models import RiskModel
-from app.services.policy_documents import policy_of
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.services.gates.policy_documents import policy_of
 from tests.unit.measures.diversity_tables import flat, table
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
@@ -29,7 +29,7 @@ COLUMNS = Columns(
 
 def read(demand: dict[str, Any]) -> Reading:
     policy = policy_of(document(criterion(demand)))
-    return reading_of(policy, policy.criteria[0], COLUMNS)
+    return reading_of(policy, policy.requirements[0], COLUMNS)
 
 
 def share(demand: dict[str, Any], failing: float) -> dict[str, Any]:
@@ -102,13 +102,17 @@ def test_a_share_of_all_leaves_only_the_size_of_classes():
 
 
 def test_every_criterion_can_be_asked_of_records_that_are_alone():
+    amounts = {"flu": "60", "cold": "30", "gout": "10"}
+    rows = [(place, amounts[value]) for place, value in ROWS]
+    numbered = table(("qi", "s"), [flat(column) for column in zip(*rows, strict=True)], rows, {"s"})
+    alone = AloneRecords(numbered)
     given = {
         "k": 2, "l": 2, "c": 0.5, "t": 0.1, "threshold": 0.5, "beta": 0.5, "delta": 0.5, "alpha": 0.5,
-        "sampling_fraction": 0.5,
+        "sampling_fraction": 0.5, "e": 1.0,
     }  # fmt: skip
     for type_ in CRITERIA:
         known = {name: given[name] for name in type_.__dataclass_fields__ if name in given}
-        assert type_(**known).failing_alone(WORST.alone).all(), type_.kind
+        assert type_(**known).failing_alone(alone).all(), type_.kind
 
 
 def test_the_greatest_loss_is_that_of_who_is_found():

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.gates.reading import Columns, Reading, reading_of
-from app.domain.measures.catalogue import MEASURES
-from app.services.policy_documents import policy_of
+from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 COLUMNS = Columns(
@@ -21,7 +21,7 @@ COLUMNS = Columns(
 
 def read(demand: dict[str, Any], columns: Columns = COLUMNS, **more: Any) -> Reading:
     policy = policy_of(document(criterion(demand, **more)))
-    return reading_of(policy, policy.criteria[0], columns)
+    return reading_of(policy, policy.requirements[0], columns)
 
 
 def reading(columns: str, apart: str = "") -> Reading:

@@ -8,16 +8,16 @@ import pytest
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import withholding
-from app.domain.criteria.population import DeltaPresence
-from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_records
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.class_suppression import withholding
+from app.domain.models.delta_presence import DeltaPresence
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.population_uniqueness import PopulationUniqueness
 from app.domain.rules.rule import CellRule, TableRule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 
 TOWN = Hierarchy.from_parents({"x": [None], "y": [None], "z": [None]})
 ILL = Hierarchy.from_parents({"flu": [None], "cold": [None]})

@@ -8,16 +8,16 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity import plan as anonymity_plan
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.recoding.plan import RecodingPlan
-from app.domain.tables import Table
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.search.full_domain import plan as anonymity_plan
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding.plan import RecodingPlan
+from app.domain.tables.table import Table
 
 CITIES = Hierarchy.from_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]])
 SEXES = Hierarchy.from_rows([["f", "*"], ["m", "*"]])

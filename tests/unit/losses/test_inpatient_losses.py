@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from app.domain.distinct import distinct_rows
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.rules.rule import TableRule, apply_to_codes
-from app.domain.tables import Table
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 ROWS = [
     ("13053", "28", "Russian", "HD"),

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
+from app.domain.analyses.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.kl_divergence import KLDivergenceLoss
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, RecordRule, TableRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.table import Table
 
 TREE = Hierarchy.from_parents({"u": [None], "v": [None], "a": ["u"], "b": ["u"], "c": ["v"]})
 """Three leaves; nobody has b, and one record has the region u."""

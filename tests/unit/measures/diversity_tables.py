@@ -3,11 +3,11 @@
 import numpy as np
 
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.table import Table
 
 HD, VI, C = "heart disease", "viral infection", "cancer"
 
@@ -95,3 +95,27 @@ def measured(measure, found, rule=None, **parameters):
     result = measure.compute(context, asked, ticks.append)
     assert ticks[-1] == measure.cost(context, asked).units
     return result
+
+
+OCCUPATIONS = (
+    *(6020, 6008, 5984, 5540, 5408, 4808, 2970, 2316, 2046, 1480, 1420, 976, 232, 14),
+)  # fmt: skip
+MULTI = [("s1", "v1"), ("s1", "v2"), ("s2", "v3"), ("s3", "v3")]
+
+
+def two_attributes():
+    columns = (flat(["x"]), flat(s for s, _ in MULTI), flat(v for _, v in MULTI))
+    return table(("q", "S", "V"), columns, [("x", *row) for row in MULTI], {"S", "V"})
+
+
+INPATIENTS = table(
+    ("zip", "age", "nationality", "condition"),
+    (
+        zip_of_last_digits(),
+        age_of_two(),
+        flat(row[2] for row in ROWS),
+        flat(row[3] for row in ROWS),
+    ),
+    ROWS,
+    ("condition",),
+)

@@ -6,10 +6,10 @@ import numpy as np
 
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.risk.utility import build_utility
+from app.domain.tables.table import Table
 
 REGION = {"a": "north", "b": "north", "c": "south", "d": "south"}
 CITY = Hierarchy.from_parents(

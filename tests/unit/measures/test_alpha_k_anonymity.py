@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.measures.alpha_k_anonymity import ALPHA_K_ANONYMITY
+from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from tests.unit.measures import diversity_tables as tables
 
 

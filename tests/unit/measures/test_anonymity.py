@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.anonymity import ANONYMITY, AnonymityParameters, ClassSize
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
+from app.domain.models.k_anonymity import ANONYMITY, AnonymityParameters, ClassSize
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import identity, record_rule, table_rule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.table import Table
 
 CITY = Hierarchy.from_parents(
     {"a": ["north"], "b": ["north"], "c": ["south"], "north": [None], "south": [None]}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.domain.criteria.class_suppression import suppress_classes
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
-from app.domain.measures.attacker_models import ATTACKER_MODELS
+from app.domain.models.class_suppression import suppress_classes
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
 from app.domain.rules.rule import cell_rule, table_rule
 from tests.unit.measures.populations_by_hand import ILLNESS, context_of, measured, population_of, table_of
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.measures.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.rules.rule import CellRule, TableRule
 from tests.unit.measures import diversity_tables as tables
 

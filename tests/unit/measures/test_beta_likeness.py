@@ -5,7 +5,7 @@ import math
 import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.measures.beta_likeness import BETA_LIKENESS
+from app.domain.models.beta_likeness import BETA_LIKENESS
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import flat, measured, table
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.domain.analyses.consistent_entities import CONSISTENT_ENTITIES, ConsistentEntitiesParameters
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.consistent_entities import CONSISTENT_ENTITIES, ConsistentEntitiesParameters
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.table import Table
 
 PLACES = Hierarchy.from_parents({"north": [None], "south": [None], "Oslo": ["north"], "Bergen": ["north"],
                                  "Rome": ["south"]})  # fmt: skip

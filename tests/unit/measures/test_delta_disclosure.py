@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from app.domain.measures.delta_disclosure import DELTA_DISCLOSURE
+from app.domain.models.delta_disclosure import DELTA_DISCLOSURE
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import flat, measured, table
 

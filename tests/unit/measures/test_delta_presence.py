@@ -7,14 +7,14 @@ from datetime import date
 import numpy as np
 import pytest
 
-from app.domain.criteria.class_suppression import suppress_classes
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.delta_presence import DELTA_PRESENCE, DeltaPresenceParameters
+from app.domain.models.class_suppression import suppress_classes
+from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresenceParameters
 from app.domain.rules.rule import record_rule, table_rule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.measures.populations_by_hand import context_of, generalised, measured, population_of, table_of
 
 ROWS = [("a", "f", "flu"), ("a", "f", "flu"), ("b", "f", "cold"), ("c", "m", "flu"), ("c", "m", "cold")]

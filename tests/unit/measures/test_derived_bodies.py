@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 from pydantic import ValidationError
 
 from app.api.schemas.derived import answer_of, one_of, request_of
-from app.domain.catalogue_types import DatasetRef
+from app.domain.catalogue.catalogue_types import DatasetRef
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
+from app.domain.analyses.direct_identifiers import DIRECT_IDENTIFIERS, DirectIdentifiersParameters
 from app.domain.direct_identifiers.checked_numbers import NATIONAL, SHAPED, TAX
 from app.domain.direct_identifiers.recognisers import RECOGNISERS
 from app.domain.direct_identifiers.sample import LOOKED_AT
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.direct_identifiers import DIRECT_IDENTIFIERS, DirectIdentifiersParameters
-from app.domain.measures.entry import MeasureContext
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.services.measurement_documents import document_of_result
+from app.domain.tables.table import Table
+from app.services.scoring.measurement_documents import document_of_result
 
 PEOPLE = [f"person{n}@example.org" for n in range(20)]
 CONTACT = Hierarchy.from_parents({**{own: ["example.org"] for own in PEOPLE}, "example.org": [None]})

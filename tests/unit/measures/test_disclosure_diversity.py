@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.measures.disclosure_diversity import DISCLOSURE_DIVERSITY, DisclosureDiversityParameters
+from app.domain.models.disclosure_diversity import DISCLOSURE_DIVERSITY, DisclosureDiversityParameters
 from tests.unit.measures import diversity_tables as tables
 
 INF = math.inf

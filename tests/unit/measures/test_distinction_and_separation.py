@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.analyses.distinction_and_separation import DISTINCTION_AND_SEPARATION
 from app.domain.errors import InvalidInput
-from app.domain.measures.distinction_and_separation import DISTINCTION_AND_SEPARATION
 from app.domain.rules.rule import TableRule
 from tests.unit.measures import diversity_tables as tables
 

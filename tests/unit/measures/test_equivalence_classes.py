@@ -7,20 +7,20 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.equivalence_classes import (
+from app.domain.models.entry import MeasureContext
+from app.domain.models.judged import ClassRef
+from app.domain.models.k_anonymity import (
     EQUIVALENCE_CLASSES,
     EquivalenceClassesParameters,
     SizeOfClasses,
 )
-from app.domain.measures.judged import ClassRef
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.services.dataset_encoding import encode, table_of
-from app.services.dataset_schema import AttributeDeclaration, AttributeType, Role
-from app.services.text_columns import TextColumn
+from app.domain.tables.table import Table
+from app.services.datasets.dataset_encoding import encode, table_of
+from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, Role
+from app.services.datasets.text_columns import TextColumn
 
 ZIP = Hierarchy.from_parents(
     {"13053": ["130"], "13068": ["130"], "14853": ["148"], "130": [None], "148": [None]}

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.measures.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.rules.rule import TableRule, cell_rule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.measures import diversity_tables as tables
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.domain.analyses.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.classes.released import Release
-from app.domain.criteria.class_suppression import suppress_classes
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
-from app.domain.losses.kl_release import ReleaseDivergence
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.information_loss import INFORMATION_LOSS, InformationLossParameters
+from app.domain.losses.released import ReleaseDivergence
+from app.domain.models.class_suppression import suppress_classes
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, record_rule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.table import Table
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.classes.uniqueness import least_sample_class
 from app.domain.errors import InvalidInput
-from app.domain.measures.k_map import K_MAP, KMapParameters
+from app.domain.models.k_map import K_MAP, KMapParameters
 from app.domain.rules.rule import table_rule
 from tests.unit.measures.populations_by_hand import context_of, generalised, measured, population_of, table_of
 

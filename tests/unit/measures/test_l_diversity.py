@@ -10,15 +10,11 @@ import pytest
 from app.domain.classes.diversity import has_entropy
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
-from app.domain.measures.l_diversity import L_DIVERSITY
+from app.domain.models.l_diversity import L_DIVERSITY
 from app.domain.rules.rule import TableRule, cell_rule
 from tests.unit.measures import diversity_tables as tables
 
 INF = math.inf
-
-OCCUPATIONS = (
-    *(6020, 6008, 5984, 5540, 5408, 4808, 2970, 2316, 2046, 1480, 1420, 976, 232, 14),
-)  # fmt: skip
 
 
 def diversity(found, rule=None, **parameters):
@@ -111,17 +107,9 @@ def test_what_no_generalisation_of_the_inpatients_exceeds():
         assert [by_l(found)[ell].attainable for ell in (2, 3, 4)] == [5 / 7, 5 / 3, INF]
 
 
-MULTI = [("s1", "v1"), ("s1", "v2"), ("s2", "v3"), ("s3", "v3")]
-
-
-def two_attributes():
-    columns = (tables.flat(["x"]), tables.flat(s for s, _ in MULTI), tables.flat(v for _, v in MULTI))
-    return tables.table(("q", "S", "V"), columns, [("x", *row) for row in MULTI], {"S", "V"})
-
-
 @pytest.mark.spec("LD-S3", "LD-D07", "LD-E18")
 def test_several_sensitive_attributes_apart_and_in_the_classes():
-    apart = tables.measured(L_DIVERSITY, two_attributes(), others="apart", l=3, c=2.0)
+    apart = tables.measured(L_DIVERSITY, tables.two_attributes(), others="apart", l=3, c=2.0)
     for own in apart.attributes:
         assert own.distinct.value == 3
         assert own.entropy.value == pytest.approx(2.828427, abs=5e-7)
@@ -129,9 +117,9 @@ def test_several_sensitive_attributes_apart_and_in_the_classes():
         # 2 < 2 · 1 is false, though the dissertation calls this block recursively (2,3)-diverse.
         assert not own.recursive.is_met
     assert any("left aside" in text for text in apart.weaknesses)
-    wider = tables.measured(L_DIVERSITY, two_attributes(), others="apart", l=3, c=2.1)
+    wider = tables.measured(L_DIVERSITY, tables.two_attributes(), others="apart", l=3, c=2.1)
     assert all(own.recursive.is_met for own in wider.attributes)
-    split = tables.measured(L_DIVERSITY, two_attributes())
+    split = tables.measured(L_DIVERSITY, tables.two_attributes())
     assert [own.split_by for own in split.attributes] == [("V",), ("S",)]
     assert [own.classes for own in split.attributes] == [3, 3]
     assert split.distinct_l == 1
@@ -166,7 +154,7 @@ def test_entropy_does_not_bound_what_an_attacker_believes():
 
 @pytest.mark.spec("LD-S10")
 def test_what_no_generalisation_of_adult_exceeds():
-    found = of_counts(*OCCUPATIONS, deepest=14, c=3.0)
+    found = of_counts(*tables.OCCUPATIONS, deepest=14, c=3.0)
     assert found.entropy.attainable == found.entropy.value == pytest.approx(10.566936, abs=1e-6)
     bounds = by_l(found)
     for ell, c_min in ((3, 0.181358), (11, 2.278577), (12, 4.926350)):

@@ -6,13 +6,13 @@ from datetime import date
 import numpy as np
 import pytest
 
+from app.domain.attacks.linking_attack import LINKING_ATTACK
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.linking_attack import LINKING_ATTACK
 from app.domain.rules.rule import RecordRule, TableRule, cell_rule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.measures import diversity_tables as tables
 
 

@@ -27,10 +27,10 @@ from app.domain.classes.uniqueness import (
 )
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import flat
-from app.domain.measures.attacker_models import ATTACKER_MODELS
-from app.domain.measures.population_uniqueness import POPULATION_UNIQUENESS, PopulationUniquenessParameters
-from app.domain.tables import Table
-from tests.property.effort import examples
+from app.domain.models.population_uniqueness import POPULATION_UNIQUENESS, PopulationUniquenessParameters
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
+from app.domain.tables.table import Table
+from tests.oracles.effort import examples
 from tests.unit.measures.populations_by_hand import context_of, measured, population_of, table_of
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")

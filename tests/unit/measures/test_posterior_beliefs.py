@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.measures.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.rules.rule import RecordRule, TableRule, identity
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.measures import diversity_tables as tables
 
 

@@ -7,17 +7,17 @@ import dataclasses
 import numpy as np
 import pytest
 
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.analyses.privacy_profile import PRIVACY_PROFILE, PrivacyProfileParameters
 from app.domain.classes import released
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.catalogue import MEASURES
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.judged import ClassRef
-from app.domain.measures.privacy_profile import PRIVACY_PROFILE, PrivacyProfileParameters
+from app.domain.models.entry import MeasureContext
+from app.domain.models.judged import ClassRef
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.table import Table
 
 ZIP = Hierarchy.from_parents({"13053": ["130"], "13068": ["130"], "14853": [None], "130": [None]})
 DISEASE = Hierarchy.from_parents({"flu": [None], "cancer": [None], "hiv": [None]})

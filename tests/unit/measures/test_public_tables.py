@@ -12,12 +12,12 @@ import pytest
 
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.attacker_models import ATTACKER_MODELS
-from app.domain.measures.equivalence_classes import EQUIVALENCE_CLASSES
-from app.domain.measures.l_diversity import L_DIVERSITY
-from app.domain.measures.t_closeness import T_CLOSENESS
+from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES
+from app.domain.models.l_diversity import L_DIVERSITY
+from app.domain.models.reidentification_risk import ATTACKER_MODELS
+from app.domain.models.t_closeness import T_CLOSENESS
 from app.domain.rules.rule import table_rule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.measures.populations_by_hand import context_of, measured
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")

@@ -9,7 +9,10 @@ from statistics import median
 import numpy as np
 import pytest
 
-from app.domain.count_queries import (
+from app.domain.analyses.query_accuracy import QUERY_ACCURACY, QueryAccuracyParameters
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.losses.count_queries import (
     CountedRows,
     CountQuery,
     LeafScale,
@@ -18,16 +21,13 @@ from app.domain.count_queries import (
     Workload,
     whole_length,
 )
-from app.domain.criteria.class_suppression import suppress_classes
-from app.domain.distinct import distinct_rows
-from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import MeasureContext
-from app.domain.measures.query_accuracy import QUERY_ACCURACY, QueryAccuracyParameters
+from app.domain.models.class_suppression import suppress_classes
+from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
 
 POINTS = (
     "1,2;0 14,3;0 3,3;1 9,8;1 12,13;1 0,7;2 6,15;2 10,1;2 4,9;3 8,4;3 2,14;3 15,15;4 11,6;4 5,0;4 7,11;4 "

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.classes.diversity import ranked
 from app.domain.classes.diversity import worst_posterior as worst_posterior_of_values
 from app.domain.classes.similarity import sets_of_windows, windows_of, worst_beliefs
 from app.domain.classes.value_groups import tree_groups
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.measures.similarity_attack import SIMILARITY_ATTACK
-from tests.property.closeness_by_hand import counts_of, random_classes, worst_posterior
-from tests.property.effort import examples
+from tests.oracles.closeness_by_hand import counts_of, random_classes, worst_posterior
+from tests.oracles.effort import examples
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import measured
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.measures.skewness_attack import SKEWNESS_ATTACK
+from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import flat, measured, table
 

@@ -7,9 +7,9 @@ import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.t_closeness import T_CLOSENESS
+from app.domain.models.t_closeness import T_CLOSENESS
 from app.domain.rules.rule import CellRule, TableRule, record_rule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import flat, measured, release_1, release_2, table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.policies.difference import difference
-from app.services.policy_documents import policy_of
+from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.services.objectives import objective_document
-from app.services.policy_documents import (
+from app.domain.policies.objectives import problem_of
+from app.services.gates.policy_documents import (
     asked_document,
     document_of_policy,
-    objective_of,
     policy_of,
     scoring_options_of,
 )
@@ -144,18 +143,21 @@ def test_an_objective_becomes_the_question_of_a_search():
         "kind": "optimum",
         "objective": {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 3}]},
     }
-    objective = objective_of(policy_of(document(criterion(demand))).criteria[0].demand)
-    assert objective.problem("table_level").privacy[0].k == 3
+
+    def question():
+        asked = policy_of(document(criterion(demand))).requirements[0].condition
+        return problem_of(asked.objective, asked.scope)
+
+    assert question().privacy[0].k == 3
     weighed = {"kind": "precision", "weights": {"city": 2}, "aggregate": "maximum"}
     demand["objective"]["loss"] = weighed
-    stored = policy_of(document(criterion(demand))).criteria[0].demand
-    assert objective_document(objective_of(stored))["loss"] == weighed
+    assert question().to_document()["objective"]["loss"] == weighed
 
 
 def test_what_a_criterion_asks_is_the_same_while_nothing_changes_that_its_value_rests_on():
     def asked(demand, **more):
         policy = policy_of(document(criterion(demand), **more))
-        return asked_document(policy, policy.criteria[0])
+        return asked_document(policy, policy.requirements[0])
 
     score, classes = scored("risk_max", "at_most", 2), model("k_anonymity", k=5)
     options = {"assumes": {"attacker": "Anybody.", "options": {"absent_policy": "add_self"}}}

@@ -8,7 +8,7 @@ from app.domain.errors import InvalidInput
 from app.domain.policies.difference import difference
 from app.domain.policies.lint import lint
 from app.domain.policies.schema import PolicySchema
-from app.services.policy_documents import document_of_policy, policy_of
+from app.services.gates.policy_documents import document_of_policy, policy_of
 from tests.unit.policies.example_policies import criterion, document, model
 
 ASKED = criterion(model("k_anonymity", k=5))

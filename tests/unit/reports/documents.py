@@ -8,8 +8,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from app.evidence.canonical import instant_text
 from app.evidence.envelope import Signer, sealed
-from app.evidence.instants import instant_text
 from app.evidence.keys import PublicKey
 from app.evidence.statement import Report, Statement, Subject
 

@@ -73,7 +73,7 @@ def test_a_verdict_says_all_that_an_officer_needs():
         "Ids are not comparable. Declare the identifiers.",
         "until-the-census D. P. Officer 2027-01-31 The region is new.",
         "The nearest change that passes: generalise every record at least as far as city to level 2, race to "
-        "level 1, and withhold 4 records. The mean utility then is 7.25 instead of 8.5.",
+        "level 1, and suppress 4 records. The mean utility then is 7.25 instead of 8.5.",
         "No change that only generalises this rule further passes; another rule may.",
         "Attackers who know incomes were not assessed.",
         "hierarchy (city) city " + "f" * 64,
@@ -138,7 +138,7 @@ def test_an_assessment_says_what_it_found_and_judges_nothing():
         "risk of 0.124 ; the record at greatest risk one of 0.8 .",
         "If every record's own person were known to the attacker, the average would be 0.2.",
         "Hardest to hide: 4 records that fit only 2 of the people in the dictionary.",
-        "The smallest group of records that are disclosed alike has 1 record;",
+        "The smallest equivalence class has 1 record;",
         "3 records fit nobody in the dictionary.",
         "Warning: One warning.",
         "Attackers with other knowledge than the named dictionary were not assessed.",

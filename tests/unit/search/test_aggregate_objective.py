@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.scalable.aggregate import AggregateObjective, bisection, dinkelbach, maximise_aggregate
-from app.domain.search.scalable.aggregate_options import AggregateOptions
-from app.domain.search.scalable.chain_records import ChainRecord
-from app.domain.search.scalable.closure import ClosureMaximiser
-from app.domain.search.scalable.ring_family import RingFamily, RingFamilyMaximiser, minimise
-from tests.property.chain_instances import C1, best_by_loops, generated, nodes_of
+from app.domain.search.aggregate.aggregate_options import AggregateOptions
+from app.domain.search.aggregate.chain_records import ChainRecord
+from app.domain.search.aggregate.objective import (
+    AggregateObjective,
+    bisection,
+    dinkelbach,
+    maximise_aggregate,
+)
+from app.domain.search.aggregate.submodular import ClosureMaximiser, RingFamily, RingFamilyMaximiser, minimise
+from tests.oracles.chain_instances import C1, best_by_loops, generated, nodes_of
 
 MAXIMISERS = (ClosureMaximiser, RingFamilyMaximiser)
 

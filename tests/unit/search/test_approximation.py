@@ -13,28 +13,32 @@ from hypothesis import strategies as st
 
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.search.context import SearchContext
-from app.domain.search.plans import carry_out, plan
-from app.domain.search.problem import Problem
-from app.domain.search.scalable import approximation
-from app.domain.search.scalable.approximation import (
+from app.domain.risk.utility import build_utility
+from app.domain.search.aggregate import approximation
+from app.domain.search.aggregate.approximation import (
     approximate,
+    draw,
     expected_inverse,
+    extended_count,
+    extension,
     least_risk,
+    outcomes,
+    point_of,
     polished,
     require_acceptance,
 )
-from app.domain.search.scalable.chain_records import ChainRecord
-from app.domain.search.scalable.lovasz import draw, extended_count, extension, outcomes, point_of
-from app.domain.search.scalable.programmes import Rows, greatest, least_maximum_closure
+from app.domain.search.aggregate.chain_records import ChainRecord
+from app.domain.search.aggregate.programmes import Rows, greatest, least_maximum_closure
+from app.domain.search.context import SearchContext
+from app.domain.search.plans import carry_out, plan
+from app.domain.search.problem import Problem
 from app.domain.search.solvers import Approx
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.services.objectives import solver_document, solver_of
-from tests.property.chain_instances import C1, nodes_of
-from tests.property.effort import examples
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
+from app.services.searches.objectives import solver_document, solver_of
+from tests.oracles.chain_instances import C1, nodes_of
+from tests.oracles.effort import examples
 
 TABULATED = (np.array([0.8, 0.5, 0.1]), np.array([0.6, 0.2]))
 COUNTEREXAMPLE = ChainRecord.of(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from app.domain.errors import NotFound, NotSupported
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, TableRule
 from app.domain.search.budget import Budget
 from app.domain.search.catalogue import SEARCHES, entry_of
@@ -27,7 +27,7 @@ from app.domain.search.solvers import (
     Genetic,
     TopDown,
 )
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import constant_sensitivity
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
 
 RULES = {

@@ -8,18 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.numbers import tie_margin
 from app.domain.risk.models import RiskModel
-from app.domain.search.boxes import search_boxes
 from app.domain.search.budget import Budget
-from app.domain.search.canonical import CanonicalInstance, ScoredLattice
+from app.domain.search.lattices.branch_and_bound import search_boxes
 from app.domain.search.problem import Problem
+from app.domain.search.record_risk import CanonicalInstance, ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose, frontier
-
-C1_WEIGHTS = [np.array([0.6, 0.3, 0.1, 0.0]), np.array([0.4, 0.2, 0.0])]
-C1_UTILITIES = [np.array([3.0, 2, 1, 0]), np.array([2.0, 1, 0])]
-C1_THRESHOLDS = np.array([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2), (3, 2)])
-C1 = CanonicalInstance.from_thresholds(C1_WEIGHTS, C1_UTILITIES, C1_THRESHOLDS)
+from app.domain.tables.numbers import tie_margin
+from tests.unit.search.canonical_instances import C1, generated, with_constant_sensitivity
 
 # Record 1 of the fixture (Lafayette, Chinese, 20-39) under dictionary D1, thresholds as TV-4 lists them.
 R1_WEIGHTS = [
@@ -35,11 +31,6 @@ R1_THRESHOLDS = np.array(
      (0, 2, 0), (4, 2, 2), (4, 2, 0), (5, 0, 0), (2, 0, 2), (0, 0, 0)]
 )  # fmt: skip
 R1 = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
-
-
-def with_constant_sensitivity(instance):
-    """Model II: pure identification."""
-    return CanonicalInstance(instance.counts, np.ones(instance.counts.shape), instance.utilities)
 
 
 def under_model(instance, name):
@@ -58,28 +49,6 @@ def solve_scored(lattice, problem):
     if found.code == OPTIMAL:
         assert found.node == node
     return choice, node
-
-
-def generated(seed, heights, n_entities):
-    """The specification's generator G(seed, h, N)."""
-    state = seed
-
-    def draw(m):
-        nonlocal state
-        state = (1103515245 * state + 12345) % 2**31
-        return (state // 2**16) % m
-
-    def falling(h, m):
-        steps = [draw(m) + 1 for _ in range(h)]
-        return np.array([float(sum(steps[s:])) for s in range(h + 1)])
-
-    utilities, weights = [], []
-    for h in heights:
-        utilities.append(falling(h, 6))
-        weights.append(falling(h, 9))
-    thresholds = [[0] * len(heights)]
-    thresholds += [[draw(h + 1) for h in heights] for _ in range(n_entities - 1)]
-    return CanonicalInstance.from_thresholds(weights, utilities, np.array(thresholds))
 
 
 def solve_both(instance, problem):

@@ -8,27 +8,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.attackers import DictionarySet
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.attackers import DictionarySet
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
-from app.domain.search.chains.chain_instance import ChainInstance
-from app.domain.search.chains.chain_plan import ChainPlan
-from app.domain.search.chains.chain_search import solve
 from app.domain.search.context import SearchContext
+from app.domain.search.large_lattices.chains import ChainInstance
+from app.domain.search.large_lattices.plan import ChainPlan, solve
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.records.record_instance import RecordInstance
-from app.domain.search.records.record_level import RecordPlan
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.record_rules.plan import RecordPlan
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.experiments.item_table import item_context, item_table
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from app.experiments.synthetic import generate
+from tests.benchmarks.item_table import item_context, item_table
 
 MIN_RISK = Problem("min_risk", 24.0, "record_level")
 

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
-from app.domain.search.canonical import ScoredLattice
-from app.domain.search.chains.chain_instance import ChainInstance
-from app.domain.search.chains.chain_plan import ChainPlan
 from app.domain.search.context import SearchContext
-from app.domain.search.lattice_search import search_lattice
+from app.domain.search.large_lattices.chains import ChainInstance
+from app.domain.search.large_lattices.plan import ChainPlan
+from app.domain.search.lattices.search import search_lattice
 from app.domain.search.outcome import Bounds
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.records import record_level
+from app.domain.search.record_risk import ScoredLattice
+from app.domain.search.record_rules import plan as record_level
 from app.domain.search.selection import OPTIMAL
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, TopDown
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 
 FLAT = Hierarchy.from_parents({"a": [None], "b": [None]})
 

@@ -9,18 +9,16 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.numbers import tie_margin
-from app.domain.search.aruba import FrontierSearch
-from app.domain.search.btda import TopDownSearch
 from app.domain.search.budget import Budget
-from app.domain.search.canonical import ScoredLattice
-from app.domain.search.genetic import GeneticSearch
-from app.domain.search.lattice_search import search_lattice
-from app.domain.search.nodes import Nodes
+from app.domain.search.lattices.frontier_paths import FrontierSearch, GeneticSearch
+from app.domain.search.lattices.nodes import Nodes
+from app.domain.search.lattices.search import TopDownSearch, search_lattice
 from app.domain.search.problem import Problem
+from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, BranchAndBound, Genetic, TopDown
-from tests.unit.search.test_canonical_instances import C1, generated, with_constant_sensitivity
+from app.domain.tables.numbers import tie_margin
+from tests.unit.search.canonical_instances import C1, generated, with_constant_sensitivity
 
 # Names of Fouad (2012), figure 4.4, by (specialisations of A, of B) from the top; risk and utility.
 FIGURE = {

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.cells import DomainLoss
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.models.k_anonymity import KAnonymity
 from app.domain.search.budget import Budget
-from app.domain.tables import Table
-
-DATA = os.environ.get("PRIVACY_RISK_DATA")
-real_data = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets"),
-]
-
-
-def solve(table: Table, problem: AnonymityProblem, budget: Budget | None = None) -> AnonymityOutcome:
-    plan = AnonymityPlan(table, problem, budget or Budget())
-    return plan.combine({0: plan.run_block(0, lambda _: None)})
-
-
-def rows_of(path: Path) -> list[list[str]]:
-    with path.open(newline="") as lines:
-        return [row for row in csv.reader(lines, delimiter=";") if row]
-
-
-def read(folder: str, file: str, hierarchy: str, names: list[str] | None = None) -> Table:
-    path = Path(DATA or "", folder)
-    header, *rows = rows_of(path / file)
-    names = names or header
-    trees = [Hierarchy.from_rows(rows_of(path / f"{hierarchy}{name}.csv")) for name in names]
-    columns = [
-        tree.encode([row[header.index(name)] for row in rows])[0]
-        for name, tree in zip(names, trees, strict=True)
-    ]
-    return Table(tuple(names), tuple(trees), np.stack(columns, axis=1))
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
+from tests.unit.search.least_loss_tables import FLAT, read, real_data, solve
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +67,6 @@ class TestPublishedOptima:
         assert found.rule.levels == levels
         assert found.loss == pytest.approx(loss, abs=1e-9)
         assert found.suppressed_records == suppressed
-
-
-FLAT = Hierarchy.from_parents({"a": [None], "b": [None]})
 
 
 def flat_table(*values: int) -> Table:

@@ -8,42 +8,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import (
-    BY_ITSELF,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-)
-from app.domain.criteria.gains import BetaLikeness
-from app.domain.criteria.population import AverageRisk, KMap
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.checks import Progress
-from app.domain.search.anonymity.minimal import minimal_rules
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.anonymity.verdicts import Judge
+from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.k_map import KMap
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.recursive_l_diversity import RecursiveLDiversity
+from app.domain.models.sensitive_values import BY_ITSELF
+from app.domain.models.t_closeness import TCloseness
 from app.domain.search.budget import UNLIMITED
-from app.domain.tables import Table
-from tests.unit.measures import diversity_tables
-from tests.unit.measures.test_l_diversity import two_attributes
-from tests.unit.search.test_least_loss import FLAT, read, real_data, solve
-
-INPATIENTS = diversity_tables.table(
-    ("zip", "age", "nationality", "condition"),
-    (
-        diversity_tables.zip_of_last_digits(),
-        diversity_tables.age_of_two(),
-        diversity_tables.flat(row[2] for row in diversity_tables.ROWS),
-        diversity_tables.flat(row[3] for row in diversity_tables.ROWS),
-    ),
-    diversity_tables.ROWS,
-    ("condition",),
-)
+from app.domain.search.full_domain.checks import Progress
+from app.domain.search.full_domain.lattice import minimal_rules
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.tables.table import Table
+from tests.unit.measures.diversity_tables import INPATIENTS, two_attributes
+from tests.unit.search.least_loss_tables import FLAT, read, real_data, solve
 
 
 def judge_of(table, *privacy, limit=0.0):
@@ -214,6 +200,7 @@ class TestPublishedOptima:
         assert found.loss == pytest.approx(loss, abs=1e-9)
         assert found.suppressed_records == suppressed
 
+    @pytest.mark.deep
     def test_likeness_where_everybody_may_be_suppressed(self, occupations):
         """The same rule as by computing the loss of all 4,320, of which few are computed here."""
         found = solve(occupations, AnonymityProblem((BetaLikeness(1),), 1.0))

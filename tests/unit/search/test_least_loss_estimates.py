@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LossChoice
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
 
 TREE = Hierarchy.from_rows([[f"{i}", f"{i // 2}x", f"{i // 4}y", "*"] for i in range(8)])
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
-from app.domain.criteria.closeness import TCloseness
-from app.domain.criteria.diversity import RecursiveLDiversity
-from app.domain.criteria.population import AverageRisk, SampleUniqueness
-from app.domain.criteria.uniques import PopulationUniqueness
+from app.domain.analyses.information_loss import INFORMATION_LOSS
 from app.domain.losses.loss import LossChoice
-from app.domain.measures.information_loss import INFORMATION_LOSS
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.population_uniqueness import PopulationUniqueness, SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.recursive_l_diversity import RecursiveLDiversity
+from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.tables.table import Table
 from tests.unit.measures.populations_by_hand import context_of, measured
-from tests.unit.search.test_least_loss import read, solve
+from tests.unit.search.least_loss_tables import read, solve
 
 pytestmark = [
     pytest.mark.real_data,

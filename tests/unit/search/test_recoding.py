@@ -10,29 +10,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.beliefs import RhoPrivacy
-from app.domain.criteria.disclosure import AlphaKAnonymity
-from app.domain.criteria.diversity import DistinctLDiversity
-from app.domain.criteria.population import DeltaPresence, KMap
-from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.cells import CellLoss
 from app.domain.losses.loss import LossChoice
+from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
+from app.domain.models.delta_presence import DeltaPresence
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.k_map import KMap
+from app.domain.models.population_uniqueness import PopulationUniqueness
+from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.budget import Budget
-from app.domain.search.recoding.cells import Cells
-from app.domain.search.recoding.demands import Demands
-from app.domain.search.recoding.kinds import cell_loss_of, recoding_loss_of
-from app.domain.search.recoding.plan import RecodingPlan
-from app.domain.search.recoding.recoding import Recoding
-from app.domain.tables import Table
-from tests.unit.search.test_least_loss import read
+from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.kinds import cell_loss_of, recoding_loss_of
+from app.domain.search.local_recoding.plan import RecodingPlan
+from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.search.plans import least_loss_plan
+from app.domain.tables.table import Table
+from tests.unit.search.least_loss_tables import read
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 TREE = Hierarchy.from_rows([[f"{i}", f"by two {i // 2}", f"by four {i // 4}", "*"] for i in range(8)])

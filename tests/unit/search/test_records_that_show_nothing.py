@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
-from app.domain.criteria.diversity import DistinctLDiversity, EntropyLDiversity
-from app.domain.criteria.population import AverageRisk, DeltaPresence, HighestRisk
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.delta_presence import DeltaPresence
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plan import AnonymityPlan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.search.anonymity.verdicts import Judge
-from app.domain.search.changes.class_demands import ClassJudge
-from app.domain.tables import Table
-from tests.property.test_anonymity_search import ENGINES, searched_by
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.search.nearest.change import ClassJudge
+from app.domain.tables.table import Table
+from tests.oracles.engines import ENGINES, searched_by
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
 A, B, C, D = (TREE.encode([label])[0][0] for label in "abcd")

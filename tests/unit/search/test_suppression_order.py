@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.criteria.class_suppression import ClassSuppression, suppress_failing
-from app.domain.criteria.population import AverageRisk, SampleUniqueness
-from app.domain.criteria.suppression_order import Order
-from app.domain.criteria.uniques import PopulationUniqueness
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.loss import LossChoice, LossKind
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.population_uniqueness import PopulationUniqueness, SampleUniqueness
+from app.domain.models.prosecutor_risk import AverageRisk
+from app.domain.models.suppression import Order
 from app.domain.rules.rule import TableRule
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.tables import Table
+from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.plans import least_loss_plan
+from app.domain.tables.table import Table
 
 
 def of_classes(sizes: list[int]) -> Table:

@@ -8,41 +8,25 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_identity, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight, NodeWeights
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.numbers import highest_accepted, lowest_accepted
+from app.domain.risk.assessment import assess
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, estimate, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS, BranchAndBound, Enumeration
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight, NodeWeights
+from app.domain.tables.numbers import highest_accepted, lowest_accepted
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
-
-D1 = SearchContext(T, DICTIONARIES["D1"], personal(), build_utility(T))
-
-
-def first_records(n):
-    """Records 1..n of the fixture under D1."""
-    table = Table(T.attributes, T.hierarchies, T.codes[:n], T.entity_ids[:n])
-    sensitivity = personal()
-    part = type(sensitivity)(
-        sensitivity.family, sensitivity.shapes, sensitivity.factors, sensitivity.groups[:n]
-    )
-    return SearchContext(table, DICTIONARIES["D1"], part, build_utility(table))
-
-
-def answer(context, problem, solver="auto", max_nodes=None):
-    chosen = plan(context, problem, SOLVERS[solver](), Budget(max_nodes))
-    return carry_out(chosen)
+from tests.unit.search.table_questions import D1, answer, dag_context, first_records
 
 
 @pytest.mark.spec("TV-11")
@@ -220,15 +204,6 @@ def test_a_table_without_any_value_has_one_rule_with_the_weights_of_what_is_with
     counts = [2, 2, 2] if policy == "zero" else [2, 2, 3]
     harm = 1.5 if model == "I" else 1.0
     assert point.risk == pytest.approx(sum(harm / count for count in counts) / 3, rel=1e-12)
-
-
-def dag_context(code=3):
-    dag = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"]})
-    table = Table(("x",), (dag,), np.array([[code]]))
-    weights = {"x": ConstantWeight(1.0)}
-    return SearchContext(
-        table, Dictionary(2, ()), build_sensitivity(table, "linear", weights), build_utility(table)
-    )
 
 
 def test_table_levels_of_hierarchies_that_are_no_trees_are_the_lowest_and_the_highest():

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.utility import Utility
 from app.domain.search.context import SearchContext
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
-from app.domain.search.records.knapsack import unit_of
-from app.domain.tables import Table
-from app.domain.utility import Utility
+from app.domain.search.record_rules.knapsack import unit_of
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 
 
 @pytest.mark.parametrize(

@@ -8,26 +8,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
-from app.domain.attackers import DictionarySet, assess_set
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.harm.sensitivity import build_sensitivity, constant_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.risk.assessment import assess
+from app.domain.risk.attackers import DictionarySet, assess_set
 from app.domain.risk.models import RiskModel
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply
-from app.domain.search import frontier_plans
+from app.domain.search.blocks import cost_of
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import carry_out, estimate_frontier, plan, plan_frontier
+from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.records import compromises, knapsack
+from app.domain.search.record_rules import knapsack
+from app.domain.search.record_rules import knapsack as compromises
+from app.domain.search.record_rules import means as frontier_plans
 from app.domain.search.solvers import SOLVERS, Auto, BranchAndBound
-from app.domain.tables import Table
-from app.domain.utility import build_utility
+from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of
-from tests.unit.search.test_table_optima import D1, answer, dag_context, first_records
+from tests.unit.search.table_questions import D1, answer, dag_context, first_records
 
 THETA = DictionarySet(tuple(DICTIONARIES[name] for name in ("T", "D1", "D2")), (0.2, 0.5, 0.3))
 UNKNOWN = replace(D1, dictionaries=THETA)
@@ -217,7 +219,7 @@ def test_the_frontier_of_the_fixtures_table_goes_through_the_tabulated_optima():
     assert len(few.points) == 3
     assert few.n_points == outcome.n_points == len(outcome.points)
     assert {few.points[0], few.points[-1]} == {outcome.points[0], outcome.points[-1]}
-    assert estimate_frontier(D1, FrontierProblem()).units == 54
+    assert cost_of(plan_frontier(D1, FrontierProblem())).units == 54
 
 
 def test_a_table_too_large_for_its_frontier_gives_the_hull_and_rules_near_it(monkeypatch):
@@ -233,7 +235,7 @@ def test_a_table_too_large_for_its_frontier_gives_the_hull_and_rules_near_it(mon
         assert least - 1e-9 <= point.risk <= least + point.gap + 1e-9
 
 
-@pytest.mark.parametrize("great", [1e8, 1e11])
+@pytest.mark.parametrize("great", [pytest.param(1e8, marks=pytest.mark.deep), 1e11])
 def test_records_of_very_different_weight_have_a_frontier_that_fits_in_memory(great):
     context = first_records(2)
     context = replace(context, table=replace(context.table, weights=np.array([1.0, great])))

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from app.domain.errors import Conflict, NotFound
 from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey
-from app.services.evidence_values import NewEvidence, StoredEvidence
+from app.services.gates.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ALWAYS,
     ApiKey,
@@ -153,7 +153,7 @@ class _Resources(_Part):
         cursor: str | None,
         built_on: str | None = None,
         created: Period = ALWAYS,
-    ) -> Page:
+    ) -> Page[Stored]:
         found = [r for r in self.data.resources.values() if r.kind is kind and (name or "") in r.name]
         found = [r for r in found if created.since is None or r.created_at >= created.since]
         found = [r for r in found if created.until is None or r.created_at < created.until]

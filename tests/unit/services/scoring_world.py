@@ -8,10 +8,10 @@ import numpy as np
 
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
-from app.domain.harm.sensitivity import build_sensitivity
-from app.domain.harm.weights import ConstantWeight
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables import Table
+from app.domain.sensitivity.sensitivity import build_sensitivity
+from app.domain.sensitivity.weights import ConstantWeight
+from app.domain.tables.table import Table
 from app.services.resources import Actor, Kind, NewResource, Stored, TenantId
 from tests.unit.services.memory_store import MemoryStore
 

@@ -11,8 +11,13 @@ from annotated_types import MaxLen, doc
 from pydantic import ValidationError
 
 from app.api.schemas.derived import answer_of, request_of
-from app.domain.catalogue_types import CellValue
-from app.services.cell_values import names_cell_values, shown_parameters, shown_result, without_cell_values
+from app.domain.catalogue.catalogue_types import CellValue
+from app.services.datasets.cell_values import (
+    names_cell_values,
+    shown_parameters,
+    shown_result,
+    without_cell_values,
+)
 from app.services.resources import Actor, Scope, TenantId
 
 

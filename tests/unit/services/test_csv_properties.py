@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.services.ingest import csv_reader
-from app.services.ingest.csv_reader import CsvReader
-from app.services.ingest.dialect import Dialect, UploadLimits
+from app.services.datasets.ingest import csv_reader
+from app.services.datasets.ingest.csv_reader import CsvReader
+from app.services.datasets.ingest.dialect import Dialect, UploadLimits
 
 Rows = list[list[str]]
 

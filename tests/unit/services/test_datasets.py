@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Forbidden, InvalidInput, NotFound
-from app.services import dataset_schema
-from app.services.dataset_schema import AttributeType, OnUnknown, Role
+from app.services.datasets import dataset_schema
+from app.services.datasets.dataset_schema import AttributeType, OnUnknown, Role
+from app.services.datasets.tables import TableLoader
 from app.services.resources import Actor, Scope
-from app.services.tables import TableLoader
 from tests.unit.services.world import CITY, MEMBERS_SCHEMA, World, declare
 
 pytestmark = pytest.mark.anyio

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.assessment import assess
 from app.domain.counting.counter import Counter
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Conflict, InvalidInput, NotFound
-from app.domain.harm.sensitivity import constant_sensitivity
+from app.domain.risk.assessment import assess
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import identity
-from app.domain.utility import build_utility
-from app.services.dataset_schema import AttributeType, Role
-from app.services.dictionaries import AgeTransform, IdentityTransform, Link, LookupTransform
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.services.datasets.dataset_schema import AttributeType, Role
+from app.services.datasets.dictionaries import AgeTransform, IdentityTransform, Link, LookupTransform
 from app.services.resources import Stored
 from tests.unit.services.world import CENSUS, ZIPS, World, declare
 

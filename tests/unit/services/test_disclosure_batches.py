@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import dictionary_of
-from app.domain.harm.sensitivity import constant_sensitivity
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.services.disclosure_batches import (
+from app.domain.risk.utility import build_utility
+from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.tables.table import Table
+from app.services.rules.disclosure_batches import (
     ModalLevels,
     NewRecord,
     OptimalLevels,
@@ -17,9 +17,9 @@ from app.services.disclosure_batches import (
     table_of_records,
     tally_of,
 )
-from app.services.rule_definitions import RecordLevels
-from app.services.scoring_inputs import Scoring
-from app.services.scoring_options import ScoringOptions
+from app.services.rules.rule_definitions import RecordLevels
+from app.services.scoring.scoring_inputs import Scoring
+from app.services.scoring.scoring_options import ScoringOptions
 
 TREE = Hierarchy.from_rows([["a", "A"], ["b", "A"], ["c", "C"]])
 

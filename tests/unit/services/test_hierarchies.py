@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from app.services.hierarchies import CreateHierarchy
-from app.services.hierarchy_definitions import (
+from app.domain.hierarchies.hierarchy_definitions import (
     DatesDefinition,
     FlatDefinition,
     HierarchyDefinition,
@@ -17,6 +16,7 @@ from app.services.hierarchy_definitions import (
     ParentsDefinition,
     RowsDefinition,
 )
+from app.services.datasets.hierarchies import CreateHierarchy
 from app.services.resources import Actor, Scope
 from tests.unit.services.world import CITY, World
 

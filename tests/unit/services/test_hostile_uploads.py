@@ -15,16 +15,16 @@ import pyarrow.ipc
 import pytest
 
 from app.domain.errors import InvalidInput, TooCostly, TooLarge
-from app.services.ingest import decoding, dictionary_checks
-from app.services.ingest.binary_reader import text_table
-from app.services.ingest.column_names import check_columns
-from app.services.ingest.decoding import Gunzip
-from app.services.ingest.dialect import UploadFormat, UploadLimits
-from app.services.ingest.dictionary_checks import DictionaryChecks
-from app.services.ingest.processor_budget import ProcessorBudget
+from app.services.datasets.ingest import decoding, dictionary_checks
+from app.services.datasets.ingest.binary_reader import text_table
+from app.services.datasets.ingest.column_names import check_columns
+from app.services.datasets.ingest.decoding import Gunzip
+from app.services.datasets.ingest.dialect import UploadFormat, UploadLimits
+from app.services.datasets.ingest.dictionary_checks import DictionaryChecks
+from app.services.datasets.ingest.processor_budget import ProcessorBudget
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
-from tests.unit.services.test_uploads import Uploading, as_arrow, as_parquet
+from tests.unit.services.uploading import Uploading, as_arrow, as_parquet
 
 pytestmark = pytest.mark.anyio
 
@@ -165,8 +165,8 @@ async def test_an_upload_that_costs_more_than_its_size_allows_is_refused(
 
 def test_the_kernel_ends_a_child_that_does_not_come_back() -> None:
     endless = (
-        "from app.services.ingest.parsing_child import _LimitedBudget\n"
-        "from app.services.ingest.dialect import UploadLimits\n"
+        "from app.services.datasets.ingest.parsing_child import _LimitedBudget\n"
+        "from app.services.datasets.ingest.dialect import UploadLimits\n"
         "_LimitedBudget(UploadLimits(processor_seconds=-1.5)).receive(0)\n"
         "while True: pass"
     )

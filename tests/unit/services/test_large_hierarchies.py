@@ -12,11 +12,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.services import hierarchies as hierarchies_module
-from app.services.hierarchies import CreateHierarchy, HierarchyService
-from app.services.hierarchy_building import build
-from app.services.hierarchy_child import built_by_child
-from app.services.hierarchy_definitions import (
+from app.domain.hierarchies.hierarchy_definitions import (
     DatesDefinition,
     FlatDefinition,
     HierarchyDefinition,
@@ -29,8 +25,19 @@ from app.services.hierarchy_definitions import (
     ParentsDefinition,
     RowsDefinition,
 )
-from app.services.hierarchy_resources import hierarchy_resource
-from app.services.hierarchy_transport import MOST_LABELS, MOST_MADE, MOST_OF_RANGE, labels_of, read, written
+from app.services.datasets import hierarchies as hierarchies_module
+from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
+from app.services.datasets.hierarchy_building import build
+from app.services.datasets.hierarchy_child import built_by_child
+from app.services.datasets.hierarchy_resources import hierarchy_resource
+from app.services.datasets.hierarchy_transport import (
+    MOST_LABELS,
+    MOST_MADE,
+    MOST_OF_RANGE,
+    labels_of,
+    read,
+    written,
+)
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
 
@@ -219,7 +226,7 @@ def test_the_labels_of_a_range_are_not_underestimated(leaves: LeafRange) -> None
 
 
 def test_whoever_builds_or_parses_lets_the_service_go_first() -> None:
-    for module in ("app.services.hierarchy_child", "app.services.ingest.parsing_child"):
+    for module in ("app.services.datasets.hierarchy_child", "app.services.datasets.ingest.parsing_child"):
         child = subprocess.Popen(
             [sys.executable, "-m", module], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
         )

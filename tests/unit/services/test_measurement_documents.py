@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from annotated_types import Ge, Len, MaxLen, doc
 
-from app.domain.catalogue_types import DatasetRef, DictionaryRef, ProbedRow, RuleRef
-from app.domain.measures.entry import Measure, always_supported
-from app.domain.measures.given_links import GivenLink
-from app.domain.measures.record_linkage import RECORD_LINKAGE, LinkageParameters
-from app.services.measurement_documents import (
+from app.domain.analyses.given_links import GivenLink
+from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
+from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryRef, ProbedRow, RuleRef
+from app.domain.models.entry import Example, Measure
+from app.services.resources import Kind
+from app.services.scoring.measurement_documents import (
     Reference,
     document_of_parameters,
     document_of_result,
@@ -23,7 +24,6 @@ from app.services.measurement_documents import (
     references_in,
     with_references,
 )
-from app.services.resources import Kind
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ FULL = Parameters(
 )
 
 MEASURE = Measure(
-    "tried", 3, "Tried", "Here", "exact", Parameters, Inner, frozenset(), always_supported, None, None
+    "tried", "Tried", "Here", "exact", Parameters, Inner, None, None, Example("tried?", "tried"), version=3
 )
 
 

@@ -11,12 +11,13 @@ from annotated_types import doc
 from app.domain.counting.counter import dictionary_of
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.measures.entry import Cost, Measure, MeasureContext
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext
 from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import identity
-from app.domain.tables import Table
-from app.domain.utility import build_utility
-from app.services.measurement_work import Measurement, MeasurementWork, measure_of
+from app.domain.tables.table import Table
+from app.services.runs.run_execution import OneBlock
+from app.services.scoring.measurement_work import Measurement, measure_of
 from tests.unit.services.scoring_world import members, people
 
 
@@ -50,6 +51,7 @@ MEASURE = Measure(
     supports=lambda context, parameters: None,
     cost=lambda context, parameters: Cost(0.25, 100, 3, "loop"),
     compute=_compute,
+    example=Example("tried?", "tried"),
 )
 
 
@@ -105,7 +107,8 @@ def test_the_estimate_counts_what_prepares_the_dictionaries():
 
 
 def test_a_run_ticks_off_the_units_of_the_estimate():
-    work = MeasurementWork(measurement(context_of()))
+    own = measurement(context_of())
+    work = OneBlock(own.cost.units, own.cost.seconds, own.result)
     told = []
     conclusion = work.conclude({0: work.run_block(0, told.append)})
     assert conclusion.result == {"kind": "tried", "version": 1, "rows": 4}

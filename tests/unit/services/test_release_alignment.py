@@ -8,9 +8,9 @@ import pytest
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import TableRule, apply
-from app.services.dataset_schema import Role
-from app.services.release_alignment import NOBODY_SAID, align_release
-from app.services.released_tables import release_of
+from app.services.datasets.dataset_schema import Role
+from app.services.releases.release_alignment import NOBODY_SAID, align_release
+from app.services.releases.released_tables import release_of
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.world import CITY, World, declare

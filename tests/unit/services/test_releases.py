@@ -14,11 +14,11 @@ from app.api.schemas.releases import Release
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule, record_rule
-from app.domain.tables import Table
-from app.services.released_tables import release_of
-from app.services.releases import CreateRelease, ReleaseService
+from app.domain.tables.table import Table
+from app.services.releases.released_tables import release_of
+from app.services.releases.releases import CreateRelease, ReleaseService
 from app.services.resources import Actor, DataFormat, Kind, NewResource, Scope
-from app.services.rules import (
+from app.services.rules.rules import (
     CreateRule,
     RecordLevelDefinition,
     RecordLevels,

@@ -1,30 +1,38 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from app.domain.criteria.class_suppression import ClassSuppression, SmallClasses, suppress_small
-from app.domain.criteria.population import AverageRisk, KMap
 from app.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
+from app.domain.models.class_suppression import SmallClasses, suppress_small
+from app.domain.models.k_map import KMap
+from app.domain.models.prosecutor_risk import AverageRisk
 from app.domain.rules.condition_text import parse_condition
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import Generalise, Hide, ToEntities, ToLevel, ToRows, ToValue
 from app.domain.rules.rule import CellRule, RecordRule, TableRule
-from app.domain.tables import Table
+from app.domain.tables.table import Table
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Actor, Kind, Scope
-from app.services.rule_building import apply_definition, define_rule
-from app.services.rule_definitions import (
+from app.services.rules.rule_building import apply_definition, define_rule
+from app.services.rules.rule_definitions import (
     ConditionalDefinition,
     GeneralisationDefinition,
     definition_document,
     definition_of,
     statements_of,
 )
-from app.services.rule_documents import require_rule_of, rule_document, rule_in_short, rule_of, rule_sha256
-from app.services.rules import (
+from app.services.rules.rule_documents import (
+    require_rule_of,
+    rule_document,
+    rule_in_short,
+    rule_of,
+    rule_sha256,
+)
+from app.services.rules.rules import (
     CreateRule,
     IdentityDefinition,
     RecordLevelDefinition,
@@ -73,9 +81,7 @@ async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_leve
     """Indiana has three members, two of one race; the one of the other and the one in Illinois are alone."""
     levels = {"city": 1, "race": 0}
     kept = await rules.create(actor, CreateRule("kept", "members", TableLevelDefinition(levels)))
-    made = await rules.create(
-        actor, CreateRule("pairs", "members", TableLevelDefinition(levels, SmallClasses(2)))
-    )
+    made = await rules.create(actor, CreateRule("pairs", "members", TableLevelDefinition(levels, 2)))
     assert made.resource.sha256 != kept.resource.sha256
     table = members()
     disclosed = rule_of(rules_document := made.resource.document, table).codes.tolist()
@@ -90,7 +96,7 @@ async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_leve
 
 
 async def test_small_classes_are_found_anew_in_the_next_delivery(world: World, actor: Actor) -> None:
-    rule = define_rule(TableLevelDefinition({"city": 1}, SmallClasses(2)), members())
+    rule = define_rule(TableLevelDefinition({"city": 1}, 2), members())
     before = members()
     after = Table(before.attributes, before.hierarchies, before.codes[[0, 0, 1, 2, 3, 3]])
     async with world.store.work(actor.tenant) as work:
@@ -105,7 +111,7 @@ async def test_classes_are_compared_with_the_population_anew_in_the_next_deliver
     world: World, rules: RuleService, actor: Actor
 ) -> None:
     """Of the eight people two are of Muncie and three of each of the others: k-map with k = 3."""
-    definition = TableLevelDefinition({"race": 1}, ClassSuppression((KMap(3),)), "census")
+    definition = TableLevelDefinition({"race": 1}, suppress_classes_failing=(KMap(3),), dictionary="census")
     made = await rules.create(actor, CreateRule("mapped", "members", definition))
     assert (made.resource.summary["records"], made.resource.summary["dictionary"]) == (1, "census")
     shown = rule_of(made.resource.document, members()).codes
@@ -119,7 +125,7 @@ async def test_classes_are_compared_with_the_population_anew_in_the_next_deliver
     rule = json.loads(json.dumps(made.resource.document))
     anew = await rule_stated_anew(world.store, world.loader, actor.tenant, rule, dataset, after)
     assert np.flatnonzero((anew.codes == 0).all(axis=1)).tolist() == [0, 2]
-    unnamed = TableLevelDefinition({"race": 1}, ClassSuppression((KMap(3),)))
+    unnamed = TableLevelDefinition({"race": 1}, suppress_classes_failing=(KMap(3),))
     with pytest.raises(InvalidInput) as refused:
         await rules.create(actor, CreateRule("unnamed", "members", unnamed))
     assert refused.value.faults[0].pointer == "/rule/dictionary"
@@ -143,7 +149,7 @@ async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_noth
     with_race_sensitive = Table(
         table.attributes, table.hierarchies, table.codes, sensitive=frozenset({"race"})
     )
-    definition = TableLevelDefinition({"city": 1}, SmallClasses(2))
+    definition = TableLevelDefinition({"city": 1}, 2)
     document = define_rule(definition, with_race_sensitive)
     assert document["meaning"] == 2
     alone = [CITY.ancestors_at(1)[city] for city in table.codes[:, 0].tolist()]
@@ -160,7 +166,7 @@ async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_noth
         if list(zip(alone, table.codes[:, 1].tolist(), strict=True)).count(own) < 2
     ]
     assert rule_in_short(stored)["meaning"] == 1
-    stated = define_rule(TableLevelDefinition({"city": 1}, SmallClasses(2, meaning=1)), with_race_sensitive)
+    stated = define_rule(TableLevelDefinition({"city": 1}, 2, meaning=1), with_race_sensitive)
     hashes = [rule_sha256(own, "0" * 64) for own in (stored, stated, {**stored, "meaning": 1}, document)]
     assert hashes[0] == hashes[1] == hashes[2] != hashes[3]
     # As it was hashed before there was a second meaning.
@@ -170,9 +176,8 @@ async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_noth
 
 def test_rules_of_another_order_of_suppression_are_other_rules() -> None:
     """They may suppress others, and where they do not, they may in the next delivery."""
-    in_turn = ClassSuppression((AverageRisk(0.5),), order="class_by_class")
-    by_size = ClassSuppression(in_turn.failing)
-    definitions = [TableLevelDefinition({"city": 1}, own) for own in (in_turn, by_size)]
+    by_size = TableLevelDefinition({"city": 1}, suppress_classes_failing=(AverageRisk(0.5),))
+    definitions = [replace(by_size, suppression_order="class_by_class"), by_size]
     one, all_of_a_size = (define_rule(definition, members()) for definition in definitions)
     assert rule_sha256(one, "0" * 64) != rule_sha256(all_of_a_size, "0" * 64)
     # As it was hashed before there was a second order.

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 
 from app.api.schemas.rules import NewRule
-from app.domain.criteria.anonymity import KAnonymity
-from app.domain.criteria.class_suppression import ClassSuppression
 from app.domain.errors import Forbidden, InvalidInput, NotFound
+from app.domain.models.class_suppression import ClassSuppression
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, TableRule, apply
-from app.domain.search.changes.change import Demand, Withholding
-from app.domain.search.changes.nearest import nearest_change
-from app.domain.utility import build_utility
+from app.domain.search.nearest.change import Demand, Withholding
+from app.domain.search.nearest.nearest import nearest_change
+from app.services.gates.changes import definition_of_change
 from app.services.references import document_of
 from app.services.resources import Actor, Kind, Scope
-from app.services.rule_definitions import AtLeastDefinition, ConditionalDefinition, statements_of
-from app.services.rule_documents import rule_of
-from app.services.rules import (
+from app.services.rules.rule_definitions import AtLeastDefinition, ConditionalDefinition, statements_of
+from app.services.rules.rule_documents import rule_of
+from app.services.rules.rules import (
     CreateRule,
     IdentityDefinition,
     RecordLevelDefinition,
@@ -27,7 +28,6 @@ from app.services.rules import (
     RuleService,
     TableLevelDefinition,
 )
-from app.services.suggested_changes import definition_of_change
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 
@@ -95,9 +95,8 @@ async def test_failing_classes_are_withheld_of_any_rule(
     rules: RuleService, actor: Actor, world: World
 ) -> None:
     records = RecordLevelDefinition((RecordLevels({"city": 1}, row=1),))
-    suppression = ClassSuppression((KAnonymity(2),))
     made = await rules.create(
-        actor, CreateRule("kept", "members", AtLeastDefinition(records, {}, suppression))
+        actor, CreateRule("kept", "members", AtLeastDefinition(records, {}, (KAnonymity(2),)))
     )
     rows = await shown_by(world, actor, made)
     assert all(rows.count(row) >= 2 for row in rows)

@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from app.domain.criteria.population import KMap
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.k_map import KMap
 from app.domain.rules.rule import apply
-from app.domain.search.anonymity.plans import least_loss_plan
-from app.domain.search.anonymity.problem import AnonymityProblem
-from app.domain.tables import Table
-from app.services.optimisation_work import result_of_anonymity
-from app.services.rule_documents import rule_of
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.plans import least_loss_plan
+from app.domain.tables.table import Table
+from app.services.rules.rule_documents import rule_of
+from app.services.searches.optimisation_work import result_of_anonymity
 
 TREE = Hierarchy.from_parents({"a": [None], "b": [None]})
 ILLNESS = Hierarchy.from_parents({"flu": [None], "cold": [None]})

@@ -9,15 +9,13 @@ import json
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.services.assessments import AssessmentService, CreateAssessment
-from app.services.dataset_schema import OnUnknown
-from app.services.dictionaries import AgeTransform, Link, LookupTransform
-from app.services.optimisation_work import OptimisationPreparation
-from app.services.optimisations import CreateOptimisation, MinRisk, OptimisationService
-from app.services.plans import DirectBudget
-from app.services.releases import CreateRelease, ReleaseService
+from app.domain.search.objectives import MinRisk
+from app.services.datasets.dataset_schema import OnUnknown
+from app.services.datasets.dictionaries import AgeTransform, Link, LookupTransform
+from app.services.questions import DirectBudget
+from app.services.releases.releases import CreateRelease, ReleaseService
 from app.services.resources import Actor, DataFormat
-from app.services.rules import (
+from app.services.rules.rules import (
     CreateRule,
     IdentityDefinition,
     RecordLevelDefinition,
@@ -25,8 +23,11 @@ from app.services.rules import (
     RuleService,
     SuppressionDefinition,
 )
-from app.services.scoring_options import ScoringOptions
-from app.services.sensitivity_profiles import ConstantWeight
+from app.services.scoring.assessments import AssessmentService, CreateAssessment
+from app.services.scoring.scoring_options import ScoringOptions
+from app.services.scoring.sensitivity_profiles import ConstantWeight
+from app.services.searches.optimisation_work import OptimisationPreparation
+from app.services.searches.optimisations import CreateOptimisation, OptimisationService
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.world import MEMBERS_SCHEMA, ZIPS, World, declare
 
@@ -76,7 +77,7 @@ async def test_absent_records_always_show_what_they_would_be_worth_if_they_were_
     world: World, actor: Actor
 ) -> None:
     made = await scores(world).create(actor, asked(IdentityDefinition(), name="as-is"))
-    result = made.view.result
+    result = made.result
     # m3 is of Dayton, of which the census knows nobody; m1 and m4 were born in 1975: 33.
     rows = json.loads(await read(await scores(world).records(actor, "as-is", DataFormat.JSON)))
     assert [row["entity"] for row in rows] == ["m1", "m2", "m3", "m4"]
@@ -86,7 +87,7 @@ async def test_absent_records_always_show_what_they_would_be_worth_if_they_were_
     beside = await scores(world).create(
         actor, asked(IdentityDefinition(), options=ScoringOptions(absent_policy="add_self"))
     )
-    assert result["add_self_risk_average"] == beside.view.result["risk_average"] > result["risk_average"]
+    assert result["add_self_risk_average"] == beside.result["risk_average"] > result["risk_average"]
 
 
 async def test_levels_of_single_entities_reach_the_score_and_the_release(world: World, actor: Actor) -> None:
@@ -113,14 +114,14 @@ async def test_the_dataset_itself_as_dictionary_gives_every_record_at_least_itse
     await world.dictionary("self", from_dataset="members")
     result = (
         await scores(world).create(actor, asked(SuppressionDefinition(("city",)), dictionary="self"))
-    ).view.result
+    ).result
     assert result["min_consistent"] >= 1
     assert (result["absent"], result["n_entities"]) == (0, 4)
 
 
 async def test_an_optimum_of_uploads_is_released_without_identifiers(world: World, actor: Actor) -> None:
     optimisations = OptimisationService(world.store, world.loader)
-    started = await optimisations.create(
+    started = await optimisations.create_run(
         actor, CreateOptimisation("best", "members", "census", "harm", MinRisk(1.0))
     )
     work = await OptimisationPreparation(world.store, world.loader)(actor.tenant, started.resource)

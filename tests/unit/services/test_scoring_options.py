@@ -9,14 +9,14 @@ import pytest
 from app.domain.dictionaries.consistency import Consistency
 from app.domain.errors import InvalidInput
 from app.domain.risk.models import RiskModel
-from app.services.assessment_work import AssessmentPreparation
-from app.services.assessments import AssessmentService, Bounds, CreateAssessment
 from app.services.fingerprints import resource_sha256
-from app.services.plans import DirectBudget
+from app.services.questions import DirectBudget
 from app.services.resources import Actor, Kind
-from app.services.rules import CreateRule, IdentityDefinition, RuleService, TableLevelDefinition
-from app.services.scoring_options import ConsistencyOptions, ScoringOptions
-from app.services.utility_building import UtilitySpec
+from app.services.rules.rules import CreateRule, IdentityDefinition, RuleService, TableLevelDefinition
+from app.services.scoring.assessment_work import AssessmentPreparation
+from app.services.scoring.assessments import AssessmentService, Bounds, CreateAssessment
+from app.services.scoring.scoring_options import ConsistencyOptions, ScoringOptions
+from app.services.scoring.utility_building import UtilitySpec
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 
@@ -71,7 +71,7 @@ def test_what_says_the_default_is_left_out():
 
 async def test_the_usual_question_hashes_as_it_did_before_there_were_options(world: World, actor: Actor):
     asked = CreateAssessment("members", "proposal", "census", "members-harm", "one")
-    made = (await service(world).create(actor, asked)).view.resource
+    made = (await service(world).create(actor, asked)).resource
     rule = await RuleService(world.store, world.loader).get(actor, "proposal")
     uses = {
         "dataset": "d" * 64, "dictionary": "c" * 64, "sensitivity": "5" * 64, "rule": rule.sha256,
@@ -84,17 +84,18 @@ async def test_the_usual_question_hashes_as_it_did_before_there_were_options(wor
 async def test_an_assessment_that_names_no_roles_is_read_by_their_order(world: World, actor: Actor, rule):
     """Those that were stored before sources had names."""
     asked = CreateAssessment("members", rule, "census", "members-harm", "one")
-    made = (await service(world).create(actor, asked)).view
+    made = await service(world).create(actor, asked)
     document = {k: v for k, v in made.resource.document.items() if k not in ("sources", "stored_rule")}
     old = replace(made.resource, document=document)
-    score = await AssessmentPreparation(world.store, world.loader).score(actor.tenant, old)
+    preparation = AssessmentPreparation(world.store, world.loader)
+    score = await preparation.score(actor.tenant, await preparation.question(actor.tenant, old))
     assert score.result() == made.result
 
 
 async def test_a_bound_is_asked_of_one_dictionary_and_enters_the_hash(world: World, actor: Actor):
     asked = CreateAssessment("members", "proposal", "census", "members-harm")
-    plain = (await service(world).create(actor, asked)).view
-    bounded = (await service(world).create(actor, replace(asked, bounds=Bounds()))).view
+    plain = await service(world).create(actor, asked)
+    bounded = await service(world).create(actor, replace(asked, bounds=Bounds()))
     assert plain.resource.sha256 != bounded.resource.sha256
     assert plain.result["bound"] is None
     held = {h["id"]: h["holds"] for h in bounded.result["bound"]["hypotheses"]}

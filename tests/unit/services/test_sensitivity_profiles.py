@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotFound
-from app.domain.harm.interactions import GivenInteraction, GivenInteractions
-from app.domain.harm.normalisation import Normalisation
+from app.domain.sensitivity.interactions import GivenInteraction, GivenInteractions
+from app.domain.sensitivity.normalisation import Normalisation
 from app.services.resources import Stored
-from app.services.sensitivity_profiles import ConstantWeight, LeafWeights, NodeWeights, Overrides
+from app.services.scoring.sensitivity_profiles import ConstantWeight, LeafWeights, NodeWeights, Overrides
 from tests.unit.services.world import World, declare
 
 pytestmark = pytest.mark.anyio
@@ -326,7 +326,7 @@ async def test_a_set_that_is_named_like_an_attribute_is_refused_beside_overrides
 async def test_overrides_that_would_not_fit_in_memory_are_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.sensitivity_overrides._MOST_CELLS", 5)
+    monkeypatch.setattr("app.services.scoring.sensitivity_overrides._MOST_CELLS", 5)
     await world.members()
     await world.upload("w", "who,what,weight\nm1,city,1\n")
     with pytest.raises(InvalidInput) as caught:
@@ -378,7 +378,7 @@ async def test_a_top_with_a_weight_is_accepted_only_when_asked_for(world: World)
         await world.profile("p", family="linear", attributes=attributes, allow_positive_top=True)
     ).resource
     assert await phi(world, profile, dataset) == [7.0, 7.0, 5.0, 6.5]
-    assert "withheld" in profile.summary["warnings"][0]
+    assert "suppressed" in profile.summary["warnings"][0]
 
 
 async def test_unit_and_viewpoint_are_part_of_what_a_profile_says(world: World) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from app.composition.configured import tenant_defaults
 from app.domain.errors import InvalidInput
-from app.services.tenant_settings import DEFAULT, USUAL, TenantSettings, parsed
+from app.services.access.tenant_settings import DEFAULT, USUAL, TenantSettings, parsed
 from app.settings import Settings
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from app.domain.errors import Forbidden, InvalidInput, Unauthenticated
+from app.services.access.tenants import CreateApiKey, TenantService
 from app.services.resources import Actor, Scope, TenantId
-from app.services.tenants import CreateApiKey, TenantService
 from tests.unit.services.memory_store import NOW, MemoryRegistry, MemoryStore
 
 pytestmark = pytest.mark.anyio

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.domain.errors import Unavailable
-from app.services import uploads
-from app.services.ingest.dialect import UploadLimits
+from app.services.datasets import uploads
+from app.services.datasets.ingest.dialect import UploadLimits
+from app.services.datasets.uploads import CreateUpload, UploadService
 from app.services.leases import Lease
 from app.services.resources import Actor
-from app.services.uploads import CreateUpload, UploadService
 from tests.unit.services import memory_store
 from tests.unit.services.memory_store import MemoryStore
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.services.fingerprints import sha256_of
-from app.services.utility_building import (
+from app.services.scoring.utility_building import (
     UtilitySpec,
     build,
     from_document,

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from app.services.dataset_schema import AttributeDeclaration, AttributeType, OnUnknown, Role
-from app.services.datasets import CreateDataset, DatasetService
-from app.services.dictionaries import CreateDictionary, DictionaryService
-from app.services.hierarchies import CreateHierarchy, HierarchyService
-from app.services.hierarchy_definitions import (
+from app.domain.hierarchies.hierarchy_definitions import (
     DatesDefinition,
     HierarchyDefinition,
     LeafRange,
     RowsDefinition,
 )
-from app.services.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnknown, Role
+from app.services.datasets.datasets import CreateDataset, DatasetService
+from app.services.datasets.dictionaries import CreateDictionary, DictionaryService
+from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.tables import TableLoader
+from app.services.datasets.uploads import CreateUpload, UploadService
 from app.services.resources import Actor, Created, Stored
-from app.services.sensitivity_profiles import CreateSensitivityProfile, SensitivityProfileService
-from app.services.tables import TableLoader
-from app.services.uploads import CreateUpload, UploadService
+from app.services.scoring.sensitivity_profiles import CreateSensitivityProfile, SensitivityProfileService
 from tests.unit.services.memory_store import MemoryStore
 
 CITY = RowsDefinition(

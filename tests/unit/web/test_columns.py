@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.reports.page import _environment
-from app.web.rendering import TEMPLATES
+from app.web.visits import TEMPLATES
 
 COLUMN: dict[str, Any] = {
     "name": "<town>", "role": "quasi_identifier", "given_by": "policy", "levels": None,

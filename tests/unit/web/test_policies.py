@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.criteria.catalogue import CRITERIA
-from app.web.policies import demand_in_words
+from app.domain.analyses.catalogue import CRITERIA
+from app.web.policies import condition_in_words
 
 MODEL = {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.5}
 
@@ -31,11 +31,11 @@ def model(failing_share: float = 0, **parameters):
     ],
 )  # fmt: skip
 def test_a_demand_is_said_with_its_parameters(demand, said):
-    assert demand_in_words(demand) == said
+    assert condition_in_words(demand) == said
 
 
 @pytest.mark.parametrize("criterion", CRITERIA, ids=lambda own: own.kind)
 def test_every_privacy_model_can_be_said(criterion):
     fields = set(criterion.__dataclass_fields__) - {"kind"}
-    said = demand_in_words(model(kind=criterion.kind, **{name: ["a", 1] for name in fields}))
+    said = condition_in_words(model(kind=criterion.kind, **{name: ["a", 1] for name in fields}))
     assert said.count("a; 1") == len(fields)

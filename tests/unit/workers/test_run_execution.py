@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from app.domain.errors import Conflict
-from app.services import run_execution
 from app.services.ports import Fenced
 from app.services.resources import Claim, Kind, NewResource, Progress, RunState
-from app.services.run_execution import Conclusion, RunExecution
+from app.services.runs import run_execution
+from app.services.runs.run_execution import Conclusion, RunExecution
 from tests.unit.workers.run_store import TENANT, MemoryRuns
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.errors import Conflict, Forbidden, NotFound, NotSupported
 from app.services.resources import Actor, Kind, RunState, Scope
-from app.services.runs import RiskMap, RunService
+from app.services.runs.runs import RiskMap, RunService
 from tests.unit.workers.run_store import TENANT, MemoryRuns
 
 ASSESSOR = Actor(TENANT, "key", frozenset({Scope.ASSESS}))

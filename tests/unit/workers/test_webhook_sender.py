@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from app.services.webhook_values import Attempt, Message
+from app.services.runs.webhook_values import Attempt, Message
 from app.workers.webhook_sender import WebhookSender, signed_headers
 
 pytestmark = pytest.mark.anyio

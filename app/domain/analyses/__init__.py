@@ -1,0 +1,1 @@
+"""Measures that run or explain searches, and those of rules, attackers and joined sources."""

@@ -1,0 +1,231 @@
+"""Which columns tell records apart, alone and in small sets: a help to find quasi-identifiers.
+
+Of n records a set of columns with d different combinations of values, c_i records in each, distinguishes d/n
+of the records, which is the greatest share that can be kept so that no two are alike. It separates the pairs
+of records that differ in some column of the set: 1 − Σ c_i(c_i − 1) / (n(n − 1)).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Le, Len, MaxLen, doc
+
+from app.domain.arrays import Ints, Longs
+from app.domain.catalogue.meanings import LOW, LOW_SHARE
+from app.domain.errors import InvalidInput
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.tables.distinct import distinct_rows
+
+MOST_SETS: Final = 100_000
+SECONDS_PER_ROW_OF_SET: Final = 4e-8
+SECONDS_PER_SET: Final = 4e-5
+BYTES_PER_ROW: Final = 32
+SETS_PER_TICK: Final = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctionParameters:
+    """Which sets of columns are looked at, and how many of them are shown."""
+
+    columns: Annotated[
+        tuple[Annotated[str, MaxLen(1000)], ...] | None,
+        Len(1, 100),
+        doc("Attributes to look at; null: all that the dataset discloses, the sensitive ones included."),
+    ] = None
+    largest_set: Annotated[
+        int,
+        Ge(1),
+        Le(10),
+        doc(f"All sets of up to so many columns are looked at; {MOST_SETS:,} sets at most."),
+    ] = 2
+    shown: Annotated[int, Ge(1), Le(1_000), doc("How many sets of each size are shown.")] = 20
+
+
+@dataclass(frozen=True)
+class SetOfColumns:
+    """How well one set of columns tells records apart."""
+
+    columns: Annotated[tuple[str, ...], doc("The columns, in the schema's order.")]
+    combinations: Annotated[int, LOW, doc("Different combinations of their values.")]
+    distinction: Annotated[
+        float, LOW_SHARE, doc("combinations in parts of the records; 1: no two records are alike.")
+    ]
+    pairs_separated: Annotated[int, LOW, doc("Pairs of records that differ in at least one of the columns.")]
+    separation: Annotated[
+        float, LOW_SHARE, doc("The same in parts of all pairs; 1 also where there is no pair.")
+    ]
+    unique_records: Annotated[int, LOW, doc("Records whose combination nobody else has.")]
+
+
+@dataclass(frozen=True)
+class SetsOfSize:
+    """The sets of one size."""
+
+    size: Annotated[int, doc("Columns per set.")]
+    looked_at: Annotated[int, doc("How many sets of this size there are; all were looked at.")]
+    shown: Annotated[
+        tuple[SetOfColumns, ...],
+        doc(
+            "Those that separate most pairs; of equals those with more combinations, then in the schema's "
+            "order."
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Distinction:
+    """Sets of columns by how well they tell the records apart."""
+
+    records: Annotated[int, doc("Records of the dataset, all of which are compared.")]
+    pairs: Annotated[int, doc("Pairs of records.")]
+    columns: Annotated[tuple[str, ...], doc("The columns that were looked at.")]
+    all_columns: Annotated[SetOfColumns, doc("All of them together: no set of them tells more apart.")]
+    by_size: Annotated[tuple[SetsOfSize, ...], doc("The sets, by their number of columns, ascending.")]
+
+
+def _positions(context: MeasureContext, parameters: DistinctionParameters) -> tuple[int, ...]:
+    table, named = context.table, parameters.columns
+    if named is None:
+        return tuple(range(table.n_attributes))
+    if len(set(named)) != len(named):
+        raise InvalidInput.of(
+            "/measure/columns", "duplicate-attribute", "A column is named twice.", "Name it once."
+        )
+    unknown = [name for name in named if name not in table.attributes]
+    if unknown:
+        raise InvalidInput.of(
+            "/measure/columns",
+            "unknown-attribute",
+            f"There is no attribute {unknown[0]!r}.",
+            f"The attributes are: {', '.join(table.attributes)}.",
+        )
+    return tuple(sorted(map(table.position, named)))
+
+
+def _number_of_sets(columns: int, largest: int) -> int:
+    """How many sets there are; InvalidInput for too many."""
+    sets = sum(math.comb(columns, size) for size in range(1, min(columns, largest) + 1))
+    if sets > MOST_SETS:
+        raise InvalidInput.of(
+            "/measure/largest_set",
+            "too-many-sets",
+            f"{columns} columns have {sets:,} sets of up to {largest}; {MOST_SETS:,} are the limit.",
+            "Ask for smaller sets, or name fewer columns.",
+        )
+    return sets
+
+
+class _Rows:
+    """The distinct rows of the columns, and how many records each stands for."""
+
+    def __init__(self, context: MeasureContext, positions: tuple[int, ...]) -> None:
+        codes, table = context.release.codes, context.table
+        self.names = tuple(table.attributes[j] for j in positions)
+        rows = distinct_rows(
+            [codes[:, j] for j in positions], [table.sizes[j] for j in positions], len(codes)
+        )
+        self.records, self.pairs = len(codes), math.comb(len(codes), 2)
+        self.amounts: Longs = rows.counts.astype(np.int64)
+        self._columns: list[tuple[Ints, int]] = []
+        for place in range(len(positions)):
+            values, numbers = np.unique(rows.codes[:, place], return_inverse=True)
+            self._columns.append((numbers.astype(np.int32), len(values)))
+
+    def sets(self, largest: int) -> Iterator[SetOfColumns]:
+        """Every set of up to so many columns; each grows out of the groups that its first columns make."""
+        everybody = np.zeros(len(self.amounts), dtype=np.int32)
+        yield from self._grown((), everybody, 1, largest)
+
+    def _grown(
+        self, chosen: tuple[int, ...], groups: Ints, n_groups: int, largest: int
+    ) -> Iterator[SetOfColumns]:
+        for place in range(chosen[-1] + 1 if chosen else 0, len(self._columns)):
+            column, size = self._columns[place]
+            rows = distinct_rows([groups, column], [n_groups, size], len(groups))
+            own = (*chosen, place)
+            yield self._told(own, rows.inverse, rows.size)
+            if len(own) < largest:
+                yield from self._grown(own, rows.inverse, rows.size, largest)
+
+    @property
+    def together(self) -> SetOfColumns:
+        """All columns as one set."""
+        every = tuple(range(len(self._columns)))
+        return self._told(every, np.arange(len(self.amounts), dtype=np.int32), len(self.amounts))
+
+    def _told(self, chosen: tuple[int, ...], groups: Ints, n_groups: int) -> SetOfColumns:
+        # Sums of whole numbers below 2⁵³ are exact.
+        sizes = np.bincount(groups, self.amounts, n_groups).astype(np.int64)
+        alike = int((sizes * (sizes - 1) // 2).sum())
+        separated = self.pairs - alike
+        return SetOfColumns(
+            columns=tuple(self.names[place] for place in chosen),
+            combinations=n_groups,
+            distinction=n_groups / self.records,
+            pairs_separated=separated,
+            separation=separated / self.pairs if self.pairs else 1.0,
+            unique_records=int(np.count_nonzero(sizes == 1)),
+        )
+
+
+def _compute(context: MeasureContext, parameters: DistinctionParameters, tick: Tick) -> Distinction:
+    positions = _positions(context, parameters)
+    largest = min(parameters.largest_set, len(positions))
+    n_sets = _number_of_sets(len(positions), largest)
+    rows = _Rows(context, positions)
+    # Of each size the best so far: negated ranks make the worst of them the first of the heap.
+    best: list[list[tuple[int, int, int, SetOfColumns]]] = [[] for _ in range(largest)]
+    for number, found in enumerate(rows.sets(largest)):
+        heap = best[len(found.columns) - 1]
+        entry = (found.pairs_separated, found.combinations, -number, found)
+        (heapq.heappush if len(heap) < parameters.shown else heapq.heappushpop)(heap, entry)
+        if number % SETS_PER_TICK == 0:
+            tick(number)
+    tick(n_sets)
+    return Distinction(
+        records=rows.records,
+        pairs=rows.pairs,
+        columns=rows.names,
+        all_columns=rows.together,
+        by_size=tuple(
+            SetsOfSize(
+                size,
+                math.comb(len(positions), size),
+                tuple(found for *_, found in sorted(best[size - 1], key=lambda own: own[:3], reverse=True)),
+            )
+            for size in range(1, largest + 1)
+        ),
+    )
+
+
+def _cost(context: MeasureContext, parameters: DistinctionParameters) -> Cost:
+    positions = _positions(context, parameters)
+    largest = min(parameters.largest_set, len(positions))
+    sets, n = _number_of_sets(len(positions), largest), context.table.n_records
+    distinct = context.table.reduced.size
+    seconds = sets * (SECONDS_PER_SET + distinct * SECONDS_PER_ROW_OF_SET) + n * len(positions) * 3e-8
+    return Cost(seconds, n * (len(positions) + largest + 2) * BYTES_PER_ROW, sets, "sets of columns")
+
+
+DISTINCTION_AND_SEPARATION: Final = Measure(
+    name="distinction_and_separation",
+    title="Which columns tell records apart, alone and in small sets",
+    source="Motwani and Xu (2007), section 1.1",
+    guarantee="exact",
+    parameters=DistinctionParameters,
+    result=Distinction,
+    cost=_cost,
+    compute=_compute,
+    protects=False,
+    example=Example(
+        "which columns tell the members apart, and which pairs of columns?",
+        "members-distinction",
+        parameters={"largest_set": 2, "shown": 5},
+    ),
+)

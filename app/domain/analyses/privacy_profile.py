@@ -1,0 +1,273 @@
+"""The whole risk profile of a release: the figure of every class-based model, from one grouping.
+
+Nothing is computed here that a measure of its own does not compute: each is asked with its defaults and the
+same grouping, and its figures are put side by side with the classes that they come from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from annotated_types import Ge, Le, Len, MaxLen, doc
+
+from app.domain.attacks.background_knowledge_attack import (
+    BACKGROUND_KNOWLEDGE_ATTACK,
+    seconds_of_eliminations,
+)
+from app.domain.attacks.background_results import BackgroundKnowledgeAttack
+from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK, HomogeneityAttack
+from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK, SimilarityAttack
+from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK, SkewnessAttack
+from app.domain.catalogue.result_values import found_in, values_of
+from app.domain.classes.grouping import Grouping, seconds_of_grouping
+from app.domain.errors import NotSupported
+from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymityFound
+from app.domain.models.beta_likeness import BETA_LIKENESS, BetaLikenessFound
+from app.domain.models.delta_disclosure import DELTA_DISCLOSURE, DeltaDisclosureFound
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, EquivalenceClassesFound
+from app.domain.models.l_diversity import L_DIVERSITY, LDiversity
+from app.domain.models.reidentification_risk import ATTACKER_MODELS, AttackerModels
+from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
+
+Safer = Literal["higher", "lower"]
+
+SECONDS_PER_RECORD: Final = 1e-6
+SECONDS_PER_VALUE: Final = 2e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyProfileParameters(Grouping):
+    """What counts as sensitive and as at risk."""
+
+    attributes: Annotated[
+        tuple[Annotated[str, MaxLen(1000)], ...] | None,
+        Len(1, 100),
+        doc("Sensitive attributes to judge; null: all of the role sensitive, there may be none."),
+    ] = None
+    threshold: Annotated[
+        float, Ge(0), Le(1), doc("A record is at risk if its probability of re-identification is above this.")
+    ] = 0.2
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the profile."""
+
+    measure: Annotated[str, doc("The measure that explains it and tells more.")]
+    name: Annotated[
+        str, doc("Which of its numbers; in brackets the ℓ, or how many values an attacker can rule out.")
+    ]
+    attribute: Annotated[str | None, doc("The sensitive attribute; null if it is about classes alone.")]
+    value: Annotated[float | None, doc("The number; null if there is nothing to judge.")]
+    safer: Annotated[Safer, doc("Whether higher or lower numbers are safer.")]
+    worst: Annotated[ClassRef | None, doc("The class that it comes from, where it comes from one.")]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A measure that the data do not have."""
+
+    measure: Annotated[str, doc("The measure.")]
+    attribute: Annotated[str | None, doc("The sensitive attribute.")]
+    reason: Annotated[str, doc("Why, and what would make it possible.")]
+
+
+@dataclass(frozen=True)
+class PrivacyProfile:
+    """What the models of equivalence classes say of a release, side by side."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    sensitive: Annotated[tuple[str, ...], doc("The sensitive attributes that were judged.")]
+    figures: Annotated[
+        tuple[Figure, ...], doc("One per model and attribute: classes first, then attribute by attribute.")
+    ]
+    left_out: Annotated[tuple[LeftOut, ...], doc("Measures that could not be taken.")]
+
+
+_Found = tuple[str, float | None, ClassRef | None]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A measure and the figures of its result: ``takes`` is how it is told the attribute, if it is."""
+
+    measure: Measure[Any, Any]
+    figures: Callable[[Any], Iterator[_Found]]
+    takes: Literal["attribute", "attributes"] | None = None
+
+
+def _of_classes(found: EquivalenceClassesFound) -> Iterator[_Found]:
+    yield "k", found.k, found.worst
+    yield "mean_size", found.mean_size, None
+    yield "unique_share", found.unique_share, None
+
+
+def _of_attackers(found: AttackerModels) -> Iterator[_Found]:
+    prosecutor, journalist = found.prosecutor, found.journalist
+    yield "prosecutor.highest", prosecutor.highest, prosecutor.worst_class
+    yield "prosecutor.average_per_record", prosecutor.average_per_record, None
+    yield "prosecutor.share_at_risk", prosecutor.share_at_risk, None
+    if journalist is not None:
+        yield "journalist.highest", journalist.highest, journalist.worst_class
+        yield "journalist.average", journalist.average, None
+        yield "journalist.share_at_risk", journalist.share_at_risk, None
+    yield "marketer.share_re_identified", found.marketer.share_re_identified, None
+
+
+def _of_diversity(found: LDiversity) -> Iterator[_Found]:
+    (own,) = found.attributes
+    yield "distinct_l", own.distinct.value, own.distinct.worst
+    yield "entropy_l", own.entropy.value, own.entropy.worst
+    for bound in own.bounds[:2]:
+        yield f"c_min({bound.l})", bound.c_min, bound.worst
+
+
+def _of_shares(found: AlphaKAnonymityFound) -> Iterator[_Found]:
+    yield "alpha", found.alpha, found.worst
+
+
+def _of_distances(found: TClosenessFound) -> Iterator[_Found]:
+    for own in found.distances:
+        yield f"t.{own.distance}", own.t, own.worst
+
+
+def _of_ratios(found: DeltaDisclosureFound) -> Iterator[_Found]:
+    yield "delta.natural", found.delta.natural, found.worst
+    yield "delta_of_present.natural", found.delta_of_present.natural, found.worst_of_present
+
+
+def _of_gains(found: BetaLikenessFound) -> Iterator[_Found]:
+    worst = None if found.worst is None else found.worst.exposed
+    yield "beta_basic", found.beta_basic, worst
+    yield "beta_enhanced", found.beta_enhanced, worst
+
+
+def _of_skewness(found: SkewnessAttack) -> Iterator[_Found]:
+    yield "share_exposed", found.share_exposed, None
+
+
+def _of_similarity(found: SimilarityAttack) -> Iterator[_Found]:
+    yield "worst_belief", found.worst_belief, found.worst[0].exposed if found.worst else None
+
+
+def _of_knowledge(found: BackgroundKnowledgeAttack) -> Iterator[_Found]:
+    for step in found.steps[:2]:
+        yield f"share_exposed({step.negations})", step.share_exposed, None
+
+
+def _of_homogeneity(found: HomogeneityAttack) -> Iterator[_Found]:
+    largest = found.worst[0].exposed if found.worst else None
+    yield "complete.share_of_records", found.complete.share_of_records, None
+    yield "near.share_of_records", found.near.share_of_records, largest
+
+
+_CLASSES: Final = (_Part(EQUIVALENCE_CLASSES, _of_classes), _Part(ATTACKER_MODELS, _of_attackers))
+_ATTRIBUTES: Final = (
+    _Part(L_DIVERSITY, _of_diversity, "attributes"),
+    _Part(ALPHA_K_ANONYMITY, _of_shares, "attribute"),
+    _Part(T_CLOSENESS, _of_distances, "attribute"),
+    _Part(DELTA_DISCLOSURE, _of_ratios, "attribute"),
+    _Part(BETA_LIKENESS, _of_gains, "attribute"),
+    _Part(HOMOGENEITY_ATTACK, _of_homogeneity, "attribute"),
+    _Part(BACKGROUND_KNOWLEDGE_ATTACK, _of_knowledge, "attribute"),
+    _Part(SKEWNESS_ATTACK, _of_skewness, "attribute"),
+    _Part(SIMILARITY_ATTACK, _of_similarity, "attribute"),
+)
+
+
+def _sensitive(context: MeasureContext, parameters: PrivacyProfileParameters) -> tuple[str, ...]:
+    """The attributes to judge, in the schema's order; InvalidInput for one that the table does not have."""
+    table = context.table
+    if parameters.attributes is None:
+        known = set(parameters.quasi_identifiers or ())
+        return tuple(name for name in table.attributes if name in table.sensitive - known)
+    named = {context.release.sensitive(name, "/measure/attributes") for name in parameters.attributes}
+    return tuple(name for name in table.attributes if name in named)
+
+
+def _questions(
+    context: MeasureContext, parameters: PrivacyProfileParameters
+) -> Iterator[tuple[_Part, Any, str | None]]:
+    """Every part with its parameters and its attribute."""
+    own = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(Grouping)}
+    for part in _CLASSES:
+        threshold = {"threshold": parameters.threshold} if part.measure is ATTACKER_MODELS else {}
+        yield part, part.measure.parameters(**own, **threshold), None
+    for name in _sensitive(context, parameters):
+        for part in _ATTRIBUTES:
+            said = {"attribute": name} if part.takes == "attribute" else {"attributes": (name,)}
+            yield part, part.measure.parameters(**own, **said), name
+
+
+def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick: Tick) -> PrivacyProfile:
+    figures: list[Figure] = []
+    left_out: list[LeftOut] = []
+    for done, (part, asked, attribute) in enumerate(_questions(context, parameters), start=1):
+        name = part.measure.name
+        try:
+            figures += _figures(part, asked, attribute, context)
+        except NotSupported as refusal:
+            left_out.append(LeftOut(name, attribute, f"{refusal.message} {refusal.remedy}".strip()))
+        tick(done)
+    return PrivacyProfile(
+        judged_on(context.table, parameters, context.release.classes(parameters)),
+        _sensitive(context, parameters),
+        tuple(figures),
+        tuple(left_out),
+    )
+
+
+def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> list[Figure]:
+    """The figures of one measure; NotSupported where the data do not have it."""
+    refusal = part.measure.supports(context, asked)
+    if refusal is not None:
+        raise NotSupported.because(refusal)
+    found = part.measure.compute(context, asked, lambda _: None)
+    return [
+        Figure(
+            part.measure.name,
+            name,
+            attribute,
+            None if value is None else float(value),
+            _safer(part.measure, name),
+            worst,
+        )
+        for name, value, worst in part.figures(found)
+    ]
+
+
+def _safer(measure: Measure[Any, Any], name: str) -> Safer:
+    """By the mark of the number; those of lists, which have no path, are the safer the lower."""
+    value = found_in(values_of(measure.result), name)
+    return "higher" if value is not None and value.marks.safer == "high" else "lower"
+
+
+def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost:
+    """What the parts on classes cost, and by attribute what its parts take on counts that they share."""
+    table = context.table
+    asked = list(_questions(context, parameters))
+    costs = [part.measure.cost(context, own) for part, own, _ in asked]
+    seconds = sum(cost.seconds for cost, (_, _, attribute) in zip(costs, asked, strict=True) if not attribute)
+    for name in _sensitive(context, parameters):
+        values = len(table.used_nodes[table.position(name)])
+        seconds += seconds_of_grouping(table, parameters) + seconds_of_eliminations(table)
+        seconds += table.n_records * SECONDS_PER_RECORD + values * SECONDS_PER_VALUE
+    return Cost(seconds, max(own.bytes for own in costs), len(costs), "classes")
+
+
+PRIVACY_PROFILE: Final = Measure(
+    name="privacy_profile",
+    title="The risk profile: every class-based model at once",
+    source="The definitions of the measures that it names",
+    guarantee="exact",
+    parameters=PrivacyProfileParameters,
+    result=PrivacyProfile,
+    cost=_cost,
+    compute=_compute,
+    example=Example("what do all privacy models say of the rule?", "proposal-profile", rule="proposal"),
+)

@@ -1,0 +1,299 @@
+"""How well COUNT queries are answered from a release: a seeded workload, relative errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
+
+from app.domain.arrays import Floats
+from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
+from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.classes.released import Release
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.hierarchies.numbers import ends, number_labels
+from app.domain.losses.count_queries import (
+    CountedRows,
+    CountQuery,
+    LeafScale,
+    RealNumbers,
+    Scale,
+    WholeNumbers,
+    Workload,
+)
+from app.domain.losses.released import withholds
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.models.judged import JudgedOn, judged_on
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
+
+SECONDS_PER_CELL: Final = 4e-8
+SECONDS_PER_ROW_AND_QUERY: Final = 5e-9
+SECONDS_PER_QUERY: Final = 1e-4
+GREATEST_NUMBER: Final = 2**53
+PER_TICK: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryAccuracyParameters(Grouping):
+    """Which queries are asked."""
+
+    attribute: Annotated[
+        str | None,
+        Len(1, 200),
+        doc(
+            "Sensitive attribute that every query has a predicate on; null: the only one, or none if none is."
+        ),
+    ] = None
+    queries: Annotated[int, Ge(1), Le(100_000), doc("Queries to draw.")] = 1000
+    predicates: Annotated[
+        int, Ge(1), Le(100), doc("Quasi-identifiers that each query has a predicate on.")
+    ] = 2
+    selectivity: Annotated[
+        float,
+        Gt(0),
+        Lt(1),
+        doc("Share of the records that a query selects if attributes are independent and evenly spread."),
+    ] = 0.1
+    seed: Annotated[
+        int, Ge(0), Le(2**63 - 1), doc("Seed of the queries: the same ones for the same seed.")
+    ] = 1
+    whole_numbers: Annotated[
+        tuple[Annotated[str, Len(1, 200)], ...],
+        MaxLen(100),
+        doc("Attributes whose values are whole numbers: intervals and cells hold all of them between two."),
+    ] = ()
+    real_numbers: Annotated[
+        tuple[Annotated[str, Len(1, 200)], ...],
+        MaxLen(100),
+        doc("Attributes whose values are numbers on a continuous scale. Others are counted by their leaves."),
+    ] = ()
+
+
+@dataclass(frozen=True)
+class QueryAccuracy:
+    """How far answers from the release are off, as a share of the right answer."""
+
+    judged: Annotated[JudgedOn, doc("Which records answers were estimated from, and how.")]
+    attribute: Annotated[str | None, doc("The sensitive attribute that queries had a predicate on.")]
+    answered: Annotated[int, doc("Queries with a right answer above 0: the medians are of these.")]
+    dropped: Annotated[int, doc("Queries with the right answer 0, which have no relative error.")]
+    median_error: Annotated[float, LOW_AMOUNT, doc("Median of |estimate − right answer| / right answer.")]
+    median_signed_error: Annotated[
+        float, doc("Median of (estimate − right answer) / right answer: whether answers tend to be too high.")
+    ]
+    greatest_error: Annotated[float, LOW_AMOUNT, doc("Greatest of |estimate − right answer| / right answer.")]
+    baseline_error: Annotated[
+        float | None,
+        FROM_ZERO,
+        doc(
+            "Median error if quasi-identifiers were published as they are, and of the sensitive attribute "
+            "only the distribution in the whole table; null without a sensitive attribute."
+        ),
+    ]
+    lengths: Annotated[
+        Mapping[str, float],
+        doc("Attribute → length of its intervals: in values, or for real numbers on their scale."),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """Positions of the attributes that queries are about, and the scales of their intervals."""
+
+    attributes: tuple[int, ...]
+    sensitive: int | None
+    scales: Mapping[int, Scale]
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        return self.attributes if self.sensitive is None else (*self.attributes, self.sensitive)
+
+
+def _question(release: Release, parameters: QueryAccuracyParameters) -> _Question:
+    """What is asked about; InvalidInput for attributes that it cannot be asked about."""
+    table = release.table
+    attributes = positions_of(table, parameters.quasi_identifiers)
+    sensitive = None
+    if parameters.attribute is not None or table.sensitive:
+        sensitive = table.position(release.sensitive(parameters.attribute))
+        if sensitive in attributes:
+            raise InvalidInput.of(
+                "/measure/attribute",
+                "sensitive-and-quasi-identifier",
+                f"The attribute {table.attributes[sensitive]!r} is among the quasi-identifiers.",
+                "Leave it out of quasi_identifiers, or choose another attribute.",
+            )
+    if parameters.predicates > len(attributes):
+        raise InvalidInput.of(
+            "/measure/predicates",
+            "too-many-predicates",
+            f"There are {len(attributes)} quasi-identifiers, fewer than {parameters.predicates} predicates.",
+            f"Ask for at most {len(attributes)}.",
+        )
+    chosen = attributes if sensitive is None else (*attributes, sensitive)
+    _require_named(table, chosen, parameters)
+    return _Question(attributes, sensitive, {j: _scale(table, j, parameters) for j in chosen})
+
+
+def _require_named(table: Table, chosen: tuple[int, ...], parameters: QueryAccuracyParameters) -> None:
+    names = [table.attributes[j] for j in chosen]
+    for where, named in (
+        ("whole_numbers", parameters.whole_numbers),
+        ("real_numbers", parameters.real_numbers),
+    ):
+        for name in named:
+            if name not in names or (where == "real_numbers" and name in parameters.whole_numbers):
+                raise InvalidInput.of(
+                    f"/measure/{where}",
+                    "unknown-attribute" if name not in names else "duplicate-attribute",
+                    f"{name!r} is none of the attributes asked about, or is named as another kind too.",
+                    f"They are: {', '.join(names)}.",
+                )
+
+
+def _scale(table: Table, j: int, parameters: QueryAccuracyParameters) -> Scale:
+    name, hierarchy = table.attributes[j], table.hierarchies[j]
+    leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
+    if name in parameters.whole_numbers:
+        numbers = number_labels(name, hierarchy, "/measure/whole_numbers")
+        if any(n.denominator != 1 or abs(n) > GREATEST_NUMBER for n in numbers):
+            raise InvalidInput.of(
+                "/measure/whole_numbers",
+                "not-whole",
+                f"A value in the hierarchy of {name!r} is no whole number below 2^53.",
+                "Name it among the real numbers.",
+            )
+        low, high = ends(hierarchy, np.array([int(n) for n in numbers], dtype=np.int64), leaves)
+        return WholeNumbers(low, high)
+    if name in parameters.real_numbers:
+        numbers = number_labels(name, hierarchy, "/measure/real_numbers")
+        order = sorted(range(len(numbers)), key=lambda i: numbers[i])
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        low, high = ends(hierarchy, rank, leaves)
+        values = np.array([float(numbers[i]) for i in order])
+        return RealNumbers(values[low], values[high])
+    return LeafScale(hierarchy)
+
+
+def _rows(
+    release: Release, question: _Question, parameters: QueryAccuracyParameters
+) -> tuple[CountedRows, CountedRows]:
+    """The original records and those that estimates are made from, as distinct rows."""
+    table, suppressed = release.table, release.is_suppressed
+    counted = np.ones(table.n_records, dtype=bool)
+    if parameters.missing == "excluded":
+        counted = ~(table.codes[:, question.attributes] == TOP).any(axis=1)
+    shown_too = counted & ~suppressed if parameters.suppressed == "excluded" else counted
+    originals, cells, sizes = [], [], []
+    for j in question.all:
+        own, cell, n_nodes = table.codes[:, j], release.codes[:, j], table.sizes[j]
+        is_missing = (own == TOP) & (n_nodes > 1)
+        known = is_missing & (cell == TOP) & ~suppressed
+        if withholds(release, j) or parameters.missing == "matches_everything":
+            known[:] = False
+        originals.append(np.where(is_missing, n_nodes, own)[counted])
+        cells.append(np.where(known, n_nodes, cell)[shown_too])
+        sizes.append(n_nodes + 1)
+    before = distinct_rows(originals, sizes, int(counted.sum()))
+    after = distinct_rows(cells, sizes, int(shown_too.sum()))
+    return CountedRows.of(question.all, before), CountedRows.of(question.all, after)
+
+
+class _Answers:
+    """Right answers, estimates and baselines of queries."""
+
+    def __init__(self, release: Release, question: _Question, parameters: QueryAccuracyParameters) -> None:
+        self._question = question
+        self._before, self._after = _rows(release, question, parameters)
+        self._n = int(self._before.counts.sum())
+
+    def of(self, query: CountQuery) -> tuple[float, float, float]:
+        """The right answer, the estimate from the release, and the baseline's."""
+        shares = {j: self._question.scales[j].shares(interval) for j, interval in query.intervals.items()}
+        # An original that is itself a group of values lies in an interval if all of them do.
+        inside = {j: (own == 1.0).astype(np.float64) for j, own in shares.items()}
+        right = self._before.count(inside)
+        baseline = right
+        if self._question.sensitive is not None:
+            sensitive = {self._question.sensitive: inside.pop(self._question.sensitive)}
+            baseline = self._before.count(inside) * self._before.count(sensitive) / max(1, self._n)
+        return right, self._after.count(shares), baseline
+
+
+def _median(errors: Floats) -> float:
+    return float(np.median(errors))
+
+
+def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick: Tick) -> QueryAccuracy:
+    release, table = context.release, context.table
+    question = _question(release, parameters)
+    answers = _Answers(release, question, parameters)
+    workload = Workload(
+        question.scales,
+        question.attributes,
+        question.sensitive,
+        parameters.predicates,
+        parameters.selectivity,
+        parameters.seed,
+    )
+    found = np.empty((parameters.queries, 3))
+    for done in range(parameters.queries):
+        found[done] = answers.of(workload.draw())
+        if (done + 1) % PER_TICK == 0 or done + 1 == parameters.queries:
+            tick(done + 1)
+    right, estimates, baselines = found[found[:, 0] > 0].T
+    if not len(right):
+        raise InvalidInput.of(
+            "/measure/selectivity",
+            "empty-workload",
+            f"None of the {parameters.queries} queries counts any record.",
+            "Draw more queries, with a greater selectivity or fewer predicates.",
+        )
+    errors = (estimates - right) / right
+    baseline = np.abs(baselines - right) / right
+    return QueryAccuracy(
+        judged=judged_on(table, parameters, release.classes(parameters)),
+        attribute=None if question.sensitive is None else table.attributes[question.sensitive],
+        answered=len(right),
+        dropped=parameters.queries - len(right),
+        median_error=_median(np.abs(errors)),
+        median_signed_error=_median(errors),
+        greatest_error=float(np.abs(errors).max()),
+        baseline_error=None if question.sensitive is None else _median(baseline),
+        lengths={table.attributes[j]: length for j, length in workload.lengths.items()},
+    )
+
+
+def _cost(context: MeasureContext, parameters: QueryAccuracyParameters) -> Cost:
+    table = context.table
+    width = len(positions_of(table, parameters.quasi_identifiers)) + 1
+    rows = 2 * table.reduced.size * (parameters.predicates + 1)
+    seconds = table.n_records * (2 * width + 4) * SECONDS_PER_CELL
+    seconds += parameters.queries * (rows * SECONDS_PER_ROW_AND_QUERY + SECONDS_PER_QUERY)
+    return Cost(seconds, 16 * table.n_records * (2 * width + 4), parameters.queries, "classes")
+
+
+QUERY_ACCURACY: Final = Measure(
+    name="query_accuracy",
+    title="Accuracy of COUNT queries",
+    source="Cao and Karras (2012), sections 5 and 6.2, with absolute errors",
+    guarantee="exact",
+    parameters=QueryAccuracyParameters,
+    result=QueryAccuracy,
+    cost=_cost,
+    compute=_compute,
+    protects=False,
+    example=Example(
+        "how well can incomes still be counted by city, race and age?",
+        "proposal-queries",
+        rule="proposal",
+        parameters={"attribute": "income", "queries": 500, "predicates": 2, "selectivity": 0.3},
+    ),
+    looks_at="originals",
+)

@@ -1,0 +1,189 @@
+"""Classes whose records nearly all have the same sensitive value: whoever finds a class knows the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, MaxLen, doc
+
+from app.domain.arrays import Bools
+from app.domain.attacks.homogeneity import expected_if_independent, homogeneous, leading_values
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import ASKED, FROM_ZERO, LOW, LOW_SHARE
+from app.domain.classes.diversity import most_frequent
+from app.domain.classes.grouping import EquivalenceClasses, Grouping
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
+
+SECONDS_PER_CELL: Final = 3e-8
+SECONDS_PER_LISTED_RECORD: Final = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomogeneityParameters(Grouping):
+    """Of what attribute, and how alike a class must be."""
+
+    attribute: Annotated[
+        str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
+    ] = None
+    theta: Annotated[
+        float,
+        Gt(0),
+        Le(1),
+        doc("A class is nearly homogeneous if one value has at least this share of it, as it is written."),
+    ] = 0.95
+    top: Annotated[int, Ge(1), Le(200), doc("Most classes to list.")] = 10
+
+
+@dataclass(frozen=True)
+class HomogeneousClasses:
+    """Classes in which one value has at least some share."""
+
+    theta: Annotated[float, ASKED, doc("The share, inclusive.")]
+    classes: Annotated[int, LOW, doc("How many classes there are.")]
+    records: Annotated[
+        int,
+        LOW,
+        doc(
+            "Records in them, those with another value included: whoever looks for these takes them to have "
+            "the value of the others."
+        ),
+    ]
+    share_of_classes: Annotated[float, LOW_SHARE, doc("Their share of all classes.")]
+    share_of_records: Annotated[float, LOW_SHARE, doc("Their records' share of all judged records.")]
+
+
+@dataclass(frozen=True)
+class GivenAway:
+    """What is found out in nearly homogeneous classes."""
+
+    value: Annotated[CellValue, doc("The value that nearly all records of the classes have.")]
+    classes: Annotated[int, doc("How many classes it is the most frequent value of.")]
+    records: Annotated[int, doc("Records in them.")]
+
+
+@dataclass(frozen=True)
+class HomogeneousClass:
+    """One class, and what it gives away."""
+
+    exposed: Annotated[ClassRef, doc("Its records.")]
+    value: Annotated[CellValue, doc("Its most frequent value; of equally frequent ones the first.")]
+    with_value: Annotated[int, doc("How many records show this value.")]
+    share: Annotated[float, doc("Their share of the records that show a value.")]
+
+
+@dataclass(frozen=True)
+class HomogeneityAttack:
+    """Who is exposed by what the records of a class have in common."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    complete: Annotated[HomogeneousClasses, doc("Classes with a single value.")]
+    near: Annotated[HomogeneousClasses, doc("Classes in which one value has at least the share asked for.")]
+    single_records: Annotated[
+        int, LOW, doc("Of the classes with a single value, those of one record: it is singled out besides.")
+    ]
+    expected_classes: Annotated[
+        float,
+        FROM_ZERO,
+        doc(
+            "Classes with a single value to expect if the attribute had nothing to do with classes, given "
+            "how large these are: more than that means that the quasi-identifiers tell the value."
+        ),
+    ]
+    expected_records: Annotated[float, FROM_ZERO, doc("Records to expect in them.")]
+    by_value: Annotated[
+        tuple[GivenAway, ...], doc("What the nearly homogeneous classes give away, most records first.")
+    ]
+    worst: Annotated[tuple[HomogeneousClass, ...], doc("Nearly homogeneous classes, the largest first.")]
+
+
+def _found(classes: EquivalenceClasses, are: Bools, theta: float) -> HomogeneousClasses:
+    number, records = int(np.count_nonzero(are)), int(classes.records[are].sum())
+    return HomogeneousClasses(
+        theta=theta,
+        classes=number,
+        records=records,
+        share_of_classes=number / classes.n_classes if classes.n_classes else 0.0,
+        share_of_records=records / classes.n_judged if classes.n_judged else 0.0,
+    )
+
+
+def _by_value(
+    labels: list[str], classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools
+) -> tuple[GivenAway, ...]:
+    values = leading_values(counts)[near]
+    number = np.bincount(values, minlength=counts.n_values)
+    records = np.bincount(values, classes.records[near], counts.n_values).astype(np.int64)
+    order = np.argsort(-records, kind="stable")
+    return tuple(
+        GivenAway(CellValue(labels[v]), int(number[v]), int(records[v]))
+        for v in order.tolist()
+        if number[v] > 0
+    )
+
+
+def _worst(
+    labels: list[str], classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools, top: int
+) -> tuple[HomogeneousClass, ...]:
+    places = np.flatnonzero(near)
+    places = places[np.argsort(-classes.records[places], kind="stable")[:top]]
+    values, largest, sizes = leading_values(counts), most_frequent(counts), counts.sizes
+    return tuple(
+        HomogeneousClass(
+            exposed=class_ref(classes, g),
+            value=CellValue(labels[values[g]]),
+            with_value=int(largest[g]),
+            share=int(largest[g]) / int(sizes[g]),
+        )
+        for g in places.tolist()
+    )
+
+
+def _compute(context: MeasureContext, parameters: HomogeneityParameters, tick: Tick) -> HomogeneityAttack:
+    table, release = context.table, context.release
+    name = release.sensitive(parameters.attribute)
+    classes, counts = release.classes(parameters), release.counts(parameters, name)
+    hierarchy = table.hierarchies[table.position(name)]
+    labels = [hierarchy.labels[node] for node in counts.nodes.tolist()]
+    near, complete = homogeneous(counts, parameters.theta), homogeneous(counts, 1.0)
+    expected_classes, expected_records = expected_if_independent(counts, classes.records)
+    tick(1)
+    return HomogeneityAttack(
+        judged=judged_on(table, parameters, classes),
+        attribute=name,
+        complete=_found(classes, complete, 1.0),
+        near=_found(classes, near, parameters.theta),
+        single_records=int(np.count_nonzero(complete & (classes.sizes == 1))),
+        expected_classes=expected_classes,
+        expected_records=expected_records,
+        by_value=_by_value(labels, classes, counts, near),
+        worst=_worst(labels, classes, counts, near, parameters.top),
+    )
+
+
+def _cost(context: MeasureContext, parameters: HomogeneityParameters) -> Cost:
+    n, m = context.table.n_records, context.table.n_attributes
+    seconds = n * (m + 6) * SECONDS_PER_CELL + n * parameters.top * SECONDS_PER_LISTED_RECORD
+    return Cost(seconds, 8 * n * (m + 8), 1, "classes")
+
+
+HOMOGENEITY_ATTACK: Final = Measure(
+    name="homogeneity_attack",
+    title="Classes that give a sensitive value away",
+    source="Machanavajjhala (2008), sections 3.1.1 and 3.6",
+    guarantee="exact",
+    parameters=HomogeneityParameters,
+    result=HomogeneityAttack,
+    cost=_cost,
+    compute=_compute,
+    example=Example(
+        "whose income is given away by their equivalence class?",
+        "proposal-homogeneity",
+        rule="proposal",
+        parameters={"theta": 0.75},
+    ),
+)

@@ -1,0 +1,261 @@
+"""The similarity attack: classes whose sensitive values differ and mean nearly the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
+
+from app.domain.arrays import Longs
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import FAILING, FROM_ZERO, GAIN, LOW, LOW_AMOUNT, LOW_SHARE
+from app.domain.classes.gains import Gains
+from app.domain.classes.grouping import Grouping
+from app.domain.classes.ratios import as_written
+from app.domain.classes.similarity import (
+    SetsInClasses,
+    sets_of_tree,
+    sets_of_windows,
+    windows_of,
+    worst_beliefs,
+)
+from app.domain.classes.value_groups import tree_groups
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.gains_found import require_values
+from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
+from app.domain.models.sensitive_values import (
+    SensitiveAttribute,
+    SensitiveValues,
+    cost_of_counting,
+    sensitive_values,
+)
+
+SetsBy = Literal["hierarchy", "windows"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityParameters(Grouping):
+    """Which values mean nearly the same, and what an attacker can rule out."""
+
+    attribute: SensitiveAttribute = None
+    sets: Annotated[
+        SetsBy,
+        doc(
+            "Whether values are alike that have a group of the attribute's hierarchy in common (`hierarchy`) "
+            "or that are near each other as numbers (`windows`)."
+        ),
+    ] = "hierarchy"
+    groups: Annotated[
+        tuple[Annotated[CellValue, MaxLen(500)], ...] | None,
+        Len(1, 1000),
+        doc(
+            "Groups of the hierarchy that must not be told, by their labels; null: all that put at least two "
+            "values together."
+        ),
+    ] = None
+    below: Annotated[
+        float, Ge(0), Le(1e12), doc("With windows: how far below a value others are near it, inclusive.")
+    ] = 0.0
+    above: Annotated[
+        float, Ge(0), Le(1e12), doc("With windows: how far above a value others are near it, inclusive.")
+    ] = 0.0
+    negations: Annotated[
+        int, Ge(0), Le(20), doc("Values outside a set that the attacker can rule out of a person.")
+    ] = 0
+    confidence: Annotated[
+        float, Gt(0), Le(1), doc("Records are exposed if a set is believed with at least this.")
+    ] = 0.9
+    top: Annotated[int, Ge(1), Le(200), doc("Most classes to list.")] = 10
+
+
+@dataclass(frozen=True)
+class SetFound:
+    """What one class tells of one set of values."""
+
+    exposed: Annotated[ClassRef, doc("The class.")]
+    group: Annotated[CellValue | None, doc("The group of the hierarchy; null for a window.")]
+    lowest: Annotated[CellValue, doc("First value of the set in the hierarchy's order.")]
+    highest: Annotated[CellValue, doc("Its last value.")]
+    values: Annotated[int, doc("Values of the whole table in the set.")]
+    with_value: Annotated[int, doc("Records of the class with a value of the set.")]
+    in_table: Annotated[float, doc("p(S): the set's share of the whole table.")]
+    in_class: Annotated[float, doc("q(S): its share of the class.")]
+    belief: Annotated[float, doc("The same after the negations that serve the attacker best.")]
+    gain: Annotated[float, doc("(q(S) − p(S)) / p(S), before negations.")]
+
+
+@dataclass(frozen=True)
+class GroupLikeness:
+    """β-likeness on groups of values beside that on single values."""
+
+    beta_basic: Annotated[
+        float, FROM_ZERO, GAIN, doc("Greatest relative gain on a group: never above that of single values.")
+    ]
+    beta_enhanced: Annotated[
+        float,
+        LOW_AMOUNT,
+        doc("The same, infinite where some q(S) is above f(p(S)) for every β: single values do not say."),
+    ]
+    of_values: Annotated[float, GAIN, doc("Greatest relative gain on a single value.")]
+    of_values_enhanced: Annotated[float, LOW, doc("The same, infinite where a single value breaks its cap.")]
+    caps_broken: Annotated[int, LOW, doc("Pairs of a class and a group with a gain above −ln p(S).")]
+
+
+@dataclass(frozen=True)
+class SimilarityAttack:
+    """Who is exposed although the values of a class differ."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    sets: Annotated[int, doc("Different sets of values that were looked at.")]
+    worst_belief: Annotated[
+        float | None, LOW_SHARE, doc("Greatest belief in a set; null if no record is in any.")
+    ]
+    classes_exposed: Annotated[int, FAILING, doc("Classes that tell a set with the confidence asked for.")]
+    records_exposed: Annotated[int, FAILING, doc("Records in these classes.")]
+    records_of_several_values: Annotated[
+        int,
+        LOW,
+        doc("Of these the records of classes with at least two different values: diversity hides them not."),
+    ]
+    likeness: Annotated[GroupLikeness | None, doc("Gains on groups of the hierarchy; null for windows.")]
+    worst: Annotated[
+        tuple[SetFound, ...],
+        doc("Exposed classes, each with the set that it tells best: greatest belief, then gain, first."),
+    ]
+
+
+def _sets(
+    values: SensitiveValues, parameters: SimilarityParameters
+) -> tuple[SetsInClasses, Longs | None, int]:
+    """The sets in classes, the node of each set asked for (None: windows), and how many sets there are."""
+    counts, hierarchy = values.counts, values.hierarchy
+    if parameters.sets == "windows":
+        labels = [hierarchy.labels[node] for node in counts.nodes.tolist()]
+        windows = windows_of(labels, as_written(parameters.below), as_written(parameters.above))
+        if windows is None:
+            raise NotSupported(
+                f"The values of {values.name!r} that occur are not all numbers in rising order.",
+                "Leave missing values out with missing_sensitive, or use the groups of the hierarchy.",
+            )
+        pairs = np.stack([windows.first, windows.last], axis=1)
+        if counts.n_values > 1 and (windows.last - windows.first == counts.n_values).any():
+            raise InvalidInput.of(
+                "/measure/above",
+                "window-too-wide",
+                "A window holds all values that occur: whoever knows it knows nothing.",
+                "Make below and above smaller.",
+            )
+        return sets_of_windows(counts, windows), None, len(np.unique(pairs, axis=0))
+    wanted = None if parameters.groups is None else _nodes_wanted(values, parameters.groups)
+    tree = tree_groups(hierarchy, counts.nodes, wanted)
+    return sets_of_tree(counts, tree), tree.nodes.astype(np.int64), len(tree.nodes)
+
+
+def _nodes_wanted(values: SensitiveValues, groups: tuple[str, ...]) -> frozenset[int]:
+    """The inner nodes of these labels; InvalidInput for a label that none has."""
+    hierarchy = values.hierarchy
+    inner: dict[str, list[int]] = {}
+    for node in np.flatnonzero(~hierarchy.is_leaf).tolist():
+        if node != TOP:
+            inner.setdefault(hierarchy.labels[node], []).append(node)
+    for place, label in enumerate(groups):
+        if label not in inner:
+            raise InvalidInput.of(
+                f"/measure/groups/{place}",
+                "unknown-group",
+                f"The hierarchy of {values.name!r} has no group {label!r}.",
+                "Name values of the hierarchy that have others below them.",
+            )
+    return frozenset(node for label in groups for node in inner[label])
+
+
+def _gains(values: SensitiveValues, sets: SetsInClasses) -> Gains:
+    counts = values.counts
+    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
+    totals = up_to[sets.last] - up_to[sets.first]
+    return Gains(sets.amounts, counts.sizes[sets.of_class], totals, int(counts.totals.sum()))
+
+
+def _likeness(values: SensitiveValues, of_sets: Gains) -> GroupLikeness:
+    of_values = Gains.of(values.counts)
+    greatest, single = (max(0.0, float(found.relative.max(initial=0.0))) for found in (of_sets, of_values))
+    broken = int(np.count_nonzero(of_sets.breaks_cap))
+    return GroupLikeness(
+        beta_basic=greatest,
+        beta_enhanced=math.inf if broken else greatest,
+        of_values=single,
+        of_values_enhanced=math.inf if of_values.breaks_cap.any() else single,
+        caps_broken=broken,
+    )
+
+
+def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Tick) -> SimilarityAttack:
+    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+    require_values(values)
+    counts = values.counts
+    sets, nodes, number = _sets(values, parameters)
+    beliefs, gains = worst_beliefs(counts, sets, parameters.negations), _gains(values, sets)
+    reaching = beliefs.reach(as_written(parameters.confidence))
+    exposed = np.zeros(counts.n_classes, dtype=bool)
+    exposed[sets.of_class[reaching]] = True
+    belief = beliefs.floats
+    # The set that each class tells best, then the classes that tell most.
+    order = np.lexsort((-gains.relative, -belief, sets.of_class))
+    best = order[np.unique(sets.of_class[order], return_index=True)[1]]
+    best = best[reaching[best]]
+    best = best[np.lexsort((-gains.relative[best], -belief[best]))][: parameters.top]
+    tick(1)
+    return SimilarityAttack(
+        judged=judged_on(context.table, parameters, values.classes),
+        attribute=values.name,
+        sets=number,
+        worst_belief=float(belief.max()) if len(belief) else None,
+        classes_exposed=int(np.count_nonzero(exposed)),
+        records_exposed=values.records_of(exposed),
+        records_of_several_values=values.records_of(exposed & (counts.distinct > 1)),
+        likeness=None if nodes is None else _likeness(values, gains),
+        worst=tuple(_found(values, sets, nodes, gains, pair, belief[pair]) for pair in best.tolist()),
+    )
+
+
+def _found(
+    values: SensitiveValues, sets: SetsInClasses, nodes: Longs | None, gains: Gains, pair: int, belief: float
+) -> SetFound:
+    first, last = int(sets.first[pair]), int(sets.last[pair])
+    group = None if nodes is None else values.hierarchy.labels[int(nodes[sets.groups[pair]])]
+    return SetFound(
+        exposed=class_ref(values.classes, int(sets.of_class[pair])),
+        group=None if group is None else CellValue(group),
+        lowest=values.label(first),
+        highest=values.label(last - 1),
+        values=last - first,
+        with_value=int(sets.amounts[pair]),
+        in_table=int(gains.totals[pair]) / gains.population,
+        in_class=int(gains.amounts[pair]) / int(gains.sizes[pair]),
+        belief=float(belief),
+        gain=float(gains.relative[pair]),
+    )
+
+
+SIMILARITY_ATTACK: Final = Measure(
+    name="similarity_attack",
+    title="Similarity attack: different sensitive values that mean nearly the same",
+    source="Machanavajjhala (2008), section 3.7; Li et al. (2007), section 3; Cao and Karras (2012)",
+    guarantee="exact",
+    parameters=SimilarityParameters,
+    result=SimilarityAttack,
+    cost=lambda context, own: cost_of_counting(context, 1),
+    compute=_compute,
+    example=Example(
+        "who is known to earn little, whatever the exact income?",
+        "proposal-similarity",
+        rule="proposal",
+        parameters={"groups": ["[0, 100000["], "confidence": 0.9, "top": 3},
+    ),
+)

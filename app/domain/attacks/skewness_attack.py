@@ -1,0 +1,173 @@
+"""The skewness attack: who is suspected of a sensitive value more than before (Li et al. (2007))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, doc
+
+from app.domain.arrays import Bools, Longs
+from app.domain.attacks.tallies import records_per_entry, value_numbers
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
+from app.domain.classes.diversity import most_frequent
+from app.domain.classes.gains import frequency_bounds
+from app.domain.classes.grouping import Grouping
+from app.domain.classes.ratios import as_written
+from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
+from app.domain.models.judged import JudgedOn, judged_on
+from app.domain.models.sensitive_values import (
+    SensitiveAttribute,
+    SensitiveValues,
+    cost_of_counting,
+    sensitive_values,
+)
+from app.domain.tables.numbers import exact_sum
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkewnessParameters(Grouping):
+    """Of what attribute, and from what gain on somebody counts as exposed."""
+
+    attribute: SensitiveAttribute = None
+    gain: Annotated[
+        float,
+        Gt(0),
+        Le(1e6),
+        doc("Records are exposed if some value has become more likely by more than this: 1 is twice."),
+    ] = 1.0
+    top: Annotated[int, Ge(1), Le(200), doc("Most classes and values to list.")] = 10
+
+
+@dataclass(frozen=True)
+class RaisedValue:
+    """A value that some classes have become suspected of."""
+
+    value: Annotated[CellValue, doc("The value.")]
+    in_table: Annotated[float, doc("p: its share of the whole table.")]
+    greatest_in_class: Annotated[float, doc("q: its greatest share of a class.")]
+    classes: Annotated[int, doc("Classes in which it has become more likely by more than the gain.")]
+    records: Annotated[int, doc("Records in these classes.")]
+    with_value: Annotated[
+        int, doc("Records with the value among those that cannot be told from these, class by class.")
+    ]
+
+
+@dataclass(frozen=True)
+class SkewnessAttack:
+    """Who is exposed by what their class has more of than the table, and how well guessing goes."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    classes_exposed: Annotated[
+        int, FAILING, doc("Classes with a relative gain above the one asked for on some value.")
+    ]
+    records_exposed: Annotated[int, FAILING, doc("Records in these classes.")]
+    share_exposed: Annotated[float, SHARE, FAILING, doc("The same in parts of the records judged.")]
+    worst_posterior: Annotated[float | None, LOW_SHARE, doc("Greatest share of a value in a class.")]
+    worst_gain: Annotated[float | None, FROM_MINUS_ONE, GAIN, doc("Greatest relative gain (q − p) / p.")]
+    success_rate: Annotated[
+        float | None,
+        LOW_SHARE,
+        doc("Expected share of records of which the most frequent value of the class is right."),
+    ]
+    success_before: Annotated[float, SHARE, doc("The same of the most frequent value of the whole table.")]
+    by_value: Annotated[
+        tuple[RaisedValue, ...], doc("What records are suspected of, most records first, at most `top`.")
+    ]
+    worst: Annotated[
+        tuple[GainFound, ...],
+        doc("Exposed classes of greatest gain; the bound f(p) is enhanced β-likeness with this gain as β."),
+    ]
+
+
+def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> tuple[RaisedValue, ...]:
+    """What is suspected; ``own`` (E,) are the records of the classes themselves that have each value."""
+    counts = values.counts
+    of_value, of_class = counts.values[raised], counts.of_entry[raised]
+    m = counts.n_values
+    classes = np.bincount(of_value, minlength=m)
+    records = np.bincount(of_value, values.classes.records[of_class], m).astype(np.int64)
+    with_value = np.bincount(of_value, own[raised], m).astype(np.int64)
+    greatest = np.zeros(m)
+    np.maximum.at(greatest, of_value, counts.counts[raised] / counts.sizes[of_class])
+    order = np.argsort(-records, kind="stable")[: min(top, int(np.count_nonzero(classes)))]
+    total = int(counts.totals.sum())
+    return tuple(
+        RaisedValue(
+            value=values.label(v),
+            in_table=int(counts.totals[v]) / total,
+            greatest_in_class=float(greatest[v]),
+            classes=int(classes[v]),
+            records=int(records[v]),
+            with_value=int(with_value[v]),
+        )
+        for v in order.tolist()
+    )
+
+
+def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick) -> SkewnessAttack:
+    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+    require_values(values)
+    counts, gain = values.counts, as_written(parameters.gain)
+    total = int(counts.totals.sum())
+    listed = GainsOfClasses(values, counts, frequency_bounds(counts.totals, total, gain, "enhanced"))
+    raised = listed.gains.exceed(gain, "basic")
+    exposed = np.zeros(counts.n_classes, dtype=bool)
+    exposed[counts.of_entry[raised]] = True
+    first, sizes = most_frequent(counts)[values.judged], counts.sizes[values.judged]
+    records = values.records_of(exposed)
+    highest = listed.one_per_class()
+    tick(1)
+    return SkewnessAttack(
+        judged=judged_on(context.table, parameters, values.classes),
+        attribute=values.name,
+        classes_exposed=int(np.count_nonzero(exposed)),
+        records_exposed=records,
+        share_exposed=records / values.classes.n_judged if values.classes.n_judged else 0.0,
+        worst_posterior=float((first / sizes).max()) if len(sizes) else None,
+        worst_gain=max(0.0, float(listed.gains.relative.max())) if len(sizes) else None,
+        success_rate=_mean_share(values, first, sizes),
+        success_before=int(counts.totals.max()) / total,
+        by_value=_by_value(values, _own_records(context, parameters, values), raised, parameters.top),
+        worst=listed.greatest(highest[raised[highest]], parameters.top),
+    )
+
+
+def _own_records(context: MeasureContext, parameters: SkewnessParameters, values: SensitiveValues) -> Longs:
+    """(E,) records of each class with each value, without those that it may only be confused with."""
+    counts, of_record = values.counts, values.classes.of_record
+    shown, _ = context.release.values(parameters, values.name)
+    numbers = value_numbers(counts, shown, values.hierarchy.n_nodes)
+    return records_per_entry(
+        counts.starts, counts.values, counts.n_values, of_record, numbers, of_record >= 0
+    )
+
+
+def _mean_share(values: SensitiveValues, first: Longs, sizes: Longs) -> float | None:
+    """Mean over records of the share of their class's most frequent value."""
+    records = values.classes.records[values.judged]
+    return exact_sum(first / sizes * records) / int(records.sum()) if len(sizes) else None
+
+
+SKEWNESS_ATTACK: Final = Measure(
+    name="skewness_attack",
+    title="Skewness attack: sensitive values that a class has too much of",
+    source="Li et al. (2007), section 3; Cao and Karras (2012), definition 1",
+    guarantee="exact",
+    parameters=SkewnessParameters,
+    result=SkewnessAttack,
+    cost=lambda context, own: cost_of_counting(context, 1),
+    compute=_compute,
+    example=Example(
+        "who is suspected of an income far more than before?",
+        "proposal-skewness",
+        rule="proposal",
+        parameters={"gain": 1.5, "top": 3},
+    ),
+    judges=lambda own, value: BetaLikeness(own.gain, "basic", own.attribute),
+)

@@ -1,0 +1,1 @@
+"""What the catalogues say: what can be chosen, what fields of questions are, what numbers of results mean."""

@@ -1,0 +1,64 @@
+"""What entries of all catalogues say of themselves, and the types by which they name what others hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, NewType
+
+from annotated_types import Len, MaxLen
+
+Guarantee = Literal["exact", "bound", "statistical", "heuristic"]
+"""What a result is worth: exact, an upper bound, right up to a stated standard error, or a best effort."""
+
+Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
+
+DatasetRef = NewType("DatasetRef", str)
+DictionaryRef = NewType("DictionaryRef", str)
+RuleRef = NewType("RuleRef", str)
+UploadRef = NewType("UploadRef", str)
+CellValue = NewType("CellValue", str)
+"""A value of some record's cell in a result: shown only to those who may read the data."""
+ProbedRow = NewType("ProbedRow", int)
+"""A record that a question singles out by its row: asked only by those who may read the data."""
+
+
+@dataclass(frozen=True)
+class AddedLater:
+    """Marks a field that earlier versions did not have: documents leave it out where it has its default."""
+
+
+ADDED_LATER: Final = AddedLater()
+
+
+@dataclass(frozen=True)
+class DictionaryIf:
+    """Marks a parameter with which a dictionary is needed if it has some value."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class Example:
+    """Marks a field with a value that documentation shows of it."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class Column:
+    """Marks a text that names a column."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """Marks a text that may be empty: a value, or what is looked up by its name."""
+
+
+@dataclass(frozen=True)
+class Decimal:
+    """Marks a text that is a decimal number."""
+
+
+ColumnName = Annotated[str, Len(1, 1_000), Column()]
+LabelText = Annotated[str, MaxLen(1_000), Label()]
+DecimalText = Annotated[str, Decimal()]

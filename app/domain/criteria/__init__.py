@@ -1,1 +1,0 @@
-"""Privacy criteria: what must hold of the classes of a release, for searches, rules and reports."""

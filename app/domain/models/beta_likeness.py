@@ -1,0 +1,345 @@
+"""β-likeness, basic and enhanced: the relative gain of a reader on every sensitive value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Len, doc
+
+from app.domain.arrays import Bools, Floats, Longs
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import (
+    FAILING,
+    FROM_ONE,
+    FROM_ZERO,
+    GAIN,
+    LOW,
+    LOW_AMOUNT,
+    LOW_SHARE,
+    MET,
+    STRICTER_DOWN,
+)
+from app.domain.classes.gains import (
+    Gains,
+    LikenessBound,
+    always_within,
+    frequency_bounds,
+    greatest_gains,
+    greatest_losses,
+    implied_delta,
+    saturation,
+    unlike,
+)
+from app.domain.classes.grouping import Grouping
+from app.domain.classes.necessary import fills_up, least_size, least_values, most_passing
+from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.distinct_l_diversity import least_classes
+from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
+from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.sensitive_values import (
+    Attribute,
+    SensitiveAttribute,
+    SensitiveValues,
+    cost_of_counting,
+    sensitive_values,
+)
+
+LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class BetaLikeness(Criterion):
+    """No value is much more likely in a class than in the whole table, relative to how likely it is there."""
+
+    kind: ClassVar[str] = "beta_likeness"
+    title: ClassVar[str] = "β-likeness: a bounded relative gain on every sensitive value"
+    source: ClassVar[str] = "Cao and Karras (2012), definitions 2 and 3"
+    merging: ClassVar[Merging] = "passes_stay"
+
+    beta: Annotated[
+        float,
+        Ge(LEAST),
+        Le(1e6),
+        STRICTER_DOWN,
+        doc("Greatest relative gain: 1 means twice as likely."),
+    ]
+    bound: Annotated[
+        LikenessBound,
+        doc(
+            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
+            "(`enhanced`), or all the same (`basic`)."
+        ),
+    ] = "enhanced"
+    attribute: Attribute = None
+
+    def failing(self, judged: Judged) -> Bools:
+        """Classes in which some value is above its bound; exactly at it passes."""
+        return unlike(judged.counts(self.attribute), as_written(self.beta), self.bound)
+
+    def attained(self, judged: Judged) -> float | None:
+        """The least β that the classes satisfy; ∞ if enhanced β-likeness holds for none."""
+        counts = judged.counts(self.attribute)
+        if not counts.n_classes:
+            return None
+        gains = Gains.of(counts)
+        if self.bound == "enhanced" and gains.breaks_cap.any():
+            return float("inf")
+        return float(greatest_gains(counts, gains).max())
+
+    def unavoidable(self, judged: Judged) -> Longs:
+        """What does not fit into any mixture of values below their bounds."""
+        counts = judged.counts(self.attribute)
+        return np.asarray(counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0))
+
+    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+        """The least class that can be filled within the bounds (L4), and how many values it has (L6)."""
+        totals = whole.counts(self.attribute).totals
+        bounds = self._bounds(totals)
+        values = least_values(bounds, 1.0)
+        size = least_size(fills_up(totals, bounds), totals)
+        return least_classes(size, values, self.attribute)
+
+    def impossible(self, whole: Judged) -> str | None:
+        """Nothing is gained from the whole table."""
+        return None
+
+    def _bounds(self, totals: Longs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return frequency_bounds(totals, int(totals.sum()), as_written(self.beta), self.bound)
+
+
+LARGEST_PRODUCT: Final = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetaLikenessParameters(Grouping):
+    """Of what attribute, which β to compare with, and what a reader knows before."""
+
+    attribute: SensitiveAttribute = None
+    beta: Annotated[
+        float, Gt(0), Le(1e6), doc("Classes with a greater relative gain are counted: 1 is twice as likely.")
+    ] = 1.0
+    bound: Annotated[
+        LikenessBound,
+        doc(
+            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
+            "(`enhanced`), or all the same (`basic`)."
+        ),
+    ] = "enhanced"
+    reference: Annotated[
+        Mapping[CellValue, Annotated[int, Ge(0), Le(10**12)]] | None,
+        Len(1, 100_000),
+        doc(
+            "How often each value occurs in what a reader knows before, such as public statistics; null: in "
+            "the whole dataset."
+        ),
+    ] = None
+    top: Annotated[int, Ge(1), Le(200), doc("Most classes, values and broken caps to list.")] = 10
+
+
+@dataclass(frozen=True)
+class LikenessImplies:
+    """What follows for every class that satisfies the β asked for."""
+
+    least_records: Annotated[int, doc("It has at least so many records; an exact bound up to 4,096.")]
+    least_values: Annotated[int, doc("It has at least so many different values.")]
+    least_frequency_l: Annotated[
+        float, FROM_ONE, doc("Its most frequent value has at most this part: 1 / f(p_max).")
+    ]
+    enough_records: Annotated[int, doc("Every class of at least so many records satisfies it.")]
+    delta: Annotated[float, doc("δ-disclosure privacy (natural) that implies enhanced β-likeness.")]
+
+
+@dataclass(frozen=True)
+class BetaLikenessFound:
+    """The relative gain of a reader, on every value and in every class."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    values: Annotated[int, doc("Different values in the reference.")]
+    records_without_value: Annotated[int, doc("Records in classes that have no value to judge.")]
+    reference: Annotated[Literal["dataset", "given"], doc("What a reader is taken to know before.")]
+    values_unused: Annotated[
+        int, doc("Leaves of the hierarchy that no value of the reference stands for: they take no part.")
+    ]
+    values_mismatched: Annotated[
+        int, doc("Values of the release that the reference lacks: then every β is infinite.")
+    ]
+    beta_basic: Annotated[
+        float | None,
+        FROM_ZERO,
+        GAIN,
+        doc("Least β with which basic β-likeness holds; 0: all classes are like the reference."),
+    ]
+    beta_enhanced: Annotated[
+        float | None,
+        LOW_AMOUNT,
+        doc("The same of the enhanced one; infinite if it holds for no β: a cap is broken."),
+    ]
+    beta_negative: Annotated[
+        float | None, LOW_SHARE, doc("Greatest relative loss (p − q) / p: 1 if some class lacks a value.")
+    ]
+    beta_saturation: Annotated[
+        float,
+        FROM_ZERO,
+        doc("−ln of the least p: for larger β enhanced β-likeness is the same as for this one."),
+    ]
+    max_absolute_gain: Annotated[float | None, LOW_SHARE, doc("Greatest q − p.")]
+    values_frequent: Annotated[int, doc("Values bounded by −ln p rather than by the β asked for.")]
+    is_met: Annotated[
+        bool, MET, doc("Whether every class satisfies the β asked for; exactly at the bound it does.")
+    ]
+    classes_failing: Annotated[int, FAILING, doc("Classes that do not.")]
+    records_failing: Annotated[int, FAILING, doc("Records in these classes.")]
+    caps_broken: Annotated[int, LOW, doc("Pairs of a class and a value with a gain above −ln p.")]
+    worst: Annotated[GainFound | None, doc("The greatest gain of all, the first of equals.")]
+    classes: Annotated[
+        tuple[GainFound, ...], doc("Classes of greatest gain, each with the value of it, highest first.")
+    ]
+    by_value: Annotated[
+        tuple[GainFound, ...], doc("Values of greatest gain, each with its worst class, highest first.")
+    ]
+    caps: Annotated[tuple[GainFound, ...], doc("Broken caps of greatest gain, highest first.")]
+    implies: Annotated[LikenessImplies, doc("What follows for every class that satisfies the β asked for.")]
+    worst_negative: Annotated[
+        ClassRef | None,
+        doc("The class of beta_negative, the first of equals. null also: measured before it was told."),
+    ] = None
+    worst_absolute: Annotated[
+        ClassRef | None, doc("The class of max_absolute_gain, the first of equals; null as above.")
+    ] = None
+
+
+def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] | None) -> SensitiveCounts:
+    """The counts beside what a reader knows before: the table, or how often each value occurs elsewhere.
+
+    Raises InvalidInput for values that the hierarchy does not have, and for a reference without records or
+    with so many that gains could not be told exactly.
+    """
+    counts = values.counts
+    if reference is None:
+        return counts
+    known: dict[int, int] = {}
+    for label, records in reference.items():
+        node = values.hierarchy.node_of(label)
+        if node is None:
+            raise InvalidInput.of(
+                "/measure/reference",
+                "unknown-value",
+                f"The hierarchy of {values.name!r} has no value {str(label)!r}.",
+                "Name values of the attribute's hierarchy.",
+            )
+        known[node] = known.get(node, 0) + records
+    total = sum(known.values())
+    most = LARGEST_PRODUCT // max(1, int(counts.sizes.max(initial=1)))
+    if not 0 < total <= most:
+        raise InvalidInput.of(
+            "/measure/reference",
+            "reference-out-of-range",
+            f"The reference has {total:,} records.",
+            f"Give at least 1 and, for exact numbers, at most {most:,} in all.",
+        )
+    nodes = np.union1d(counts.nodes, np.array([node for node, n in known.items() if n], dtype=np.int32))
+    totals = np.array([known.get(node, 0) for node in nodes.tolist()], dtype=np.int64)
+    numbers = np.searchsorted(nodes, counts.nodes)[counts.values].astype(np.int32)
+    return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes.astype(np.int32))
+
+
+def _implies(totals: Longs, parameters: BetaLikenessParameters) -> LikenessImplies:
+    beta = as_written(parameters.beta)
+    bounds = frequency_bounds(totals, int(totals.sum()), beta, parameters.bound)
+    values = least_values(bounds, 1.0)
+    return LikenessImplies(
+        least_records=max(values, least_size(fills_up(totals, bounds), totals)),
+        least_values=values,
+        least_frequency_l=1 / float(bounds.max()),
+        enough_records=always_within(totals, parameters.beta, parameters.bound),
+        delta=implied_delta(totals, parameters.beta),
+    )
+
+
+def _unused(hierarchy: Hierarchy, counts: SensitiveCounts) -> int:
+    """Leaves below no value of the reference; a missing value, at the top, stands for none of them."""
+    used = counts.nodes[(counts.totals > 0) & ((counts.nodes != TOP) | (len(counts.nodes) == 1))]
+    return hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(used)[1]))
+
+
+def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikenessFound:
+    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+    require_values(values)
+    counts = with_reference(values, parameters.reference)
+    population, beta = int(counts.totals.sum()), as_written(parameters.beta)
+    bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
+    listed = GainsOfClasses(values, counts, bounds)
+    gains: Gains = listed.gains
+    known = counts.totals[counts.totals > 0]
+    failing = unlike(counts, beta, parameters.bound)
+    caps = np.flatnonzero(gains.breaks_cap)
+    mismatched = counts.n_values - len(known)
+    basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
+    losses = greatest_losses(counts, gains)
+    of_classes = listed.greatest(listed.one_per_class(), parameters.top)
+    tick(1)
+    return BetaLikenessFound(
+        judged=judged_on(context.table, parameters, values.classes),
+        attribute=values.name,
+        values=len(known),
+        records_without_value=values.without_value,
+        reference="dataset" if parameters.reference is None else "given",
+        values_unused=_unused(values.hierarchy, counts),
+        values_mismatched=mismatched,
+        beta_basic=basic,
+        beta_enhanced=math.inf if len(caps) and basic is not None else basic,
+        beta_negative=None if basic is None else float(losses.max()),
+        beta_saturation=saturation(known),
+        max_absolute_gain=None if basic is None else max(0.0, float(gains.absolute.max())),
+        values_frequent=listed.frequent(parameters.beta),
+        is_met=not failing.any(),
+        classes_failing=int(np.count_nonzero(failing)),
+        records_failing=values.records_of(failing),
+        caps_broken=len(caps),
+        worst=of_classes[0] if of_classes else None,
+        classes=of_classes,
+        by_value=listed.greatest(listed.one_per_value(), parameters.top),
+        caps=listed.greatest(caps, parameters.top),
+        implies=_implies(known, parameters),
+        worst_negative=values.ref(values.worst(losses)),
+        worst_absolute=values.ref(None if basic is None else _class_of_greatest(counts, gains.absolute)),
+    )
+
+
+def _class_of_greatest(counts: SensitiveCounts, of_entries: Floats) -> int:
+    """The class of the greatest of some numbers of the entries, the first of equals."""
+    return int(counts.of_entry[of_entries == of_entries.max()].min())
+
+
+def _judged_by(own: BetaLikenessParameters, value: str) -> BetaLikeness | None:
+    return None if own.reference is not None else BetaLikeness(own.beta, own.bound, own.attribute)
+
+
+BETA_LIKENESS: Final = Measure(
+    name="beta_likeness",
+    title="β-likeness: relative gains on sensitive values",
+    source="Cao and Karras (2012), definitions 1 to 3",
+    guarantee="exact",
+    parameters=BetaLikenessParameters,
+    result=BetaLikenessFound,
+    cost=lambda context, own: cost_of_counting(context, 1),
+    compute=_compute,
+    example=Example(
+        "how much more likely does any income become?",
+        "proposal-likeness",
+        rule="proposal",
+        parameters={"beta": 2, "top": 3},
+    ),
+    criteria=(BetaLikeness,),
+    judges=_judged_by,
+)

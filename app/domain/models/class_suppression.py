@@ -1,0 +1,167 @@
+"""Table-level rules that withhold the records of some classes altogether (Definitions: equivalence classes).
+
+A class is what records share that are disclosed alike. Records of a class that is withheld are disclosed as ⊥
+in every attribute, so that every other record is among records as the criteria ask for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal
+
+import numpy as np
+
+from app.domain.arrays import Bools
+from app.domain.classes.grouping import Grouping, Missing, Suppressed, equivalence_classes, lacking_records
+from app.domain.classes.quasi_part import required_quasi_identifiers
+from app.domain.errors import NotSupported
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedRecords
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.overlapping import judged_classes
+from app.domain.models.suppression import Order, ranks_by_disclosure, require_meaning, suppressed_classes
+from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
+
+Meaning = Literal[1, 2]
+"""Version of what a rule means by a small class."""
+
+ALL_ATTRIBUTES: Final = 1
+"""Records that are disclosed alike in all attributes, sensitive ones too, as in rules of before the 2."""
+EQUIVALENCE_CLASSES: Final = 2
+"""Records whose quasi-identifiers are disclosed alike, as k-anonymity counts them."""
+
+
+@dataclass(frozen=True)
+class SmallClasses:
+    """Classes of fewer than ``below`` records are suppressed; ``meaning`` says what a class is."""
+
+    below: int
+    meaning: Meaning = EQUIVALENCE_CLASSES
+
+
+@dataclass(frozen=True)
+class ClassSuppression:
+    """Which classes of quasi-identifiers a rule withholds.
+
+    Attributes
+    ----------
+    failing
+        Classes that fail any of these criteria; for table-wide ones the smallest classes as well.
+    missing
+        ``excluded`` withholds records with a missing quasi-identifier, too. With ``matches_everything``
+        classes overlap: what fails is withheld again and again until nothing does.
+    suppressed
+        With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld, but for
+        records that are left out for a missing one: no criterion has looked at these.
+    order
+        For criteria of the whole table all classes of one size after another go, or class after class, in
+        the order of ``suppression_order``, and no more than have to.
+
+    A rule that withholds anybody withholds all records of which it would disclose no quasi-identifier, too:
+    nobody could tell these from those.
+    """
+
+    failing: tuple[Criterion, ...]
+    missing: Missing = "own_category"
+    suppressed: Suppressed = "excluded"
+    order: Order = "size_by_size"
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether a criterion compares the classes with the people of a dictionary."""
+        return any(own.needs_population for own in self.failing)
+
+
+def suppress_small(table: Table, rule: TableRule, small: SmallClasses) -> tuple[Rule, Bools]:
+    """The rule with its small classes suppressed, and whose these records are (n,).
+
+    Equivalence classes are those of k-anonymity with k = ``below``, so that the rule suppresses what a search
+    for that criterion does.
+    """
+    if small.meaning == ALL_ATTRIBUTES:
+        return suppress_classes(table, rule, small.below)
+    return suppress_failing(table, rule, ClassSuppression((KAnonymity(small.below),)))
+
+
+def suppress_failing(table: Table, rule: Rule, suppression: ClassSuppression) -> tuple[Rule, Bools]:
+    """The rule with the failing classes suppressed, and whose these records are (n,).
+
+    Classes are of quasi-identifiers as the rule discloses them, ⊥ equal to ⊥, counted in records. A
+    table-level rule that suppresses nobody is returned as it is; other rules suppress to begin with whom they
+    show nothing of. Raises NotSupported for criteria that have no meaning for classes that overlap, and where
+    classes of other than table-level rules would.
+    """
+    known, disclosed, missing = required_quasi_identifiers(table), apply(rule, table), suppression.missing
+    _require_meaning(table, rule, suppression)
+    silent = np.zeros(table.n_records, dtype=bool)
+    if not isinstance(rule, TableRule):
+        silent = np.asarray((disclosed[:, known] == TOP).all(axis=1))
+    classes = equivalence_classes(table, disclosed, silent, Grouping(missing=missing))
+    left_out = classes.of_record < 0
+    records = JudgedRecords(table, np.where(left_out, classes.n_classes, classes.of_record), disclosed)
+    judged = judged_classes(records, classes, shows_nothing=(classes.codes == TOP).all(axis=1))
+    ranks = None
+    if suppression.order == "class_by_class":
+        ranks = partial(ranks_by_disclosure, [table.hierarchies[j] for j in known], classes.codes)
+    found = suppressed_classes(judged, suppression.failing, ranks, begun=bool(left_out.any()))
+    gone: Bools = np.append(found.classes, True)[classes.of_record]
+    if isinstance(rule, TableRule) and not gone.any():
+        return rule, gone
+    return withholding(table, rule, gone, missing, suppression.suppressed), gone
+
+
+def _require_meaning(table: Table, rule: Rule, suppression: ClassSuppression) -> None:
+    """Refuse where classes that overlap cannot be judged: NotSupported."""
+    if suppression.missing == "matches_everything" and not isinstance(rule, TableRule):
+        raise NotSupported(
+            "Classes in which a missing value matches everything are withheld of table-level rules alone.",
+            "Choose own_category or excluded for missing values, or a table-level rule.",
+        )
+    require_meaning(table, suppression.failing, suppression.missing)
+
+
+def withholding(
+    table: Table,
+    rule: Rule,
+    records: Bools,
+    missing: Missing = "own_category",
+    suppressed: Suppressed = "excluded",
+) -> CellRule:
+    """The rule with the records (n,) withheld, the sensitive values of those that :func:`are_hidden` too."""
+    disclosed = apply(rule, table).copy(order="F")
+    hidden = are_hidden(table, records, missing, suppressed)
+    for j in range(table.n_attributes):
+        disclosed[records if j in table.quasi_identifiers else hidden, j] = TOP
+    return CellRule(disclosed)
+
+
+def are_hidden(table: Table, records: Bools, missing: Missing, suppressed: Suppressed) -> Bools:
+    """(n,) of the withheld ``records`` (n,) those whose sensitive values are not shown either.
+
+    All, unless they are judged as one more block; then those that are left out for a missing value, at which
+    no criterion has looked.
+    """
+    if suppressed == "excluded":
+        return records
+    return records & lacking_records(table.codes, table.quasi_identifiers, missing)
+
+
+def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, Bools]:
+    """The rule with the classes of fewer than ``below`` records withheld, and whose these records are (n,).
+
+    This is what rules of the meaning :data:`ALL_ATTRIBUTES` do: their classes are of records that are
+    disclosed alike in all attributes, sensitive ones too. They are counted in records, whatever their
+    weights, ⊥ equal to ⊥. They are those of the rule itself: nobody joins a class by being suppressed.
+    """
+    reduced = table.reduced
+    disclosed = apply_to_codes(rule, table, reduced.codes).copy(order="F")
+    columns = [disclosed[:, j] for j in range(table.n_attributes)]
+    classes = distinct_rows(columns, table.sizes, reduced.size)
+    records = np.bincount(classes.inverse, reduced.counts, minlength=classes.size)
+    small = (records < below)[classes.inverse]
+    disclosed[small] = TOP
+    return CellRule(np.asfortranarray(disclosed[reduced.inverse])), small[reduced.inverse]

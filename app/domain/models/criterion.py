@@ -1,0 +1,247 @@
+"""What a privacy criterion is: which classes of a release fail it, and what that says of other rules.
+
+A criterion's file holds frozen dataclasses derived from :class:`Criterion`. Their fields have bounds and
+descriptions as the parameters of measures do (``Annotated[int, Ge(1), doc("…")]``); requests, rules and
+the catalogue's page are derived from them. Errors about a field point at ``/<field>``; who asks puts its own
+place before it.
+
+What is known of a criterion when classes are put together decides how much a search may conclude:
+
+``fewer_fail``
+    Generalising never makes a record fail that passed: k-anonymity, k-map, distinct ℓ of one attribute. Who
+    fails at a rule fails at every more specific one.
+``passes_stay``
+    Classes that pass pass together: entropy and recursive ℓ, t-closeness, β-likeness, δ-disclosure. A class
+    that fails cannot be split into classes that all pass; how many of its records fail is not said.
+``none``
+    Neither.
+
+With other sensitive attributes in the classes even distinct ℓ is only ``passes_stay``: a block of
+one class may join a class that had no such block. Such a criterion implies that of one attribute apart, which
+is ``fewer_fail``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+
+from app.domain.arrays import Bools, Floats, Longs
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.ranges import require_bounds
+from app.domain.risk.bayes import BayesBlock
+
+Merging = Literal["fewer_fail", "passes_stay", "none"]
+Others = Literal["in_classes", "apart"]
+"""Others split the classes (Machanavajjhala (2008), definition 3.11), or are left aside."""
+
+
+class Judged(Protocol):
+    """The G classes of one rule, as criteria look at them."""
+
+    @property
+    def records(self) -> Longs:
+        """(G,) records of each class, at least 1."""
+
+    @property
+    def sizes(self) -> Longs:
+        """(G,) records that a reader cannot tell from those of the class: its own, and those that match."""
+
+    def table_records(self) -> int:
+        """Records of the table, those in no class included."""
+
+    def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
+        """Values of a sensitive attribute (None: the only one) per class.
+
+        With ``in_classes`` per block instead: records of a class with equal values of all other sensitive
+        attributes. InvalidInput at ``/attribute`` for an attribute that is not sensitive.
+        """
+
+    def class_of_block(self, attribute: str | None) -> Longs:
+        """(B,) the class of each block of ``counts(attribute, "in_classes")``."""
+
+    def hierarchy(self, attribute: str | None) -> Hierarchy:
+        """The hierarchy of a sensitive attribute (None: the only one)."""
+
+    def population(self) -> Longs:
+        """(G,) entities of the population that are disclosed like each class.
+
+        InvalidInput at ``/`` without a population.
+        """
+
+    def outside(self) -> int:
+        """Entities of the population that are in no class of the table."""
+
+    def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
+        """What who knows the population believes of a sensitive attribute (None: the only one).
+
+        Of some units at a time, with (u,) the class of each. InvalidInput at ``/`` without a population,
+        NotSupported for one that does not say the attribute's values.
+        """
+
+
+@dataclass(frozen=True)
+class Criterion(ABC):
+    """A condition on the classes of a release.
+
+    Attributes
+    ----------
+    kind
+        The field's term in snake_case.
+    title, source
+        A heading, and where the definition is from.
+    merging
+        What is known when classes are put together; see the module's docstring.
+    table_wide
+        The criterion is about all remaining classes together, and no single class fails it.
+    adds_up
+        It is table-wide and a quotient of sums over classes, which :meth:`surpluses` tells.
+    needs_population
+        It looks at :meth:`Judged.population`.
+    needs_beliefs
+        It looks at :meth:`Judged.beliefs`, for which the population has to say sensitive values.
+    passes_by_fewer_values
+        Whether who fails may pass once the values of the sensitive attribute are generalised.
+    needs_tuples
+        It compares tuples of the population: whoever is shown is shown on the same levels, and each person
+        has one tuple there.
+    needs_partition
+        It has no meaning for classes that overlap.
+    guarantee
+        ``heuristic`` for what rests on an estimate without a bound of its error.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    merging: ClassVar[Merging]
+    table_wide: ClassVar[bool] = False
+    adds_up: ClassVar[bool] = False
+    needs_population: ClassVar[bool] = False
+    needs_beliefs: ClassVar[bool] = False
+    passes_by_fewer_values: ClassVar[bool] = True
+    needs_tuples: ClassVar[bool] = False
+    needs_partition: ClassVar[bool] = False
+    guarantee: ClassVar[Literal["exact", "heuristic"]] = "exact"
+
+    def __post_init__(self) -> None:
+        require_bounds(self)
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether it looks at the values of a sensitive attribute, not at who is in a class alone."""
+        return any(own.name == "attribute" for own in fields(self))
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether it bounds how well records can be told apart, whatever their sensitive values are."""
+        return not self.is_of_values
+
+    @property
+    def of_values_alone(self) -> Criterion:
+        """What it asks of the values of a sensitive attribute, in classes of any size."""
+        return self
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether its numbers alone say that every release meets it.
+
+        One record or value is in every class, and no risk or share is above 1. A criterion that bounds more
+        than one number says so itself.
+        """
+        return any(getattr(self, name, None) == 1 for name in ("k", "l", "threshold"))
+
+    @property
+    def least_alike(self) -> int | None:
+        """k, if all it asks of a class is k records disclosed alike, as k-anonymity does."""
+        return None
+
+    @property
+    def enough_records(self) -> int | None:
+        """From how many records on a class passes whatever the population; None if no number is enough."""
+        return None
+
+    @property
+    def bars_outsiders(self) -> bool:
+        """Whether it fails as soon as somebody of the population is known to be in no class."""
+        return False
+
+    @abstractmethod
+    def failing(self, judged: Judged) -> Bools:
+        """(G,) which classes fail; none if the criterion is table-wide."""
+
+    @abstractmethod
+    def attained(self, judged: Judged) -> float | None:
+        """What the classes attain of what the criterion bounds, in its unit; None without classes.
+
+        For k-anonymity the size of the smallest class, for t-closeness the greatest distance.
+        """
+
+    def satisfied(self, judged: Judged) -> bool:
+        """Whether the classes meet the criterion together; table-wide criteria say how."""
+        return not self.failing(judged).any()
+
+    def failing_alone(self, alone: Judged) -> Bools:
+        """(G,) which records fail if each is alone in its class; if none does, it protects nobody."""
+        if self.table_wide:
+            return np.full(len(alone.records), not self.satisfied(alone))
+        return self.failing(alone)
+
+    def unavoidable(self, judged: Judged) -> Longs:
+        """(G,) of the records of each class, how many fail at least in whatever classes it is split into.
+
+        0 for classes that pass. Sharper proven bounds make searches faster.
+        """
+        if self.merging == "none" or self.table_wide:
+            return np.zeros(len(judged.records), dtype=np.int64)
+        failing = self.failing(judged)
+        # Of classes that pass together at least one part must fail, and it has a record.
+        return np.where(failing, judged.records if self.merging == "fewer_fail" else 1, 0)
+
+    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+        """(G,) each: numbers of the classes whose sums over those that are kept may not be above 0.
+
+        A criterion that ``adds_up`` is met exactly if none of these sums is above 0; others have none. All
+        of a class's numbers are above 0, or none is.
+        """
+        return ()
+
+    def least_suppressed(self, judged: Judged) -> int:
+        """Records that this rule and every more specific one suppress at least, if these are all classes.
+
+        Of a table-wide criterion; 0 where nothing is known.
+        """
+        return 0
+
+    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+        """Criteria with ``fewer_fail`` that every class meets which meets this one.
+
+        ``whole`` is the table as one class.
+        """
+        return ()
+
+    @abstractmethod
+    def impossible(self, whole: Judged) -> str | None:
+        """If not even the table as one class meets the criterion, why and by how much, as one sentence.
+
+        Of a table-wide criterion: if no classes of any of its records do, but for none at all. Values of
+        cells are not named in it.
+        """
+
+    def alternative(self, whole: Judged) -> str:
+        """A sentence on what the table as one class would meet instead; empty if nothing is known."""
+        return ""
+
+
+def failing_classes(judged: Judged, attribute: str | None, others: Others, failing: Bools) -> Bools:
+    """(G,) which classes have a failing block; ``failing`` as of ``judged.counts(attribute, others)``."""
+    if others == "apart":
+        return failing
+    found = np.zeros(len(judged.sizes), dtype=bool)
+    found[judged.class_of_block(attribute)[failing]] = True
+    return found

@@ -1,0 +1,79 @@
+"""Distinct ℓ-diversity: at least ℓ different sensitive values in every class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from app.domain.arrays import Bools, Longs
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.models.criterion import Criterion, Judged, Merging, Others
+from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
+from app.domain.models.sensitive_values import GREATEST_L, Attribute, DiversityCriterion, Ell, OtherAttributes
+
+
+@dataclass(frozen=True)
+class DistinctLDiversity(DiversityCriterion):
+    """Every class has at least ℓ different sensitive values."""
+
+    kind: ClassVar[str] = "distinct_l_diversity"
+    title: ClassVar[str] = "distinct ℓ-diversity: at least ℓ different values in every class"
+    merging: ClassVar[Merging] = "fewer_fail"
+    passes_by_fewer_values: ClassVar[bool] = False
+
+    l: Ell  # noqa: E741
+    attribute: Attribute = None
+    others: OtherAttributes = "in_classes"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.others == "in_classes":
+            # A block that fails may join a class that had none and take its records along.
+            object.__setattr__(self, "merging", "passes_stay")
+
+    @property
+    def _of(self) -> tuple[str | None, Others]:
+        return self.attribute, self.others
+
+    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+        return counts.distinct < self.l
+
+    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+        """No part of a block has more values than the block."""
+        return np.where(failing, counts.sizes, 0)
+
+    def attained(self, judged: Judged) -> float | None:
+        """Least number of different values."""
+        counts = judged.counts(*self._of)
+        return int(counts.distinct.min()) if counts.n_classes else None
+
+    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+        """ℓ values of the attribute apart, and ℓ records."""
+        own: tuple[Criterion, ...] = ()
+        if self.others == "in_classes":
+            own = (DistinctLDiversity(self.l, self.attribute, "apart"),)
+        return (*own, KAnonymity(min(self.l, GREATEST_K)))
+
+    def impossible(self, whole: Judged) -> str | None:
+        """There are fewer than ℓ values."""
+        found = self._whole(whole)
+        if found is None:
+            return None
+        least = int(found[0].distinct.min())
+        return f"{found[1]} have {least} different sensitive values, {self.l - least} fewer than {self.l}."
+
+
+def at_least_values(values: int, attribute: str | None) -> tuple[Criterion, ...]:
+    """Criteria of at least so many different values in a class."""
+    if values < 2:
+        return ()
+    least = min(values, GREATEST_L)
+    return DistinctLDiversity(least, attribute, "apart"), KAnonymity(min(least, GREATEST_K))
+
+
+def least_classes(size: int, values: int, attribute: str | None) -> tuple[Criterion, ...]:
+    """Criteria that say that every class has so many records and different values."""
+    records = (KAnonymity(min(size, GREATEST_K)),) if size > values else ()
+    return (*records, *at_least_values(values, attribute))

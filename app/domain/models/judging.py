@@ -1,0 +1,329 @@
+"""Classes as criteria look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from app.domain.arrays import Bools, Ints, Longs
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.criterion import Others
+from app.domain.risk.bayes import BayesBlock
+from app.domain.risk.knowledge import Knowledge
+from app.domain.tables.distinct import distinct_rows, row_keys
+from app.domain.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """Values of one sensitive attribute: number (r,) of each row's, totals (m,) and nodes (m,) of each."""
+
+    numbers: Longs
+    totals: Longs
+    nodes: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Entities of a population (G,) that are disclosed like each class, and how many like none.
+
+    Attributes
+    ----------
+    shown
+        (G, q) what the classes show of the quasi-identifiers.
+    knowledge
+        What the population tells of sensitive values; None: nothing.
+    """
+
+    entities: Longs
+    outside: int
+    shown: Ints | None = None
+    knowledge: Knowledge | None = None
+
+    def only(self, kept: Bools) -> Population:
+        """Of the classes that are kept."""
+        shown = None if self.shown is None else self.shown[kept]
+        return Population(self.entities[kept], self.outside, shown, self.knowledge)
+
+
+class JudgedRecords:
+    """The records of a table, reduced to distinct combinations of a group and sensitive values.
+
+    Parameters
+    ----------
+    groups
+        (n,) number from 0 of each record's group: what no class of any rule that is judged divides.
+    shown
+        (n, m) disclosed nodes, of which the sensitive attributes count; None: those of the table.
+    amounts
+        (n,) how many records each row of the others stands for; None: one.
+
+    Attributes
+    ----------
+    group, amounts
+        (r,) group and records of each combination.
+    per_group
+        (g,) records of each group.
+    n_groups, n_records
+        g, and records of the table.
+    """
+
+    def __init__(
+        self, table: Table, groups: Ints, shown: Ints | None = None, amounts: Longs | None = None
+    ) -> None:
+        codes = table.codes if shown is None else shown
+        self._table = table
+        self.sensitive = tuple(name for name in table.attributes if name in table.sensitive)
+        positions = [table.position(name) for name in self.sensitive]
+        self.n_groups = int(groups.max(initial=-1)) + 1
+        rows = distinct_rows(
+            [groups, *(codes[:, j] for j in positions)],
+            [max(1, self.n_groups), *(table.sizes[j] for j in positions)],
+            len(groups),
+        )
+        counts = rows.counts
+        if amounts is not None:
+            counts = np.bincount(rows.inverse, amounts, rows.size).astype(np.int64)
+        self.group: Longs = rows.codes[:, 0].astype(np.int64)
+        self.amounts: Longs = counts
+        self.per_group: Longs = np.bincount(self.group, counts, self.n_groups).astype(np.int64)
+        self.n_records = int(counts.sum())
+        self._codes = rows.codes[:, 1:]
+        self._columns = [_column(self._codes[:, i], counts, table.sizes[j]) for i, j in enumerate(positions)]
+
+    def judged(
+        self,
+        class_of_group: Longs,
+        n_classes: int,
+        population: Population | None = None,
+        shows_nothing: Bools | None = None,
+    ) -> JudgedClasses:
+        """The classes that the groups make; −1 leaves a group out.
+
+        ``shows_nothing`` (G,) are classes of which every quasi-identifier is ⊥; None: none.
+        """
+        return JudgedClasses(self, class_of_group, n_classes, population, shows_nothing)
+
+    @cached_property
+    def whole(self) -> JudgedClasses:
+        """All records as one class."""
+        return self.judged(np.zeros(self.n_groups, dtype=np.int64), 1)
+
+    def one_of_each(self) -> JudgedRecords:
+        """One record of each combination, in a group of its own; distributions stay those of the table."""
+        found = copy(self)
+        found.n_groups = len(self.amounts)
+        found.group = np.arange(found.n_groups, dtype=np.int64)
+        found.amounts = found.per_group = np.ones(found.n_groups, dtype=np.int64)
+        return found
+
+    def index(self, attribute: str | None) -> int:
+        """Which of the sensitive attributes is meant; InvalidInput for any other."""
+        if attribute is None and len(self.sensitive) == 1:
+            return 0
+        if attribute in self.sensitive:
+            return self.sensitive.index(attribute)
+        named = (
+            "and the criterion names none" if attribute is None else f"and {attribute!r} is not among them"
+        )
+        raise InvalidInput.of(
+            "/attribute",
+            "sensitive-attribute-unclear",
+            f"Attributes of the role sensitive are: {', '.join(self.sensitive) or 'none'}, {named}.",
+            f"Name one of: {', '.join(self.sensitive)}."
+            if self.sensitive
+            else "Give an attribute the role sensitive in the dataset's schema.",
+        )
+
+    def hierarchy(self, index: int) -> Hierarchy:
+        """The hierarchy of a sensitive attribute."""
+        return self._table.hierarchies[self._table.position(self.sensitive[index])]
+
+    @property
+    def n_values(self) -> list[int]:
+        """How many values each sensitive attribute has."""
+        return [len(column.nodes) for column in self._columns]
+
+    def position(self, index: int) -> int:
+        """Position of a sensitive attribute in the table."""
+        return self._table.position(self.sensitive[index])
+
+    def column(self, index: int) -> _Column:
+        """Values of a sensitive attribute."""
+        return self._columns[index]
+
+    def others_of(self, index: int) -> Longs:
+        """(r,) number of each row's combination of the other sensitive attributes."""
+        others = [i for i in range(len(self.sensitive)) if i != index]
+        columns = [self._codes[:, i] for i in others]
+        sizes = [self._table.sizes[self._table.position(self.sensitive[i])] for i in others]
+        return distinct_rows(columns, sizes, len(self.group)).inverse.astype(np.int64)
+
+
+class JudgedClasses:
+    """The classes of one rule; a :class:`Judged`."""
+
+    overlaps: ClassVar[bool] = False
+    """Whether a record may be like those of several classes, so that withholding one changes others."""
+
+    def __init__(
+        self,
+        records: JudgedRecords,
+        class_of_group: Longs,
+        n_classes: int,
+        population: Population | None = None,
+        shows_nothing: Bools | None = None,
+    ) -> None:
+        self._population = population
+        self._shows_nothing = shows_nothing
+        self._records = records
+        self.class_of_group = class_of_group
+        self.n_classes = n_classes
+        self._blocks: dict[int, tuple[Longs, Longs]] = {}
+        self._counts: dict[tuple[int, Others], SensitiveCounts] = {}
+
+    @cached_property
+    def _own(self) -> Longs:
+        return self._per_class(self._records.per_group, self.class_of_group)
+
+    @property
+    def records(self) -> Longs:
+        """(G,) records of each class."""
+        return self._own
+
+    @property
+    def sizes(self) -> Longs:
+        """(G,) the same: nobody else is like them."""
+        return self._own
+
+    def table_records(self) -> int:
+        """Records of the table, those in no class included."""
+        return self._records.n_records
+
+    def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
+        """Values of a sensitive attribute per class, or per block of ``class_of_block``."""
+        index = self._records.index(attribute)
+        if len(self._records.sensitive) == 1:
+            others = "apart"
+        key = (index, others)
+        if key not in self._counts:
+            rows, of_row = self._rows
+            n_blocks = self.n_classes
+            if others == "in_classes":
+                of_row, owners = self._blocks_of(index)
+                n_blocks = len(owners)
+            column = self._records.column(index)
+            found = count_values(
+                of_row, column.numbers[rows], self._records.amounts[rows], n_blocks, len(column.nodes)
+            )
+            found = self._with_others(found, key, len(column.nodes))
+            self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes)
+        return self._counts[key]
+
+    @property
+    def shows_nothing(self) -> Bools:
+        """(G,) classes of which every quasi-identifier is missing or withheld."""
+        if self._shows_nothing is None:
+            return np.zeros(self.n_classes, dtype=bool)
+        return self._shows_nothing
+
+    def _with_others(
+        self, found: tuple[Longs, Ints, Longs], key: tuple[int, Others], n_values: int
+    ) -> tuple[Longs, Ints, Longs]:
+        """Starts, values and counts with those of whoever is like a class: here nobody else."""
+        return found
+
+    def class_of_block(self, attribute: str | None) -> Longs:
+        """(B,) the class of each block: its records with equal values of the other sensitive attributes."""
+        index = self._records.index(attribute)
+        if len(self._records.sensitive) == 1:
+            return np.arange(self.n_classes, dtype=np.int64)
+        return self._blocks_of(index)[1]
+
+    def hierarchy(self, attribute: str | None) -> Hierarchy:
+        """The hierarchy of a sensitive attribute."""
+        return self._records.hierarchy(self._records.index(attribute))
+
+    def population(self) -> Longs:
+        """(G,) entities of the population per class; InvalidInput without one."""
+        return self._required_population.entities
+
+    def outside(self) -> int:
+        """Entities of the population that are disclosed like no record of the table."""
+        return self._required_population.outside
+
+    def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
+        """What who knows the population believes of some units at a time, and (u,) the class of each."""
+        given = self._required_population
+        if given.knowledge is None or given.shown is None:
+            raise self._no_population()
+        position = self._records.position(self._records.index(attribute))
+        return given.knowledge.beliefs(position, self.counts(attribute), self.class_of_group, given.shown)
+
+    @property
+    def _required_population(self) -> Population:
+        if self._population is None:
+            raise self._no_population()
+        return self._population
+
+    @staticmethod
+    def _no_population() -> InvalidInput:
+        return InvalidInput.of(
+            "/",
+            "no-population",
+            "The criterion compares the classes with a population, and none is given.",
+            "Name a dictionary where the question takes one, or choose a criterion of the dataset alone.",
+        )
+
+    def only(self, kept: Bools) -> JudgedClasses:
+        """The classes that are kept."""
+        if kept.all():
+            return self
+        nothing = None if self._shows_nothing is None else self._shows_nothing[kept]
+        return JudgedClasses(self._records, *self._only(kept), nothing)
+
+    def _only(self, kept: Bools) -> tuple[Longs, int, Population | None]:
+        """Class of each group, number of classes and population of those that are kept."""
+        becomes = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+        population = None if self._population is None else self._population.only(kept)
+        return becomes[self.class_of_group], int(np.count_nonzero(kept)), population
+
+    @cached_property
+    def _rows(self) -> tuple[slice | Longs, Longs]:
+        """The rows that are in a class, and the class of each."""
+        of_row = self.class_of_group[self._records.group]
+        if self.class_of_group.min(initial=0) >= 0:
+            return slice(None), of_row
+        rows = np.flatnonzero(of_row >= 0)
+        return rows, of_row[rows]
+
+    def _blocks_of(self, index: int) -> tuple[Longs, Longs]:
+        """Block of each row in a class, and class of each block."""
+        if index not in self._blocks:
+            rows, of_row = self._rows
+            others = self._records.others_of(index)[rows]
+            keys, _ = row_keys(
+                [of_row, others], [self.n_classes, int(others.max(initial=0)) + 1], len(of_row)
+            )
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            self._blocks[index] = inverse.astype(np.int64), of_row[first]
+        return self._blocks[index]
+
+    def _per_class(self, amounts: Longs, of: Longs) -> Longs:
+        kept = of >= 0
+        return np.bincount(of[kept], amounts[kept], self.n_classes).astype(np.int64)
+
+
+def _column(codes: Ints, amounts: Longs, n_nodes: int) -> _Column:
+    totals = np.bincount(codes, amounts, n_nodes).astype(np.int64)
+    nodes = np.flatnonzero(totals)
+    number = np.zeros(n_nodes, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    return _Column(number[codes], totals[nodes], nodes.astype(np.int32))

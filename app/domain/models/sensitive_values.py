@@ -1,0 +1,206 @@
+"""The values of one sensitive attribute in classes, as criteria and measures look at them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from annotated_types import Ge, Le, Len, MaxLen, doc
+
+from app.domain.arrays import Bools, Longs
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import STRICTER_DOWN, STRICTER_UP
+from app.domain.classes.grouping import EquivalenceClasses, Grouping
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.criterion import Criterion, Judged, Merging, Others, failing_classes
+from app.domain.models.entry import Cost, MeasureContext
+from app.domain.models.judged import ClassRef, class_ref
+
+GREATEST_L: Final = 1_000_000
+LEAST_C: Final = 1e-9
+BY_ITSELF: Final = (
+    "The other sensitive attributes split the classes here (`others: in_classes`); `others: apart` judges "
+    "this one by itself, as other tools do."
+)
+Attribute = Annotated[
+    str | None, MaxLen(200), doc("The sensitive attribute; may be left out if there is only one.")
+]
+SensitiveAttribute = Annotated[
+    str | None, MaxLen(200), doc("The sensitive attribute; null: the only one of that role.")
+]
+OtherAttributes = Annotated[
+    Others,
+    doc(
+        "Whether the other sensitive attributes split the classes further (`in_classes`): whoever knows one "
+        "of them must not learn this one from it; or are left aside (`apart`)."
+    ),
+]
+Ell = Annotated[int, Ge(1), Le(GREATEST_L), STRICTER_UP, doc("ℓ.")]
+C = Annotated[
+    float,
+    Ge(LEAST_C),
+    Le(1e9),
+    STRICTER_DOWN,
+    doc("The c, taken as the decimal it is written as; the comparison is strict."),
+]
+Labels = tuple[Annotated[CellValue, Len(1, 1000)], ...]
+
+
+@dataclass(frozen=True)
+class DiversityCriterion(Criterion):
+    """A condition on the values of one sensitive attribute in each class, or each block of it."""
+
+    source: ClassVar[str] = "Machanavajjhala et al. (2007); Machanavajjhala (2008), section 3.4"
+    merging: ClassVar[Merging] = "passes_stay"
+
+    @property
+    @abstractmethod
+    def _of(self) -> tuple[str | None, Others]:
+        """The attribute, and what becomes of the others."""
+
+    @abstractmethod
+    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+        """(B,) which blocks fail."""
+
+    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+        """(B,) records of failing blocks that fail however the block is split, 0 for the others."""
+        return failing.astype(np.int64)
+
+    def failing(self, judged: Judged) -> Bools:
+        """Classes with a block that fails."""
+        attribute, others = self._of
+        return failing_classes(
+            judged, attribute, others, self._failing(judged, judged.counts(attribute, others))
+        )
+
+    def unavoidable(self, judged: Judged) -> Longs:
+        """Records of the blocks that cannot pass with the others, in all blocks of a class."""
+        attribute, others = self._of
+        counts = judged.counts(attribute, others)
+        removed = self._removed(judged, counts, self._failing(judged, counts))
+        if others == "apart":
+            return removed
+        owners = judged.class_of_block(attribute)
+        return np.bincount(owners, removed, len(judged.sizes)).astype(np.int64)
+
+    def _whole(self, whole: Judged) -> tuple[SensitiveCounts, str] | None:
+        """Counts of the table as one class, and what they are of; None if that meets the criterion."""
+        attribute, others = self._of
+        counts = whole.counts(attribute, others)
+        if not self._failing(whole, counts).any():
+            return None
+        if counts.n_classes > 1:
+            return counts, "Of all records as one class, those equal in the other sensitive attributes"
+        return counts, "All records as one class"
+
+    def alternative(self, whole: Judged) -> str:
+        """The attribute by itself, where only the other sensitive attributes are in the way."""
+        attribute, others = self._of
+        if others == "apart" or whole.counts(attribute, others).n_classes <= len(whole.sizes):
+            return ""
+        beside = replace(self, **{"others": "apart"})
+        return BY_ITSELF if beside.impossible(whole) is None else ""
+
+
+SECONDS_PER_CELL: Final = 3e-8
+SECONDS_PER_ENTRY: Final = 1.5e-7
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveValues:
+    """What is counted of one attribute.
+
+    Attributes
+    ----------
+    others
+        The other sensitive attributes by which the classes are split, none if they are left aside.
+    without_value
+        Records that are in a class and without a value that counts: it is missing, or suppressed with them.
+    """
+
+    name: str
+    others: tuple[str, ...]
+    classes: EquivalenceClasses
+    counts: SensitiveCounts
+    hierarchy: Hierarchy
+    without_value: int
+
+    @cached_property
+    def judged(self) -> Bools:
+        """(G,) classes that have a value at all: missing ones may have been left out."""
+        return self.counts.sizes > 0
+
+    def worst(self, scores: npt.NDArray[np.float64]) -> int | None:
+        """The class of the highest score, the first of equals; None if no class is judged."""
+        if not self.judged.any():
+            return None
+        return int(np.argmax(np.where(self.judged, scores, -np.inf)))
+
+    def ref(self, class_: int | None) -> ClassRef | None:
+        """A class by its records."""
+        return None if class_ is None else class_ref(self.classes, class_)
+
+    def by_frequency(self, class_: int) -> tuple[CellValue, ...]:
+        """The values of a class, the most frequent first, equally frequent ones in the hierarchy's order."""
+        entries = slice(self.counts.starts[class_], self.counts.starts[class_ + 1])
+        order = np.argsort(-self.counts.counts[entries], kind="stable")
+        return tuple(map(self.label, self.counts.values[entries][order].tolist()))
+
+    def most_frequent_entry(self, class_: int, among: Bools) -> int | None:
+        """Entry of a class's most frequent value among some (m,), the first of equals; None without one."""
+        first, last = self.counts.starts[class_ : class_ + 2].tolist()
+        own = np.where(among[self.counts.values[first:last]], self.counts.counts[first:last], 0)
+        return first + int(np.argmax(own)) if own.any() else None
+
+    def label(self, value: int) -> CellValue:
+        """What a value is called."""
+        return CellValue(self.hierarchy.labels[int(self.counts.nodes[value])])
+
+    def records_of(self, classes: Bools) -> int:
+        """Records of some classes."""
+        return int(self.classes.records[classes].sum())
+
+    def in_one_class(self) -> SensitiveCounts:
+        """The whole table as a single class, records without a class included."""
+        totals = self.counts.totals
+        numbers = np.arange(len(totals), dtype=np.int32)
+        starts = np.array([0, len(totals)], dtype=np.int64)
+        return SensitiveCounts(starts, numbers, totals, totals, self.counts.nodes)
+
+
+def sensitive_values(
+    context: MeasureContext,
+    grouping: Grouping,
+    attribute: str | None,
+    others: Others,
+    beside: Sequence[str] = (),
+) -> SensitiveValues:
+    """Count the values of an attribute (None: the only sensitive one).
+
+    ``in_classes`` splits the classes by the other attributes of the role sensitive and by those in ``beside``
+    (Machanavajjhala (2008), definition 3.11): whoever knows one of them may conclude the attribute from it.
+    """
+    release, table = context.release, context.table
+    name = release.sensitive(attribute)
+    split: tuple[str, ...] = ()
+    if others == "in_classes":
+        known = {*release.other_sensitive(name), *beside} - {name, *(grouping.quasi_identifiers or ())}
+        split = tuple(own for own in table.attributes if own in known)
+    counts, classes = release.counts(grouping, name, split), release.classes(grouping, split)
+    shown, _ = release.values(grouping, name)
+    without = int(np.count_nonzero((classes.of_record >= 0) & (shown < 0)))
+    return SensitiveValues(name, split, classes, counts, table.hierarchies[table.position(name)], without)
+
+
+def cost_of_counting(context: MeasureContext, n_attributes: int) -> Cost:
+    """Cost of grouping the records and counting the values of so many sensitive attributes."""
+    table = context.table
+    cells = table.n_records * (table.n_attributes + 2 * n_attributes + 4)
+    seconds = cells * SECONDS_PER_CELL + table.n_records * n_attributes * SECONDS_PER_ENTRY
+    return Cost(seconds, 16 * cells, n_attributes, "classes")

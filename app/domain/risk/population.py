@@ -1,0 +1,105 @@
+"""The joint distribution f(q, s) of an attacker's dictionary (Machanavajjhala (2008), section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from app.domain.arrays import Bools, Ints, Longs
+from app.domain.counting.counter import MEMORY_CEILING, Counter
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
+from app.domain.errors import NotSupported
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
+
+
+def unlinked_reason(
+    table: Table, attributes: tuple[int, ...], sensitive: int, known: Dictionary
+) -> str | None:
+    """Why a dictionary says nothing about the sensitive attribute given the others; None if it does."""
+    name = table.attributes[sensitive]
+    if name not in known.attributes:
+        return (
+            f"The dictionary does not say the {name!r} of its people. Use one that is linked to this "
+            "attribute, or an attack that needs no such knowledge."
+        )
+    if not any(table.attributes[j] in known.attributes for j in attributes):
+        return (
+            "The dictionary carries none of the quasi-identifiers, so it knows the same of everybody. "
+            "Use one that is linked to some of them."
+        )
+    return None
+
+
+class Population:
+    """Counts of a dictionary's people by quasi-identifiers and sensitive value.
+
+    People of whom some linked cell does not mean exactly one value are left out; ``n_left_out`` says how
+    many. Quasi-identifiers that the dictionary does not carry are taken to say nothing more about the
+    sensitive value than the others do.
+
+    Parameters
+    ----------
+    attributes
+        Positions of the quasi-identifiers in the table.
+    sensitive
+        Position of the sensitive attribute.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        dictionary: Dictionary,
+        attributes: tuple[int, ...],
+        sensitive: int,
+        memory_ceiling: int = MEMORY_CEILING,
+    ) -> None:
+        reason = unlinked_reason(table, attributes, sensitive, dictionary)
+        if reason is not None:
+            raise NotSupported.because(reason)
+        links = {table.position(link.attribute): link.meaning for link in dictionary.links}
+        self.linked = tuple(j for j in attributes if j in links)
+        chosen = [links[j] for j in (*self.linked, sensitive)]
+        exact = np.ones(dictionary.n_entities, dtype=bool)
+        for link in chosen:
+            exact &= _is_exact(link)[link.column]
+        self.n_entities = int(np.count_nonzero(exact))
+        self.n_left_out = dictionary.n_entities - self.n_entities
+        kept = tuple(replace(link, column=link.column[exact], outside=None) for link in chosen)
+        self._counter = Counter(table, Dictionary(self.n_entities, kept), memory_ceiling)
+        self._sensitive = kept[-1]
+
+    @property
+    def value_nodes(self) -> Ints:
+        """Nodes of the sensitive values that its people have, ascending."""
+        link = self._sensitive
+        if not self.n_entities:
+            return np.empty(0, dtype=np.int32)
+        used = np.unique(link.column)
+        used = used[np.diff(link.starts)[used] == 1]
+        return np.sort(link.hierarchy.leaves[link.leaves[link.starts[used]]])
+
+    def joint(self, rows: Ints, nodes: Ints) -> Longs:
+        """People whose quasi-identifiers and value are covered by each row of nodes (r, q) and node (r,).
+
+        ⊥ covers everything: with ⊥ as the value, all people whose quasi-identifiers are covered.
+        """
+        return self._counter.count(np.column_stack([rows, nodes]).astype(np.int32)).values
+
+    def given(self, rows: Ints) -> Longs:
+        """People whose quasi-identifiers are covered by each row of nodes (r, q)."""
+        distinct = distinct_rows(
+            [rows[:, i] for i in range(rows.shape[1])],
+            [self._counter.table.sizes[j] for j in self.linked],
+            len(rows),
+        )
+        counted = self.joint(distinct.codes, np.full(distinct.size, TOP, dtype=np.int32))
+        return counted[distinct.inverse]
+
+
+def _is_exact(link: LinkedAttribute) -> Bools:
+    """Per code of a link, whether it means one value; a value outside the hierarchy is one."""
+    exact: Bools = (np.diff(link.starts) <= 1) & ~link.everything
+    return exact

@@ -1,0 +1,168 @@
+"""Utility of disclosed records: a sum of node values over attributes (Definitions: utility).
+
+Utilities are compared as they are; rounding a mean is for display, and for repeating published results that
+rounded it before comparing (Definitions: rounded utility).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from app.domain.arrays import Floats, Ints
+from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.risk.utility_values import custom_values, faults_of_custom_values
+from app.domain.tables.table import Table, unknown_attribute
+
+Model = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm", "custom"]
+
+
+@dataclass(frozen=True, eq=False)
+class Utility:
+    """u(y) = Σ values[j][y_j], non-negative and non-increasing under generalisation.
+
+    The two loss models are turned into utilities by subtracting them from the loss of full suppression,
+    ``loss_at_top`` (Definitions: losses as utilities); it is None for the others.
+    """
+
+    model: Model
+    values: tuple[Floats, ...]
+    loss_at_top: float | None = None
+
+    def of(self, codes: Ints) -> Floats:
+        """Utility of each disclosed row (r, m), float64 (r,)."""
+        total = np.zeros(len(codes))
+        for j, values in enumerate(self.values):
+            total += values[codes[:, j]]
+        return total
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the model is a loss: less is better, and it rises under generalisation."""
+        return self.loss_at_top is not None
+
+    def information_loss(self, utility: Floats) -> Floats:
+        """The loss that a loss model reports, from its utility; ValueError for the other models."""
+        return self._top - utility
+
+    def floor_of_loss(self, cap: float) -> float:
+        """The utility that is reached if and only if the loss is at most ``cap``; ValueError as above."""
+        return self._top - cap
+
+    @property
+    def _top(self) -> float:
+        if self.loss_at_top is None:
+            raise ValueError(f"{self.model} is not a loss")
+        return self.loss_at_top
+
+
+def rounded_half_away(value: float) -> float:
+    """The nearest whole number, halves away from zero: 2.5 → 3, −2.5 → −3, 0.49999999999999994 → 0."""
+    whole = math.floor(abs(value))
+    return math.copysign(whole + (abs(value) - whole >= 0.5), value)
+
+
+def _depth(hierarchy: Hierarchy) -> Floats:
+    return hierarchy.depth.astype(np.float64)
+
+
+def _inverse_leaves(hierarchy: Hierarchy) -> Floats:
+    return 1.0 / hierarchy.leaf_count
+
+
+def _log_leaves(hierarchy: Hierarchy) -> Floats:
+    values: Floats = np.log(hierarchy.n_leaves / hierarchy.leaf_count)
+    return values
+
+
+def _kept_xt(hierarchy: Hierarchy) -> Floats:
+    values: Floats = (hierarchy.n_leaves - hierarchy.leaf_count) / hierarchy.n_leaves
+    return values
+
+
+def _kept_lm(hierarchy: Hierarchy) -> Floats:
+    values: Floats = (hierarchy.n_leaves - hierarchy.leaf_count) / max(1, hierarchy.n_leaves - 1)
+    return values
+
+
+_NODE_VALUES: dict[Model, Callable[[Hierarchy], Floats]] = {
+    "depth_sum": _depth,
+    "inverse_leaves": _inverse_leaves,
+    "log_leaves": _log_leaves,
+    "info_loss_xt": _kept_xt,
+    "info_loss_lm": _kept_lm,
+}
+
+
+def build_utility(
+    table: Table,
+    model: Model = "depth_sum",
+    weights: Mapping[str, float] | None = None,
+    node_values: Mapping[str, Mapping[str, float]] | None = None,
+) -> Utility:
+    """Build the utility of a model for a table.
+
+    Parameters
+    ----------
+    weights
+        What an attribute's values count, by name, in [0, ∞); 1 where not named.
+    node_values
+        For ``custom``: attribute → label of a node → value d in [0, ∞), non-increasing towards ⊥, whose own
+        value is 0 unless it is named.
+
+    Raises InvalidInput for an unknown model, and with every offending attribute, weight and value.
+    """
+    if model not in get_args(Model):
+        raise InvalidInput.of(
+            "/utility",
+            "unknown-choice",
+            "The utility model is unknown.",
+            f"Choose one of {', '.join(get_args(Model))}.",
+        )
+    factors, faults = _factors(table, weights or {})
+    if model == "custom":
+        faults += faults_of_custom_values(table, node_values or {})
+    elif node_values:
+        faults.append(
+            Fault(
+                "/utility/values",
+                "values-not-used",
+                f"The utility model {model} derives its values from the hierarchies.",
+                "Leave the values out, or choose the model custom.",
+            )
+        )
+    if faults:
+        raise InvalidInput(faults)
+    values = tuple(
+        factor
+        * (custom_values(hierarchy, node_values[name]) if node_values else _NODE_VALUES[model](hierarchy))
+        for name, hierarchy, factor in zip(table.attributes, table.hierarchies, factors, strict=True)
+    )
+    if not model.startswith("info_loss"):
+        return Utility(model, values)
+    return Utility(model, values, float(sum(v.max() - v[TOP] for v in values)))
+
+
+def _factors(table: Table, weights: Mapping[str, float]) -> tuple[list[float], list[Fault]]:
+    """What each attribute's values are multiplied by, and the faults of the weights given."""
+    faults = [
+        unknown_attribute(f"/utility/weights/{name}", name, table)
+        for name in weights
+        if name not in table.attributes
+    ]
+    faults += [
+        Fault(
+            f"/utility/weights/{name}",
+            "invalid-weight",
+            f"The weight of {name!r} is no finite number of 0 or more.",
+            "Give it one; 0 if its values are of no use.",
+        )
+        for name, weight in weights.items()
+        if not 0 <= weight < math.inf
+    ]
+    return [float(weights.get(name, 1.0)) for name in table.attributes], faults

@@ -1,0 +1,388 @@
+"""The scalable models for all records of a table, every distinct record on its own.
+
+Planned are the aggregate objective and the approximation (Definitions: aggregate objective, approximation).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.arrays import Floats, Longs
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.search.aggregate.aggregate_options import AggregateOptions
+from app.domain.search.aggregate.approximation import (
+    ROUNDING_OF_BOUND,
+    Approximated,
+    approximate,
+    least_risk,
+    require_acceptance,
+)
+from app.domain.search.aggregate.chain_records import NODES_LIMIT, ChainRecords, refusal, refusal_of_family
+from app.domain.search.aggregate.objective import aggregate_values, power
+from app.domain.search.aggregate.records import HALTED, Records, records_for, result_type
+from app.domain.search.budget import UNLIMITED, Budget, Halted
+from app.domain.search.context import SearchContext
+from app.domain.search.outcome import Bounds, Certificate, Counters, Outcome, Status, proven, score
+from app.domain.search.problem import Problem
+from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch, SolvedRecords, mean_of_records
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
+from app.domain.search.solvers import AUTO, Approx, Auto, Enumeration, Solver
+from app.domain.tables.numbers import exact_sum, lowest_accepted
+
+SECONDS_PER_BLOCK = 2.0
+EXACT, FALLBACK = 1, 2
+"""How a record was solved, if not by programmes: where that was plain, or for missing what was promised."""
+
+
+class AggregatePlan(RecordSearch):
+    """Solves every distinct record; a block is a range of them."""
+
+    def __init__(self, context: SearchContext, problem: Problem, records: Records) -> None:
+        self._context = context
+        self._problem = problem
+        self._records = records
+        self.solver = records.name
+        n_blocks = max(1, math.ceil(records.n_distinct / records.rows_per_block))
+        super().__init__(records.n_distinct, n_blocks, result_type(context.table.n_attributes))
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time to solve all distinct records."""
+        return self._records.seconds
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory: that of the way chosen for the records."""
+        return self._records.n_bytes
+
+    def _solve(
+        self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
+    ) -> None:
+        self._records.solve(rows, found, tick, halted)
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The rule of all records, or what prohibits every disclosure of some of them."""
+        found = self._joined(blocks)
+        left = np.flatnonzero(found["code"] == UNSOLVED)
+        if len(left):
+            self._stand_in(found, left)
+        prohibited = found["code"] == PROHIBITED
+        truncated = bool(found["truncated"].any())
+        status: Status = "prohibited" if prohibited.any() else "heuristic" if truncated else "optimal"
+        rule = scored = objective = bounds = None
+        if not prohibited.any():
+            rule = self._records.rule_of(found["steps"])
+            scored, _ = score(self._context, self._problem, rule)
+            objective = self._mean(found["value"])
+            bounds = proven(self._problem, objective)
+            if truncated:
+                upper = max(objective, self._mean(found["bound"]))
+                bounds = Bounds(-upper, upper - objective if math.isfinite(objective) else 0.0)
+        complete = not len(left) and not (found["truncated"] == HALTED).any()
+        tied = (found["ties"] > 1) & ~prohibited
+        return Outcome(
+            problem=self._problem,
+            solver=self.solver,
+            status=status,
+            rule=rule,
+            score=scored,
+            objective=objective,
+            records_with_ties=int(self._records.multiplicity[tied].sum())
+            if self.solver == "enumeration" and complete
+            else None,
+            bounds=bounds,
+            prohibited_records=int(self._records.multiplicity[prohibited].sum()),
+            absent=self._records.n_absent,
+            n_rules=math.prod(height + 1 for height in self._context.table.heights),
+            counters=Counters(*[int(found["visited"].sum())] * 3),
+            attributes=self._context.table.attributes,
+            not_monotone=not self._context.harm_is_monotone,
+            complete=complete,
+        )
+
+    def _mean(self, values: Floats) -> float:
+        return mean_of_records(self._context, self._records.mass, values)
+
+    def _stand_in(self, found: npt.NDArray[np.void], left: Longs) -> None:
+        """Fill the rows of records that were not solved: the better of all and nothing, f bounded roughly."""
+        table, options = self._context.table, self._problem.aggregate_options or AggregateOptions()
+        first = np.zeros(self.units, dtype=np.int64)
+        first[self._records.of_record[::-1]] = np.arange(table.n_records)[::-1]
+        tried = []
+        tops = np.minimum(
+            np.stack([h.depth[table.codes[first, j]] for j, h in enumerate(table.hierarchies)], axis=1),
+            2**15 - 1,
+        ).astype(np.int16)
+        for steps in (np.zeros_like(tops), tops):
+            scored, _ = score(self._context, self._problem, self._records.rule_of(steps))
+            if scored.assessment is None:
+                raise ValueError("the aggregate objective knows one dictionary")
+            records = scored.assessment.records
+            tried.append((records.counts[first], records.phi[first], records.utility[first], steps))
+        counts, phi, utility = (np.stack([one[i] for one in tried]) for i in range(3))
+        values = aggregate_values(counts.astype(np.float64), phi, utility, self._problem.threshold, options)
+        choice = choose(-values, utility, Problem("lagrangian", 0.0, "record_level"))
+        found["code"][left] = choice.code[left]
+        found["steps"][left] = np.where(choice.node[left, None] == 0, tried[0][3][left], tried[1][3][left])
+        found["value"][left] = values[choice.node, np.arange(self.units)][left]
+        found["truncated"][left] = HALTED
+        gained = np.array([power(u, options.kappa) for u in utility[0, left].tolist()])
+        safest = self._problem.threshold * counts[1, left] / self._least_phi(options)
+        found["bound"][left] = np.maximum(found["value"][left], safest + gained)
+
+    def _least_phi(self, options: AggregateOptions) -> float:
+        """A positive number that no positive Φ is below; it bounds f by λN/φ + u(0)^κ."""
+        sensitivity = self._context.sensitivity
+        if options.phi_offset is not None:
+            return options.phi_offset
+        if sensitivity.family == "constant":
+            return sensitivity.constant or math.inf
+        if sensitivity.family == "multiplicative":
+            return 1.0
+        every = np.arange(sensitivity.n_groups, dtype=np.int32)
+        weights = [
+            sensitivity.weights(j, np.full(len(every), node, dtype=np.int32), every)
+            for j, size in enumerate(self._context.table.sizes)
+            for node in range(size)
+        ]
+        weights += [one.weights for one in sensitivity.interactions]
+        flat = np.concatenate(weights)
+        positive = flat[flat > 0]
+        if (flat < 0).any():
+            return float(np.finfo(np.float64).tiny)
+        least = float(positive.min(initial=math.inf))
+        return math.expm1(least) if sensitivity.family == "multiplicative_centered" else least
+
+
+def plan_aggregate(
+    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
+) -> AggregatePlan:
+    """Plan the aggregate objective.
+
+    NotSupported with the alternatives for other scopes, views and models, hierarchies that are no trees and
+    methods that need an additive Φ; InvalidInput where nobody is consistent with a record.
+    """
+    options = problem.aggregate_options or AggregateOptions()
+    if not isinstance(solver, Auto | Enumeration):
+        raise NotSupported(
+            f"{solver.name} does not search for the aggregate objective.",
+            "Leave the solver at auto and choose the objective's method.",
+        )
+    reason = refusal(context, problem)
+    if reason is not None:
+        raise NotSupported.because(f"The aggregate objective does not apply. {reason}")
+    for hierarchy in context.table.hierarchies:
+        hierarchy.require_tree("The aggregate objective")
+    records = records_for(context, problem, options, solver, budget)
+    if records.n_absent and problem.absent_policy != "add_self":
+        raise InvalidInput.of(
+            "/absent_policy",
+            "absent-records",
+            f"{records.n_absent} records have no consistent entity: without one, 1/risk has no meaning.",
+            "Choose the absent policy add_self, or complete the dictionary.",
+        )
+    return AggregatePlan(context, problem, records)
+
+
+def plan_approximation(
+    context: SearchContext, problem: Problem, parameters: Approx, budget: Budget = UNLIMITED
+) -> ApproximationPlan:
+    """Plan the approximation of a problem that :func:`approximation_refusal` admits.
+
+    NotSupported for a budget of nodes or of the gap; InvalidInput for parameters that accept no rounding.
+    """
+    if budget != UNLIMITED:
+        raise NotSupported(
+            "The approximation visits no nodes and narrows no gap: it solves a fixed number of programmes.",
+            "Leave max_nodes and relative_gap out; a time limit applies.",
+        )
+    return ApproximationPlan(context, problem, parameters)
+
+
+def approximation_refusal(context: SearchContext, problem: Problem, parameters: Approx) -> str | None:
+    """None if the approximation can solve a problem, else why not and what can."""
+    if problem.objective != "min_risk":
+        return "The approximation is for min_risk. Choose another solver, or the objective aggregate."
+    return refusal(context, problem) or refusal_of_family(context)
+
+
+class ApproximationPlan(RecordSearch):
+    """Approximates every distinct record; a block is a range of them."""
+
+    solver = Approx.name
+
+    def __init__(self, context: SearchContext, asked: Problem, parameters: Approx) -> None:
+        self._asked = asked
+        self._problem = asked.in_utility(context.utility)
+        self._parameters = parameters
+        self._records = ChainRecords(context, asked.absent_policy, asked.view)
+        self._context = self._records.context
+        row_type = np.dtype(
+            [
+                ("steps", "<i2", (context.table.n_attributes,)), ("code", "<i1"), ("how", "<i1"),
+                ("halted", "<i1"), ("met", "<i1"), ("risk", "<f8"), ("bound", "<f8"),
+                ("programmes", "<i8"), ("trials", "<i8"), ("visited", "<i8"),
+                ("inverse", "<f8"), ("promise", "<f8"),
+            ]
+        )  # fmt: skip
+        self._most = self._most_utility()
+        self._require_acceptance()
+        units = self._records.n_distinct
+        super().__init__(units, min(max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK)), units), row_type)
+
+    def _most_utility(self) -> Floats:
+        """Utility of each distinct record as it is."""
+        table, first = self._context.table, self._records.first
+        return self._context.utility.of(table.codes[first])
+
+    def _require_acceptance(self) -> None:
+        """Refuse parameters under which a record with programmes to round may have nothing to accept."""
+        floor = self._problem.threshold
+        top = self._context.utility.of(np.zeros((1, self._context.table.n_attributes), dtype=np.int32))[0]
+        if floor > 0 and top < lowest_accepted(floor):
+            require_acceptance(self._parameters, floor / max(floor, float(self._most.max())))
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all programmes, and of the exact solutions of half of the records."""
+        table, size = self._context.table, self._context.dictionary.reduced.size
+        lattice = math.prod(height + 1 for height in table.heights)
+        rows = min(size, lattice)
+        programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
+        one = programmes * (3e-3 + rows * table.n_attributes * 7e-6)
+        fallback = 1e-4 + lattice * 1e-7 if lattice <= NODES_LIMIT else 0.0
+        return self._records.n_distinct * (size * (table.n_attributes * 2e-8 + 1e-7) + one + fallback / 2)
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory: the records, one network, and its lattice where that is enumerated."""
+        lattice = math.prod(height + 1 for height in self._context.table.heights)
+        links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
+        return self._records.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
+
+    def _solve(
+        self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
+    ) -> None:
+        for at, row in enumerate(rows):
+            if halted():
+                break
+            self._approximate(row, found[at : at + 1], halted)
+            tick(at + 1)
+
+    def _approximate(self, row: int, found: npt.NDArray[np.void], halted: Halted) -> None:
+        parameters, floor = self._parameters, self._problem.threshold
+        if self._records.absent[row]:
+            # Without anybody to be taken for, the record as it is has no risk.
+            missed = self._most[row] < lowest_accepted(floor)
+            found["code"], found["how"], found["met"] = (INFEASIBLE if missed else OPTIMAL), EXACT, 1
+            return
+        record = self._records.record(row)
+        random = np.random.default_rng([parameters.seed, row]) if parameters.mode == "sampling" else None
+        best = approximate(record, floor, parameters, random, halted)
+        programmes, trials = len(best.programmes), best.trials
+        found["inverse"] = best.expected_inverse or 0.0
+        how = EXACT if best.exact else 0
+        stopped = halted()
+        missed = parameters.fallback and not self._keeps_promise(best)
+        if missed and record.n_nodes <= NODES_LIMIT and not stopped:
+            best, how = least_risk(record, floor), FALLBACK
+            found["visited"] = record.n_nodes
+        found["code"] = OPTIMAL
+        if best.levels is None:
+            found["code"] = PROHIBITED if best.prohibited else INFEASIBLE
+        else:
+            found["steps"] = best.levels
+        found["how"], found["met"], found["halted"] = how, self._keeps_promise(best), stopped
+        found["risk"], found["bound"] = best.risk, min(best.risk, best.lower_bound)
+        found["programmes"], found["trials"] = programmes, trials
+        found["visited"] += 1 + trials
+        promised = self._promised * best.lower_bound
+        found["promise"] = 1.0 / promised if promised else math.inf
+
+    @property
+    def _promised(self) -> float:
+        """σ₂(1+ε), the published ratio."""
+        return self._parameters.sensitivity_slack * (1 + self._parameters.epsilon)
+
+    def _keeps_promise(self, found: Approximated) -> bool:
+        return found.levels is None or found.met(self._parameters)
+
+    def _completed(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
+        """What was found for every record; those that were left out stay nearly as they are, bounded by 0."""
+        records, table = self._records, self._context.table
+        found = self._joined(blocks)
+        left = np.flatnonzero(found["code"] == UNSOLVED)
+        floor = lowest_accepted(self._problem.threshold)
+        for row in left.tolist():
+            one = found[row : row + 1]
+            least = (0,) * table.n_attributes if records.absent[row] else records.least_finite(row)
+            one["code"], one["halted"] = OPTIMAL, 1
+            if self._most[row] < floor:
+                one["code"] = INFEASIBLE
+            elif least is None or self._context.utility.of(records.disclosed(row, least))[0] < floor:
+                one["code"] = PROHIBITED
+            else:
+                one["steps"] = least
+        return found
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The rule of all records with its certificate, or what keeps some of them from having one."""
+        records = self._records
+        found = self._completed(blocks)
+        exact = bool(((found["how"] == EXACT) | (found["how"] == FALLBACK)).all())
+        solved = SolvedRecords(
+            context=self._context,
+            asked=self._asked,
+            found=found,
+            reach=self._most,
+            multiplicity=records.multiplicity,
+            mass=records.mass,
+            is_open=not exact,
+        )
+        outcome = solved.outcome(
+            self.solver,
+            lambda: records.rule_of(found["steps"]),
+            records.n_absent,
+            math.prod(height + 1 for height in self._context.table.heights),
+            Counters(*[int(found["visited"].sum())] * 3),
+        )
+        return replace(
+            outcome,
+            complete=not found["halted"].any(),
+            certificate=self._certificate(found, outcome.objective, outcome.bounds.lower, exact)
+            if outcome.objective is not None and outcome.bounds is not None
+            else None,
+        )
+
+    def _certificate(
+        self, found: npt.NDArray[np.void], objective: float, lower: float, exact: bool
+    ) -> Certificate:
+        weight, parameters = self._records.multiplicity, self._parameters
+        floor, rounded = self._problem.threshold, found["programmes"] > 0
+        inverse, promise = found["inverse"][rounded], found["promise"][rounded]
+        reached = inverse >= promise * (1 - ROUNDING_OF_BOUND)
+        return Certificate(
+            ratio=1.0 if objective <= lower else objective / lower if lower > 0 else math.inf,
+            promised=self._promised,
+            kept_floor=floor if exact else min(floor, parameters.kept_utility * floor),
+            records=int(weight.sum()),
+            met=int(weight[found["met"] == 1].sum()),
+            exact=int(weight[found["how"] == EXACT].sum()),
+            fallback=int(weight[found["how"] == FALLBACK].sum()),
+            linear_programmes=int(found["programmes"].sum()),
+            rounding_trials=int(found["trials"].sum()),
+            rounded=int(weight[rounded].sum()),
+            expected_inverse_risk=_mean(inverse, weight[rounded]),
+            promised_inverse_risk=_mean(promise, weight[rounded]),
+            expected_met=int(weight[rounded][reached].sum()),
+        )
+
+
+def _mean(values: Floats, records: Longs) -> float | None:
+    """Mean over records of what distinct ones have, None if there are none."""
+    return exact_sum(values * records) / int(records.sum()) if len(records) else None

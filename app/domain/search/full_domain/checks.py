@@ -1,0 +1,196 @@
+"""Checking rules against privacy criteria, and what the checked ones say of the others.
+
+Whoever is lost at a rule (see :mod:`~app.domain.search.full_domain.verdicts`) is suppressed by every rule
+with no greater level anywhere ("below it"). Hence if a rule cannot avoid to suppress too many records,
+neither can those below it, and their loss is at least that of their levels with the lost records suppressed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Floats, Levels
+from app.domain.losses.loss import SummedLoss, Sums
+from app.domain.search.budget import Budget, Halted, never
+from app.domain.search.full_domain.verdict import ChoiceBound, Verdict
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.tables.numbers import tie_margin
+
+ROUNDING: Final = 1e-11
+"""More than sums of an attribute's terms in different orders differ by: bounds prune only beyond it."""
+
+
+class Progress:
+    """The best rules of a search so far, and whether it may go on.
+
+    Attributes
+    ----------
+    best
+        The least loss, ∞ before a rule is found.
+    least_unproven
+        The least loss of a rule that was checked with another set of suppressed classes than its own, ∞ if
+        none can be better than what is known.
+    counted, evaluated, visited
+        Rules whose classes were counted; those of them whose loss was computed; steps of the budget.
+    bounds_others
+        Whether checking a rule is to bound the rules that disclose more as sharply as is known.
+    """
+
+    bounds_others: bool = True
+
+    def __init__(
+        self, judge: Judge, budget: Budget, tick: Callable[[int], None], halted: Halted = never
+    ) -> None:
+        self.judge = judge
+        self.table = judge.table
+        self.allowed = judge.allowed
+        self.best = self.least_unproven = float("inf")
+        self.counted = self.evaluated = self.visited = 0
+        self.halted = False
+        self._budget = budget
+        self._tick = tick
+        self._is_halted = halted
+        self._good: dict[Levels, tuple[float, int]] = {}
+
+    def check(self, levels: Levels) -> Verdict:
+        """Judge a rule."""
+        self.counted += 1
+        self.visited += 1
+        self._tick(self.counted)
+        return self.judge.judge(levels, bounds=self.bounds_others)
+
+    def take(self, levels: Levels) -> None:
+        """Check a rule and take it as a candidate if it is allowed."""
+        verdict = self.check(levels)
+        if verdict.allowed:
+            self.evaluate(levels, verdict)
+
+    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+        """Take an allowed rule as a candidate, by the loss that the search is for."""
+        raise NotImplementedError
+
+    def note(self, levels: Levels, loss: float, suppressed: int) -> bool:
+        """Take an allowed rule as a candidate; whether it is better than all before."""
+        self.evaluated += 1
+        better = loss < self.best
+        if better:
+            self.best = loss
+            accepted = loss + tie_margin(loss)
+            self._good = {rule: found for rule, found in self._good.items() if found[0] <= accepted}
+        if loss <= self.best + tie_margin(self.best):
+            self._good[levels] = (loss, suppressed)
+        return better
+
+    def note_choice(self, least: float) -> None:
+        """Take in that a rule may lose so little with another set of suppressed classes."""
+        self.least_unproven = min(self.least_unproven, least)
+
+    @property
+    def lower(self) -> float:
+        """What the rules that were checked lose at least, with any set of suppressed classes."""
+        unsure = self.least_unproven
+        return unsure if unsure + ROUNDING * max(1.0, abs(unsure)) < self.best else self.best
+
+    def found(self) -> tuple[Levels, float, int] | None:
+        """The best rule so far, the lexicographically smallest of ties, its loss and suppression."""
+        if not self._good:
+            return None
+        levels = min(self._good)
+        return levels, *self._good[levels]
+
+    def may_go_on(self, least: float) -> bool:
+        """Whether time, nodes and gap allow another step; ``least`` bounds the loss of what is open."""
+        self.halted = self.halted or self._is_halted()
+        if self.halted or (self._budget.max_nodes is not None and self.visited >= self._budget.max_nodes):
+            return False
+        return not self._budget.suffices(self.best, min(self.lower, least))
+
+
+class Checks(Progress):
+    """Progress of a search for the least loss that is a sum of terms.
+
+    Attributes
+    ----------
+    limit
+        Sums of terms above it belong to rules that are neither better than the best nor tie with it.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        loss: SummedLoss,
+        budget: Budget,
+        tick: Callable[[int], None],
+        halted: Halted = never,
+    ) -> None:
+        super().__init__(judge, budget, tick, halted)
+        self.loss = loss
+        reduced = judge.table.reduced
+        self._choices = ChoiceBound(loss, reduced.codes, reduced.counts)
+        self.limit = float("inf")
+        self._relief = loss.relief(self.allowed)
+        self._added: tuple[Levels, list[Sums]] | None = None
+
+    def check(self, levels: Levels) -> Verdict:
+        """Judge a rule, and bound what it may lose with other sets of suppressed classes."""
+        verdict = super().check(levels)
+        if verdict.choice is not None:
+            added = self.loss.added(self.judge.classes.values_of(verdict.choice.necessary))
+            known = self.best
+            if verdict.allowed:
+                own = self.loss.added(self.judge.withheld_values(levels, verdict))
+                known = min(known, self.loss.of(levels, own))
+            self.note_choice(self._choices.least(levels, added, verdict.choice, known))
+        return verdict
+
+    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+        """Take an allowed rule as a candidate, unless so many suppressed records lose too much, whoever."""
+        if verdict.withheld is not None and self.best < math.inf:
+            least = self.loss.of(levels, self._choices.least_of(levels, verdict.suppressed))
+            if least > self.best + 2 * tie_margin(self.best):
+                return
+        loss = self.loss.of(levels, self.added_by(levels, verdict))
+        if self.note(levels, loss, verdict.suppressed):
+            self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
+
+    def terms(self, attribute: int, added: Sums | None = None) -> Floats:
+        """Lower bounds of what an attribute contributes on its first levels, whoever is suppressed.
+
+        ``added`` is what records add that are suppressed at any rate, on so many levels; None: of nobody, on
+        all levels.
+        """
+        if self._relief is None:
+            return self.loss.terms(attribute, 0 if added is None else added)
+        relief = self._relief[attribute]
+        return self.loss.terms(attribute, relief if added is None else added + relief[: len(added)])
+
+    def floors(self, attribute: int) -> Floats:
+        """Lower bounds of what an attribute contributes at or above each of its levels."""
+        terms = self.terms(attribute)
+        return terms if self._relief is None else np.minimum.accumulate(terms[::-1])[::-1]
+
+    def added_by(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+        """What an allowed rule's own suppression adds to its loss."""
+        added = self.loss.added(self.judge.withheld_values(levels, verdict))
+        if verdict.withheld is None:
+            # Whoever is suppressed is lost, too: the same is asked next.
+            self._added = levels, added
+        return added
+
+    def added_below(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+        """What suppression adds at least to the loss of this and every more specific rule."""
+        if verdict.lost is None and self._added is not None and self._added[0] == levels:
+            return self._added[1]
+        values = self.judge.lost_values(levels, verdict)
+        added = self.loss.added(values)
+        if not verdict.more:
+            return added
+        return [a + b for a, b in zip(added, self._choices.least_added(values, verdict.more), strict=True)]
+
+    def goes_on(self, least_sum: float) -> bool:
+        """Whether another step is allowed; ``least_sum`` bounds the sums of what is open."""
+        return self.may_go_on(self.loss.of_sum(least_sum))

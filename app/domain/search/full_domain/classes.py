@@ -1,0 +1,208 @@
+"""Classes of rules, counted from those of more specific rules, and the people of a population like each.
+
+Every class of a rule is made of whole classes of any rule that generalises no attribute further, and records
+and sensitive values of these add up. There are far fewer classes than distinct records, so that adding up is
+faster than counting anew. Some rules' classes are kept for that, and the fewest of them are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
+from app.domain.classes.grouping import EquivalenceClasses
+from app.domain.classes.quasi_part import rule_for
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.counting.counter import Counter
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import Others
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
+from app.domain.risk.class_populations import entities_of_classes, shared_level
+from app.domain.risk.knowledge import Knowledge
+from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
+from app.domain.tables.table import Table
+
+MOST_KEPT: Final = 16
+"""Rules whose classes are kept."""
+
+Counts = Mapping[tuple[int, Others], SensitiveCounts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Classes of a rule: the halves of a distinct record of each, their records, and counts of their values.
+
+    ``counts`` grows as more is asked of the rule.
+    """
+
+    groups: Groups
+    halves: tuple[Indices, Indices]
+    records: Longs
+    counts: Counts
+
+
+class MergedClasses(JudgedClasses):
+    """The classes of one rule, (F,) more specific ones becoming the classes ``becomes``."""
+
+    def __init__(
+        self,
+        records: JudgedRecords,
+        class_of_group: Longs,
+        n_classes: int,
+        shows_nothing: Bools | None,
+        parts: tuple[_Kept, Indices] | None,
+    ) -> None:
+        super().__init__(records, class_of_group, n_classes, None, shows_nothing)
+        self._parts = parts
+
+    @cached_property
+    def _own(self) -> Longs:
+        if self._parts is None:
+            return self._per_class(self._records.per_group, self.class_of_group)
+        finer, becomes = self._parts
+        return np.bincount(becomes, finer.records, self.n_classes).astype(np.int64)
+
+    def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
+        """Values of a sensitive attribute per class, or per block, as of any classes."""
+        key: tuple[int, Others] = (self._records.index(attribute), "apart")
+        is_apart = others == "apart" or len(self._records.sensitive) == 1
+        if is_apart and self._parts is not None and key not in self._counts:
+            finer, becomes = self._parts
+            if key in finer.counts:
+                own = finer.counts[key]
+                found = count_values(
+                    becomes[own.of_entry], own.values, own.counts, self.n_classes, own.n_values
+                )
+                self._counts[key] = SensitiveCounts(*found, own.totals, own.nodes)
+        return super().counts(attribute, others)
+
+    def kept(self, groups: Groups, sizes: ClassSizes) -> _Kept:
+        """What other rules' classes can be made of."""
+        members = np.empty(groups.size, dtype=np.intp)
+        members[groups.of] = np.arange(len(groups.of))
+        return _Kept(groups, sizes.halves(members), self.records, self._counts)
+
+
+class ClassesOfRules:
+    """Makes the classes of rules, all of which divide the same distinct records.
+
+    The first that are kept are the most specific ones.
+    """
+
+    def __init__(self, sizes: ClassSizes, records: JudgedRecords) -> None:
+        self._sizes = sizes
+        self._records = records
+        self._kept: list[_Kept] = []
+        self._levels: npt.NDArray[np.int16] = np.empty((0, 0), dtype=np.int16)
+        self._amounts: Longs = np.empty(0, dtype=np.int64)
+        self._used: Longs = np.empty(0, dtype=np.int64)
+        self._now = 0
+
+    def judged(self, levels: Levels, shows_nothing: Bools | None) -> JudgedClasses:
+        """The classes of a rule; ``shows_nothing`` (d,) distinct records of whom it discloses nothing."""
+        place = self._fewest(levels)
+        if place is None and any(levels):
+            # Whatever comes is made of the most specific classes at least.
+            self.judged(tuple(0 for _ in levels), None)
+            place = self._fewest(levels)
+        if place is None:
+            groups, parts = self._sizes.classes(levels), None
+        else:
+            finer = self._kept[place]
+            groups, becomes = self._sizes.merged(levels, finer.groups, finer.halves)
+            parts = finer, becomes
+        of_group = groups.of.astype(np.int64, copy=False)
+        nothing = None
+        if shows_nothing is not None:
+            nothing = np.zeros(groups.size, dtype=bool)
+            nothing[of_group[shows_nothing]] = True
+        found = MergedClasses(self._records, of_group, groups.size, nothing, parts)
+        if place is None or self._levels[place].tolist() != list(levels):
+            self._keep(levels, found.kept(groups, self._sizes))
+        return found
+
+    def _fewest(self, levels: Levels) -> int | None:
+        """Which of the rules kept has fewest classes of those that are no more general."""
+        self._now += 1
+        if not self._kept:
+            return None
+        fits = np.flatnonzero((self._levels <= np.array(levels, dtype=np.int16)).all(axis=1))
+        if not len(fits):
+            return None
+        place = int(fits[self._amounts[fits].argmin()])
+        self._used[place] = self._now
+        return place
+
+    def _keep(self, levels: Levels, found: _Kept) -> None:
+        """Keep the classes of a rule, in the place of those that were used longest ago."""
+        place = len(self._kept)
+        if place < MOST_KEPT:
+            self._kept.append(found)
+            self._levels = np.array([*self._levels.tolist(), levels], dtype=np.int16)
+            self._amounts, self._used = np.append(self._amounts, 0), np.append(self._used, 0)
+        else:
+            place = 1 + int(self._used[1:].argmin())
+            self._kept[place], self._levels[place] = found, levels
+        self._amounts[place], self._used[place] = found.groups.size, self._now
+
+
+class ClassEntities:
+    """Counts the entities of a dictionary that are disclosed like the classes of rules."""
+
+    def __init__(self, table: Table, quasi: Table, dictionary: Dictionary) -> None:
+        self._table = table
+        self._quasi = quasi
+        self._counter = Counter(table, dictionary)
+        self._knowledge = Knowledge(table, dictionary, quasi.reduced.codes)
+        self.total = dictionary.n_entities
+
+    def of(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
+        """The population of the classes that groups make at levels."""
+        shown = shown_by_classes(self._quasi, levels, of_group, n_classes)
+        none = np.zeros(n_classes, dtype=np.int64)
+        classes = EquivalenceClasses(
+            self._table.quasi_identifiers, shown, none, np.empty(0, dtype=np.int32), 0, 0
+        )
+        entities = entities_of_classes(self._counter, classes, rule_for(self._table, levels).levels)
+        return Population(entities, max(0, self.total - int(entities.sum())), shown, self._knowledge)
+
+    def with_block(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
+        """The same where class 0 is the block of whoever is withheld: nothing is known of its members.
+
+        Nobody is taken for outside of it: :meth:`outside` tells that.
+        """
+        found = self.of(levels, of_group, n_classes)
+        found.entities[0] = self.total
+        if found.shown is not None:
+            found.shown[0] = TOP
+        return replace(found, outside=0)
+
+    def outside(self, levels: Levels, withheld: Bools, classes: ClassSizes) -> int:
+        """Entities who would be disclosed like no record, were none of them withheld.
+
+        What is withheld (d,) is not known to be absent. Readers take the least levels that disclose what is
+        shown of the other records.
+        """
+        kept, trees = self._quasi.reduced.codes[~withheld], self._quasi.hierarchies
+        told = []
+        for tree, level, column in zip(trees, levels, kept.T, strict=True):
+            least = shared_level(tree, tree.ancestors_at(level)[column], column)
+            told.append(level if least is None else least)
+        groups = classes.classes(tuple(told))
+        return self.of(tuple(told), groups.of.astype(np.int64, copy=False), groups.size).outside
+
+
+def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
+    """(G, q) what classes of a table's distinct records show at levels; any if a class has none."""
+    one = np.zeros(n_classes, dtype=np.intp)
+    inside = np.flatnonzero(of_group >= 0)
+    one[of_group[inside]] = inside
+    columns = zip(quasi.hierarchies, levels, quasi.reduced.codes[one].T, strict=True)
+    return np.stack([tree.ancestors_at(level)[column] for tree, level, column in columns], axis=1)

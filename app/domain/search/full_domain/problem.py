@@ -1,0 +1,256 @@
+"""The rule of least information loss among those that meet privacy criteria: what is asked and found."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.domain.errors import InvalidInput
+from app.domain.losses.loss import EQUAL, LossChoice
+from app.domain.models.criterion import Criterion
+from app.domain.rules.rule import Rule, TableRule
+from app.domain.search.objectives import MOST_CRITERIA, MinLoss
+from app.domain.search.outcome import Bounds, Counters, Status
+from app.domain.search.problem import Scope
+from app.domain.tables.numbers import highest_accepted, to_json_number
+
+
+@dataclass(frozen=True)
+class AnonymityProblem(MinLoss):
+    """Least loss under privacy criteria with suppression of whole classes.
+
+    Records with equal disclosed quasi-identifiers (⊥ equal to ⊥) are a class. Classes that fail a criterion
+    are suppressed whole, then, as far as table-wide criteria ask for it, the smallest classes. As soon as
+    anybody is suppressed, so are all records of which nothing would be disclosed. A rule is allowed if that
+    takes no more records than the limit. Suppressed records count in the loss as cells of ⊥.
+
+    Raises
+    ------
+    InvalidInput
+        A number out of range, or too few or too many criteria.
+    """
+
+    scope: Scope = "table_level"
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.privacy) <= MOST_CRITERIA:
+            raise InvalidInput.of(
+                "/objective/privacy", "out-of-range", f"Give 1 to {MOST_CRITERIA} privacy criteria."
+            )
+        if self.minimal_rules and (self.local_recoding or self.scope == "record_level"):
+            raise InvalidInput.of(
+                "/objective/minimal_rules",
+                "not-applicable",
+                "Minimal rules are those with one level per attribute for the table.",
+                "Leave it out, or ask for table_level without local_recoding.",
+            )
+        if self.local_recoding or self.scope == "record_level":
+            _require_sum_of_cells(self.loss)
+        if not 0 <= self.suppression_limit <= 1:
+            raise InvalidInput.of(
+                "/objective/suppression_limit", "out-of-range", "suppression_limit must be between 0 and 1."
+            )
+
+    @classmethod
+    def of(cls, objective: MinLoss, scope: Scope) -> AnonymityProblem:
+        """The problem that an objective poses; InvalidInput for what rules of that scope do not have."""
+        return cls(
+            **{own.name: getattr(objective, own.name) for own in dataclasses.fields(MinLoss)}, scope=scope
+        )
+
+    def suppression_allowed(self, n_records: int) -> int:
+        """Records that may be suppressed: the limit's share of ``n_records``, rounded down."""
+        return min(n_records, math.floor(highest_accepted(self.suppression_limit * n_records)))
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form, for results and hashes; only what is not as usual beside the criteria."""
+        options = {name: getattr(self, name) for name in _UNLESS_USUAL}
+        return {
+            "objective": {
+                "kind": "min_loss",
+                "loss": _loss_document(self.loss),
+                "privacy": [criterion_document(criterion) for criterion in self.privacy],
+                "suppression_limit": float(self.suppression_limit),
+                **{name: own for name, own in options.items() if own != getattr(MinLoss, name)},
+            },
+            "scope": self.scope,
+        }
+
+
+_UNLESS_USUAL: Final = ("missing", "suppressed", "local_recoding", "minimal_rules")
+
+
+def _require_sum_of_cells(loss: LossChoice) -> None:
+    """Refuse losses that moves of single records are not chosen by."""
+    if loss.kind == "squared_error":
+        raise InvalidInput.of(
+            "/objective/loss/kind",
+            "not-applicable",
+            "Squared errors are minimised by rules with one level per attribute for the table.",
+            "Choose another loss, or ask for table_level without local_recoding.",
+        )
+    if loss.is_ranked:
+        option, why = "aggregate", "The greatest loss of an attribute, and ranks, are minimised by"
+    elif loss.suppression_factor != EQUAL:
+        option, why = "suppression_factor", "Suppressed cells count otherwise than generalised ones only for"
+    else:
+        return
+    raise InvalidInput.of(
+        f"/objective/loss/{option}",
+        "not-applicable",
+        f"{why} rules with one level per attribute for the table.",
+        "Leave it out, or ask for table_level without local_recoding.",
+    )
+
+
+def criterion_document(criterion: Criterion) -> dict[str, Any]:
+    """Plain JSON-able form of a criterion, every field spelled out."""
+    fields: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(criterion)))
+    return {"kind": criterion.kind, **fields}
+
+
+def _loss_document(loss: LossChoice) -> str | dict[str, Any]:
+    """The kind alone where nothing else is unusual."""
+    chosen = {
+        "leaf_domain": loss.leaf_domain,
+        "numeric": list(loss.numeric) or None,
+        "weights": dict(sorted(loss.weights.items())) or None,
+        "aggregate": loss.aggregate,
+        "suppression_factor": None if loss.suppression_factor == EQUAL else loss.suppression_factor,
+    }
+    more = {name: value for name, value in chosen.items() if value is not None}
+    return {"kind": loss.kind, **more} if more else loss.kind
+
+
+@dataclass(frozen=True)
+class Attained:
+    """What the disclosed classes attain of a criterion; ``value`` is None if there is no class."""
+
+    criterion: Criterion
+    value: float | None
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        shown = None if self.value is None else to_json_number(self.value)
+        return {
+            "criterion": criterion_document(self.criterion),
+            "attained": shown,
+            "guarantee": self.criterion.guarantee,
+        }
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a criterion cannot be met; ``criterion`` is None if each could be met alone."""
+
+    criterion: Criterion | None
+    reason: str
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        document = None if self.criterion is None else criterion_document(self.criterion)
+        return {"criterion": document, "reason": self.reason}
+
+
+@dataclass(frozen=True)
+class AnonymityOutcome:
+    """The answer to an :class:`AnonymityProblem`.
+
+    Attributes
+    ----------
+    status
+        ``infeasible`` if no rule is allowed; ``heuristic`` without a rule if a search ended before it found
+        one.
+    smallest_class, classes
+        Of the records that remain; no smallest class if none remains.
+    privacy
+        What the classes attain of each criterion.
+    refusals
+        Why no rule is allowed; known before any is looked at where a criterion is named.
+    withheld_for_missing
+        Of the suppressed records those with a missing quasi-identifier, where that is the reason.
+    rounds
+        Of local recoding the levels of each round, and how many records it disclosed.
+    table_level_loss
+        Where records have levels of their own, the loss of the best rule for the whole table, None if none is
+        allowed.
+    minimal
+        All allowed rules below which none is allowed; None if they were not asked for, or the search ended.
+    attribute_losses
+        Where attributes or suppressed cells count otherwise than the loss is defined, or a rank is asked for:
+        what each quasi-identifier loses under a table-level rule, times its weight of mean 1. The loss of a
+        rank is the greatest of them.
+    bounds
+        Of the loss of the best rule there is.
+    complete
+        False if the search was halted: stopped elsewhere, it may answer differently.
+    counters
+        ``visited_nodes`` and ``risk_evaluations`` are rules whose classes were counted,
+        ``utility_evaluations`` those whose loss with suppression was computed.
+    """
+
+    problem: AnonymityProblem
+    solver: str
+    status: Status
+    rule: Rule | None
+    loss: float | None
+    suppressed_records: int | None
+    suppression_allowed: int
+    smallest_class: int | None
+    classes: int | None
+    bounds: Bounds | None
+    complete: bool
+    n_rules: int
+    counters: Counters
+    attributes: tuple[str, ...]
+    privacy: tuple[Attained, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    withheld_for_missing: int = 0
+    rounds: tuple[tuple[TableRule, int], ...] = ()
+    table_level_loss: float | None = None
+    minimal: tuple[TableRule, ...] | None = None
+    attribute_losses: tuple[tuple[str, float], ...] | None = None
+
+    @property
+    def relative_gap(self) -> float | None:
+        """Gap as a share of the loss: 0 when proven."""
+        if self.bounds is None or self.loss is None:
+            return None
+        return self.bounds.gap / self.loss if self.bounds.gap else 0.0
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form without ids and times."""
+        levels = self._levels(self.rule) if isinstance(self.rule, TableRule) else None
+        losses = self.attribute_losses
+        return {
+            **self.problem.to_document(),
+            "solver": self.solver,
+            "status": self.status,
+            "levels": levels,
+            "loss": self.loss,
+            "suppressed_records": self.suppressed_records,
+            "suppression_allowed": self.suppression_allowed,
+            "smallest_class": self.smallest_class,
+            "classes": self.classes,
+            "privacy": [attained.to_document() for attained in self.privacy],
+            "infeasible_because": [refusal.to_document() for refusal in self.refusals],
+            "withheld_for_missing": self.withheld_for_missing,
+            "rounds": [{"levels": self._levels(rule), "records": records} for rule, records in self.rounds],
+            "table_level_loss": self.table_level_loss,
+            **({} if losses is None else {"attribute_losses": dict(losses)}),
+            "minimal_rules": None if self.minimal is None else [self._levels(own) for own in self.minimal],
+            "lower_bound": None if self.bounds is None else to_json_number(self.bounds.lower),
+            "gap": None if self.bounds is None else to_json_number(self.bounds.gap),
+            "relative_gap": self.relative_gap,
+            "complete": self.complete,
+            "n_rules": self.n_rules,
+            "visited_nodes": self.counters.visited_nodes,
+            "risk_evaluations": self.counters.risk_evaluations,
+            "utility_evaluations": self.counters.utility_evaluations,
+        }
+
+    def _levels(self, rule: TableRule) -> dict[str, int]:
+        return dict(zip(self.attributes, rule.levels, strict=True))

@@ -1,0 +1,1 @@
+"""Searching one lattice of levels: by boxes, from the top down, or along its frontier."""

@@ -1,0 +1,381 @@
+"""Lower bounds of the least loss of all recodings.
+
+A loss is a growing function of Σ_j T_j(x_j), with x_j what the cells of attribute j cost over all records and
+T_j growing and concave: a logarithm for the geometric loss, linear for the others. A recoding that is better
+than the best known has x_j ≤ u_j for some u_j, at first for all of them what withholding everything costs.
+Between x_j as the records are and u_j the chord of T_j is below it, so that
+
+    Σ_j T_j(x_j) ≥ Σ_j T_j(as they are) + Σ_j slope_j · (x_j − as they are),
+
+and the last sum is one over records of weighted costs of their cells: at least that of the cheapest cells of
+each alone, and at least that of prices (``record_costs``), which are no lower and take more work. With
+attribute j weighing nothing the former bounds what all others contribute, hence T_j(x_j) and u_j: chords
+over smaller ranges are steeper.
+
+Losses that are no sums over cells have bounds of their own. Discernibility and average class size follow from
+the least records of a class. Ambiguity is bounded by each record alone, as losses of cells are: its product
+over attributes is a sum of logarithms. Then each group of attributes is priced for what it multiplies the
+least product of all others with. The height of a recoding is bounded by that of the best table-level rule
+under the criteria that stay met when classes are joined, for the rule of the recoding's greatest levels joins
+its classes and withholds nobody whom the recoding discloses.
+
+The KL divergence is bounded from the densest boxes that records may lie in. Let p_x be the share of the n
+records with the values x, and q_x what a release lets reconstruct of it: the mean over records j of 1 /
+a(v_j) where x is under the nodes v_j that j is disclosed as, with a(v) the number of values under v, and 0
+elsewhere.
+
+*Theorem.* For all t_x > 0, and D_j ≥ Σ_{x under v} (p_x / t_x) / a(v) for all nodes v that j may be disclosed
+as, Σ_x p_x ln(p_x / q_x) ≥ Σ_x p_x ln(p_x / t_x) − ln(mean of the D_j).
+
+*Proof.* By concavity Σ_x p_x ln(q_x / t_x) ≤ ln Σ_x p_x q_x / t_x. With q_x as above the sum is the mean over
+j of Σ_{x under v_j} (p_x / t_x) / a(v_j), no more than that of the D_j. ∎
+
+A record may be disclosed as ⊥, or as nodes above it under which all records together meet what is necessary
+(as for each record alone). The divergence of some attributes is no more than that of all of them with the
+sensitive ones: what is reconstructed of them is the sum over the others, of boxes again. So the attributes
+are those of one group, and of these the ones all of whose cells are leaves: then all values under a node are
+leaves, and nothing depends on whether a reader knows the level of a cell or that its value was missing.
+
+Any t will do. The first is p; then each t_x is multiplied with the D of who has x, which takes from where
+records cannot be as dense as t says and gives to where they can.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, Protocol
+
+import numpy as np
+
+from app.domain.arrays import Floats, Longs
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
+from app.domain.losses.cells import CellLoss
+from app.domain.losses.kl_boxes import log_areas
+from app.domain.losses.loss import LeafDomain, Sums
+from app.domain.search.local_recoding.cells import Cells, Pairs, Side
+from app.domain.search.local_recoding.demands import Demands, numbered
+from app.domain.search.local_recoding.record_costs import GoesOn, cheapest_alone, record_prices
+from app.domain.tables.table import Table
+
+Work = Literal["little", "some", "much"]
+
+ROUNDS: Final[Mapping[Work, int]] = {"little": 40, "some": 400, "much": 20_000}
+"""Levels of a group of attributes at most."""
+MOST_WORK: Final = 4e8
+"""Levels of a group times distinct records at most."""
+SLACK: Final = 1e-10
+"""More than sums of costs in another order differ by, as a share: bounds are lowered by it."""
+HALVINGS: Final = 60
+
+MOST_EXACT: Final = 2.0**52
+"""Whole numbers below it are doubles."""
+
+SWEEPS: Final[Mapping[Work, int]] = {"little": 1, "some": 2, "much": 3}
+"""How many t are tried."""
+
+
+class LossBound:
+    """What no recoding loses less than, narrowed step by step.
+
+    Attributes
+    ----------
+    least
+        The bound found so far.
+    """
+
+    def __init__(self, cells: Cells, demands: Demands) -> None:
+        self._cells = cells
+        self._demands = demands
+        q = range(cells.n_attributes)
+        self._from = [cells.least_total(i) for i in q]
+        self._to = [cells.greatest_total(i) for i in q]
+        self._terms = [cells.term(i, total) for i, total in zip(q, self._from, strict=True)]
+        self.least = cells.of_terms(self._terms)
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is.
+
+        Work that was done before makes what follows bound better.
+        """
+        if self._demands.necessary and goes_on():
+            groups = groups_of_attributes(self._cells, most_levels(self._cells, work))
+            if work == "much":
+                self._price(groups, goes_on)
+            else:
+                # Only where terms bend do ranges matter, and rounds that narrow them.
+                self._narrow(groups, best if self._cells.loss.kind == "geometric" else None, goes_on)
+        self.least = min(self.least, best)
+
+    def _price(self, groups: Sequence[Sequence[int]], goes_on: GoesOn) -> None:
+        """Bound the loss by the prices of records in groups of attributes."""
+        slopes = self._slopes()
+        prices = [
+            record_prices(self._cells, self._demands, own, slopes[list(own)], goes_on) for own in groups
+        ]
+        self._raise_to([float(own @ self._cells.amounts) * (1 - SLACK) for own in prices])
+
+    def _narrow(self, groups: Sequence[Sequence[int]], best: float | None, goes_on: GoesOn) -> None:
+        """Bound the loss by the records alone in groups of attributes; with a best loss ranges, too."""
+        slopes, added = self._slopes(), []
+        for own in groups:
+            weights = slopes[list(own)][None, :]
+            if best is not None:
+                # All rows but the first leave out an attribute each.
+                weights = np.tile(weights, (len(own) + 1, 1))
+                weights[1:][np.diag_indices(len(own))] = 0.0
+            least = cheapest_alone(self._cells, self._demands, own, weights, goes_on)
+            added.append((least @ self._cells.amounts) * (1 - SLACK))
+        terms = math.fsum(self._terms)
+        total = self._raise_to([float(bounds[0]) for bounds in added])
+        if best is None or math.isinf(best):
+            return
+        for own, bounds in zip(groups, added, strict=True):
+            for place, i in enumerate(own):
+                others = terms - self._terms[i] + total - float(bounds[0]) + float(bounds[place + 1])
+                self._lower(i, self._cells.loss.sum_of(best) - others)
+
+    def _raise_to(self, added: Sequence[float]) -> float:
+        """Bound the loss by what groups of attributes add at least to the terms; the sum of that."""
+        total = math.fsum(added)
+        found = math.fsum(self._terms) + total
+        self.least = max(self.least, self._cells.loss.of_sum(found - SLACK * abs(found)))
+        return total
+
+    def _slopes(self) -> Floats:
+        return np.array([self._slope(i) for i in range(self._cells.n_attributes)])
+
+    def _slope(self, i: int) -> float:
+        width = self._to[i] - self._from[i]
+        return (self._cells.term(i, self._to[i]) - self._terms[i]) / width if width > 0 else 0.0
+
+    def _lower(self, i: int, most: float) -> None:
+        """Attribute i contributes at most so much to the sum of terms."""
+        most += SLACK * max(1.0, abs(most))
+        low, high = self._from[i], self._to[i]
+        if self._cells.term(i, high) <= most:
+            return
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if self._cells.term(i, middle) <= most:
+                low = middle
+            else:
+                high = middle
+        self._to[i] = high
+
+
+def most_levels(cells: Cells, work: Work) -> int:
+    """Levels that a group of attributes may have for so much work."""
+    return min(ROUNDS[work], int(MOST_WORK / cells.size))
+
+
+def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
+    """The attributes in groups of at most so many levels together (or one alone), the most telling first."""
+    heights = [cells.table.heights[j] for j in cells.attributes]
+    telling = [
+        len(np.unique(column)) if height else 0 for column, height in zip(cells.raw.T, heights, strict=True)
+    ]
+    found: list[list[int]] = []
+    rules: list[int] = []
+    for i in sorted(range(len(heights)), key=lambda i: (-telling[i], i)):
+        if found and rules[-1] * (heights[i] + 1) <= most:
+            found[-1].append(i)
+            rules[-1] *= heights[i] + 1
+        else:
+            found.append([i])
+            rules.append(heights[i] + 1)
+    return found
+
+
+class Bound(Protocol):
+    """What no recoding loses less than; ``least`` is the bound found so far."""
+
+    least: float
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is."""
+
+
+class KnownBound:
+    """A bound that is known beforehand."""
+
+    def __init__(self, least: float) -> None:
+        self.least = least
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Nothing is left to do."""
+
+
+class AmbiguityBound:
+    """Σ over records of the least product of leaves that each may show alone."""
+
+    def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
+        self._cells = cells
+        self._demands = demands
+        self._as_they_are = np.zeros(cells.size)
+        for i, j in enumerate(cells.attributes):
+            hierarchy = cells.table.hierarchies[j]
+            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
+            self._as_they_are += np.log(leaves_under(hierarchy, records, domain)[cells.raw[:, i]])
+        self.least = self._of(np.exp(self._as_they_are))
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Take the attributes in greater groups the more work may be done."""
+        if not self._demands.necessary or not goes_on():
+            return
+        cells = self._cells
+        groups = groups_of_attributes(cells, most_levels(cells, work))
+        added = [
+            cheapest_alone(cells, self._demands, own, np.ones((1, len(own))), goes_on)[0] for own in groups
+        ]
+        alone = self._as_they_are + sum(added)
+        self._raise_to(np.exp(alone))
+        if work == "much":
+            for own, of_group in zip(groups, added, strict=True):
+                weights = np.ones(len(own))
+                self._raise_to(record_prices(cells, self._demands, own, weights, goes_on, alone - of_group))
+
+    def _raise_to(self, of_records: Floats) -> None:
+        self.least = max(self.least, self._of(of_records))
+
+    def _of(self, of_records: Floats) -> float:
+        found = float(of_records @ self._cells.amounts) * (1 - SLACK)
+        # Products of leaves are whole numbers.
+        return float(math.ceil(found)) if found < MOST_EXACT else found
+
+
+class LeafLogarithms(CellLoss):
+    """Mean logarithm of the leaves under cells: the ambiguity of a record is a product of these leaves."""
+
+    def __init__(self, table: Table, attributes: tuple[int, ...], domain: LeafDomain) -> None:
+        super().__init__(
+            table, attributes, "ambiguity", lambda _, h, records: _Logarithms(h, records, domain)
+        )
+
+
+class _Logarithms(CellCost):
+    """ln of the leaves under the node shown."""
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
+        self._logarithms = np.log(leaves_under(hierarchy, records, domain).clip(1))
+        self.scale = int(records.sum())
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return np.asarray(self._logarithms[shown])
+
+
+def least_discernibility(cells: Cells, demands: Demands) -> float:
+    """Records in as many classes as may be, all about as large, whoever else is withheld."""
+    n, withheld, classes = _classes_at_most(cells, demands)
+    small, larger = np.divmod(n - withheld, np.maximum(classes, 1))
+    squares = larger * (small + 1) ** 2 + (classes - larger) * small**2
+    return float((squares + n * withheld)[_possible(n, withheld, classes)].min(initial=n * n))
+
+
+def least_average_class_size(cells: Cells, demands: Demands) -> float:
+    """Records over the most classes that there can be, those withheld being one."""
+    n, withheld, classes = _classes_at_most(cells, demands)
+    most = (classes + (withheld > 0))[_possible(n, withheld, classes)].max(initial=1)
+    return n / int(most)
+
+
+def _classes_at_most(cells: Cells, demands: Demands) -> tuple[int, Longs, Longs]:
+    """Records, how many may be withheld (w,), and how many classes the others make then at most (w,)."""
+    n = int(cells.amounts.sum())
+    withheld = np.arange(int(cells.amounts[demands.left_out].sum()), max(demands.allowed, 0) + 1)
+    return n, withheld, (n - withheld) // demands.least
+
+
+def _possible(n: int, withheld: Longs, classes: Longs) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """(w,) whether whoever is not withheld makes a class, if there is anybody."""
+    return np.asarray((classes > 0) | (withheld == n))
+
+
+class DivergenceBound:
+    """What no recoding diverges less than, in nats.
+
+    Attributes
+    ----------
+    least
+        The bound found so far.
+    """
+
+    def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
+        self._cells = cells
+        self._demands = demands
+        self._areas: list[Floats] = []
+        self._are_leaves = []
+        for i, j in enumerate(cells.attributes):
+            hierarchy = cells.table.hierarchies[j]
+            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
+            self._areas.append(log_areas(hierarchy, records, domain))
+            self._are_leaves.append(not records[TOP] and bool(hierarchy.is_leaf[records > 0].all()))
+        self.least = 0.0
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Bound the divergence with so much work; ``best`` is that of a known recoding, ∞ if none is."""
+        groups = groups_of_attributes(self._cells, most_levels(self._cells, work))
+        own = [i for i in groups[0] if self._are_leaves[i]] if groups else []
+        if self._demands.necessary and own:
+            densest = _Densest(self._cells, self._demands, own, [self._areas[i] for i in own])
+            share = self._cells.amounts / int(self._cells.amounts.sum())
+            said = densest.share
+            for _ in range(SWEEPS[work]):
+                found = densest.over(share / said, goes_on)
+                if found is None:
+                    break
+                given, dense = float(share @ np.log(densest.share / said)), math.log(share @ found)
+                self.least = max(self.least, given - dense - SLACK * (1.0 + abs(given) + abs(dense)))
+                said = said * found
+        self.least = min(self.least, best)
+
+
+class _Densest:
+    """The boxes of some attributes that each record may lie in.
+
+    Attributes
+    ----------
+    share
+        (d,) share of the records that have the values of each distinct record.
+    """
+
+    def __init__(
+        self, cells: Cells, demands: Demands, attributes: Sequence[int], areas: list[Floats]
+    ) -> None:
+        self._cells = cells
+        self._demands = demands
+        middle = len(attributes) // 2
+        weights = np.ones((1, len(attributes)))
+        self._left = Side(cells, attributes[:middle], weights[:, :middle])
+        self._right = Side(cells, attributes[middle:], weights[:, middle:])
+        self._of_left, self._of_right = areas[:middle], areas[middle:]
+        keys = self._left.of * self._right.size + self._right.of
+        of, size = numbered(keys, self._left.size * self._right.size)
+        self.share: Floats = (np.bincount(of, cells.amounts, size) / cells.amounts.sum())[of]
+
+    def over(self, weights: Floats, goes_on: GoesOn) -> Floats | None:
+        """(d,) the greatest weight of the records in a box per value of the box; None if it has to end."""
+        everything = sum(float(own[TOP]) for own in (*self._of_left, *self._of_right))
+        found = np.full(self._cells.size, float(weights.sum()) * math.exp(-everything))
+        for levels in self._left.rules():
+            if not goes_on():
+                return None
+            pairs = Pairs(self._cells, self._demands, (self._left, levels), self._right)
+            area = np.empty(pairs.size)
+            area[pairs.of] = self._left.of_nodes(levels, self._of_left)[self._left.of]
+            of_pairs = self._of_pairs(
+                pairs, area, np.bincount(pairs.of, weights, pairs.size).astype(np.float64)
+            )
+            np.maximum(found, of_pairs[pairs.of], out=found)
+        return found
+
+    def _of_pairs(self, pairs: Pairs, area: Floats, weights: Floats) -> Floats:
+        """(p,) the same per pair, at all levels of the right side."""
+        found = np.zeros(pairs.size)
+        for levels in self._right.rules():
+            of, n_groups = pairs.groups(levels)
+            inside = np.where(pairs.fit(of, n_groups), np.bincount(of, weights, n_groups), 0.0)[of]
+            areas = area + self._right.of_nodes(levels, self._of_right)[pairs.right]
+            np.maximum(found, inside * np.exp(-areas), out=found)
+        return found

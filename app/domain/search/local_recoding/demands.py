@@ -1,0 +1,287 @@
+"""What the classes of a release with levels of its own per record have to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.arrays import Bools, Ints, Longs
+from app.domain.classes.grouping import lacking_records
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
+from app.domain.models.overlapping import OverlappingClasses
+from app.domain.models.suppression import failing_any, ranks_by_disclosure, suppressed_classes
+from app.domain.risk.class_populations import shared_level
+from app.domain.risk.knowledge import Knowledge
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding.classes import ClassEntities, told_apart
+from app.domain.tables.table import Table
+
+NO_CLASS: Final = -1
+SPARSE: Final = 16
+"""Keys are numbered by marking them while there are at most so many possible ones per row, else sorted."""
+
+CodesOf = Callable[[Longs], Ints]
+"""(G, q) the quasi-identifiers that some classes, given by their numbers (G,), disclose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Distinct records in classes.
+
+    Attributes
+    ----------
+    of
+        (d,) number of each one's class, −1 for those in none.
+    limit
+        Numbers are below it; not all of them need occur.
+    codes_of
+        What classes disclose; only asked where a population counts or classes overlap.
+    withheld
+        The class of the withheld records, −1 if there is none.
+    """
+
+    of: Longs
+    limit: int
+    codes_of: CodesOf
+    withheld: int = NO_CLASS
+
+    def without_withheld(self) -> Placed:
+        """The same with the withheld records in no class."""
+        if self.withheld == NO_CLASS:
+            return self
+        of = np.where(self.of == self.withheld, NO_CLASS, self.of)
+        return Placed(of, self.limit, self.codes_of)
+
+
+class Demands:
+    """Criteria on classes of the distinct records of a table.
+
+    The class of the withheld records, if it is named, is left out while it has no more records than allowed,
+    unless withheld records are to be judged.
+
+    Parameters
+    ----------
+    dictionary
+        The population, where a criterion needs one.
+
+    Attributes
+    ----------
+    allowed
+        Records that may be withheld altogether.
+    left_out
+        (d,) distinct records that have to be withheld, for a missing quasi-identifier.
+    necessary
+        Criteria of the table alone that every class meets which meets all, and that stay met when records
+        join a class.
+    least
+        Records that a class has at least by k-anonymity, 1 without.
+    usual
+        The same where classes do not overlap: who is short of company will need about as many.
+    overlaps
+        Whether a missing value matches everything, and there is one: nothing is known to be necessary then.
+    shares_levels
+        Whether all disclosed records need the same levels: δ-presence compares tuples of the population with
+        those of the release, and only then has the population tuples of its own.
+    """
+
+    def __init__(self, table: Table, problem: AnonymityProblem, dictionary: Dictionary | None = None) -> None:
+        self._table = table
+        self._records = JudgedRecords(table, table.reduced.inverse)
+        self._amounts = table.reduced.counts
+        self._all = problem.privacy
+        self._of_classes = [own for own in problem.privacy if not own.table_wide]
+        self._table_wide = [own for own in problem.privacy if own.table_wide]
+        self._judges_withheld = problem.suppressed == "own_block"
+        self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
+        self._missing: Bools = self._raw == TOP
+        self._entities = None
+        self._knowledge = None
+        compares = [own for own in problem.privacy if own.needs_population]
+        if dictionary is not None and compares:
+            self._entities = ClassEntities(table, dictionary)
+            if any(own.needs_beliefs for own in compares):
+                self._knowledge = Knowledge(table, dictionary, self._raw)
+        counting = [own for own in compares if not own.needs_beliefs]
+        self._counts_people = bool(counting)
+        # Only classes of fewer records have to be counted to tell whether they fail.
+        self._enough = max((own.enough_records or 0 for own in counting), default=0)
+        self._counts_all = any(own.enough_records is None for own in counting)
+        self.shares_levels = any(own.needs_tuples for own in problem.privacy)
+        self._bars_outsiders = any(own.bars_outsiders for own in problem.privacy)
+        self.allowed = problem.suppression_allowed(table.n_records)
+        self.left_out: Bools = lacking_records(table.reduced.codes, table.quasi_identifiers, problem.missing)
+        self.overlaps = problem.missing == "matches_everything" and bool(self._missing.any())
+        whole = self._records.whole
+        asked = [own for own in self._of_classes if own.merging == "fewer_fail"]
+        implied = [found for own in self._of_classes for found in own.implied(whole)]
+        # What records as one class do not meet, classes that overlap may.
+        necessary = dict.fromkeys(() if self.overlaps else (*asked, *implied))
+        self.necessary: tuple[Criterion, ...] = tuple(own for own in necessary if not own.needs_population)
+        self.least = max((own.least_alike or 1 for own in self.necessary), default=1)
+        self.usual = max((own.least_alike or 1 for own in (*asked, *implied)), default=1)
+
+    def failing(self, placed: Placed) -> Bools:
+        """(limit,) which classes fail; none that does not occur."""
+        found = np.zeros(placed.limit, dtype=bool)
+        judged = self.judged(placed, counts_all=self._counts_all)
+        inside = judged.class_of_group >= 0
+        found[placed.of[inside]] = failing_any(judged, self._of_classes)[judged.class_of_group[inside]]
+        withheld = placed.withheld
+        if withheld != NO_CLASS and found[withheld] and self.leaves_out(placed.of, withheld):
+            found[withheld] = False
+        return found
+
+    def likeness(self, placed: Placed) -> Callable[[Bools], Bools]:
+        """From chosen classes (limit,) on, which are one of these or match one, as those that overlap do."""
+        judged = self.judged(placed)
+        if not isinstance(judged, OverlappingClasses):
+            return lambda chosen: chosen
+        inside = judged.class_of_group >= 0
+        numbers, of = judged.class_of_group[inside], placed.of[inside]
+
+        def like(chosen: Bools) -> Bools:
+            is_chosen: Bools = np.zeros(judged.n_classes, dtype=bool)
+            is_chosen[numbers[chosen[of]]] = True
+            found = chosen.copy()
+            found[of] = judged.like(is_chosen)[numbers]
+            return found
+
+        return like
+
+    def to_withhold(self, placed: Placed) -> Bools:
+        """(d,) the records of classes that a table-level rule has to withhold, withheld ones included."""
+        judged = self.judged(placed.without_withheld())
+
+        def ranks() -> Longs:
+            first = np.empty(judged.n_classes, dtype=np.int64)
+            inside = np.flatnonzero(judged.class_of_group >= 0)
+            first[judged.class_of_group[inside]] = inside
+            trees = [self._table.hierarchies[j] for j in self._table.quasi_identifiers]
+            return ranks_by_disclosure(trees, placed.codes_of(placed.of[first]))
+
+        gone = suppressed_classes(judged, self._all, ranks, self.allowed).classes
+        return np.append(gone, True)[judged.class_of_group]
+
+    def met_together(self, placed: Placed, codes: Ints) -> bool:
+        """Whether the classes meet the criteria that are about all of them together.
+
+        The disclosed ones have to by themselves, and with the block of the withheld ones if that is judged.
+        ``codes`` (d, q) are what the records disclose.
+        """
+        if self.shares_levels and not self._is_one_rule(codes):
+            return False
+        if not self._table_wide:
+            return True
+        readings = [placed.without_withheld()]
+        if placed.withheld != NO_CLASS and not self.leaves_out(placed.of, placed.withheld):
+            readings.append(placed)
+        for own in readings:
+            judged = self.judged(own)
+            if judged.n_classes and not all(criterion.satisfied(judged) for criterion in self._table_wide):
+                return False
+        return True
+
+    def leaves_out(self, of: Longs, withheld: int) -> bool:
+        """Whether the class of the withheld records need not meet the criteria."""
+        if withheld == NO_CLASS:
+            return False
+        return bool(self.may_be_withheld(self._amounts[(of == withheld) | self.left_out].sum()))
+
+    def may_be_withheld(self, records: npt.NDArray[np.number]) -> Bools:
+        """Whether so many withheld records need not meet the criteria."""
+        return np.asarray(records <= self.allowed) & (not self._judges_withheld)
+
+    def judged(self, placed: Placed, *, counts_all: bool = True) -> JudgedClasses:
+        """The classes as criteria look at them, without gaps between their numbers.
+
+        Who has to be withheld for a missing value is in none of them. Unless all are counted, the population
+        is only of classes that may be too small.
+        """
+        of = np.where(self.left_out, NO_CLASS, placed.of) if self.left_out.any() else placed.of
+        numbers, n_classes = dense(of, placed.limit)
+        if self._entities is None and not self.overlaps:
+            return self._records.judged(numbers, n_classes)
+        own = np.empty(n_classes, dtype=np.int64)
+        inside = numbers >= 0
+        own[numbers[inside]] = of[inside]
+        shown = placed.codes_of(own)
+        if not self.overlaps:
+            return self._records.judged(numbers, n_classes, self._population(numbers, shown, counts_all))
+        told = told_apart(numbers, shown, self._missing)
+        population = self._population(told.of, told.shown, counts_all)
+        return OverlappingClasses(self._records, told.of, told.size, told.shown, told.is_wildcard, population)
+
+    def _population(self, of: Longs, shown: Ints, counts_all: bool) -> Population | None:
+        """The population of classes that records are in, ``of`` (d,), and that show something, (G, q).
+
+        Nobody is outside a release whose records keep to one rule: ``met_together`` sees to that.
+        """
+        if self._entities is None:
+            return None
+        found = np.zeros(len(shown), dtype=np.int64)
+        wanted = np.full(len(shown), self._counts_people)
+        if not counts_all:
+            inside = of >= 0
+            wanted &= np.bincount(of[inside], self._amounts[inside], len(shown)) < self._enough
+        if wanted.any():
+            found[wanted] = self._entities.of(shown[wanted])
+        return Population(found, 0, shown, self._knowledge)
+
+    def _is_one_rule(self, codes: Ints) -> bool:
+        """Whether all disclosed records share their levels, with nobody outside who may not be."""
+        kept = (codes != TOP).any(axis=1)
+        levels = []
+        for i, j in enumerate(self._table.quasi_identifiers):
+            level = shared_level(self._table.hierarchies[j], codes[kept, i], self._raw[kept, i])
+            if level is None:
+                return False
+            levels.append(level)
+        if self._entities is None or not self._bars_outsiders:
+            return True
+        return self._entities.outside(tuple(levels)) == 0
+
+
+def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
+    """What classes disclose, from the class (r,) and the codes (r, q) of rows; −1 is no class."""
+
+    def found(classes: Longs) -> Ints:
+        first = np.empty(limit + 1, dtype=np.int64)
+        # The last place takes what is in no class.
+        first[of] = np.arange(len(of))
+        shown: Ints = codes[first[classes]]
+        return shown
+
+    return found
+
+
+def withheld_class(codes: Ints, of: Longs) -> int:
+    """The class whose records are ⊥ in all of their codes; −1 if there is none."""
+    rows = np.flatnonzero((codes == TOP).all(axis=1))
+    return int(of[rows[0]]) if len(rows) else NO_CLASS
+
+
+def dense(of: Longs, limit: int) -> tuple[Longs, int]:
+    """The numbers of the classes that occur without gaps, −1 staying, and how many occur."""
+    occurs = np.zeros(limit + 1, dtype=np.int64)
+    occurs[of] = 1
+    # The last place takes what is in no class.
+    occurs[-1] = 0
+    becomes = np.cumsum(occurs) - 1
+    n_classes = int(becomes[-1]) + 1
+    becomes[-1] = NO_CLASS
+    return becomes[of], n_classes
+
+
+def numbered(keys: Longs, limit: int) -> tuple[Longs, int]:
+    """Numbers of keys in [0, limit), ascending with them, and how many different keys there are."""
+    if limit <= SPARSE * len(keys) + 4096:
+        return dense(keys, limit)
+    found, inverse = np.unique(keys, return_inverse=True)
+    return inverse.reshape(-1).astype(np.int64), len(found)

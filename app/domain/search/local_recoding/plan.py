@@ -1,0 +1,363 @@
+"""The plan of a search for the recoding of single records that loses least: one block, as it is one sequence.
+
+It begins with the best rule for the whole table. For *local recoding* the records that this rule withholds
+get rules of their own, round after round; nothing else changes. For *record-level* rules classes are then
+specialised and records moved between classes, from that recoding and from the one that withholds everything,
+and the better is improved until no move helps. No answer loses more than the best table-level rule. The
+bound is of all recodings; only where it is met is the answer called optimal.
+
+The height, and criteria under which all disclosed records keep to the same levels, leave no choice of levels
+to single records: for these the levels of all are searched (``heights``, ``one_rule``).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Bools, Levels
+from app.domain.classes.quasi_part import rule_for
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.losses.cells import CellLoss
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.rules.rule import Rule, TableRule
+from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.full_domain.plan import AnonymityPlan
+from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem, Attained
+from app.domain.search.local_recoding.bounds import Work
+from app.domain.search.local_recoding.cells import Cells, Steps
+from app.domain.search.local_recoding.class_losses import Height
+from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
+from app.domain.search.local_recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
+from app.domain.search.local_recoding.moves import improve, specialise
+from app.domain.search.local_recoding.one_rule import (
+    Round,
+    best_levels,
+    disclose_more,
+    lowest,
+    recode_withheld,
+)
+from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.search.outcome import Bounds
+from app.domain.tables.numbers import tie_margin
+from app.domain.tables.table import Table
+
+FEW_RULES: Final = 50_000
+"""Lattices of so many rules are searched for the best one before records get levels of their own."""
+MOST_BEFORE: Final = 100
+"""Rules of a larger lattice that are visited before: enough for a good one."""
+FOR_THE_TABLE: Final = (
+    "ask for table_level without local_recoding, where such an attribute is shown as it is or not at all"
+)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a block found.
+
+    ``for_table`` is the packed answer of the search for a rule of the whole table. ``steps`` (d, q) are
+    packed and None if nothing better than that rule was found; what follows is of them. ``bound`` is of the
+    least loss of all recodings, None if there are none.
+    """
+
+    for_table: str
+    steps: str | None = None
+    loss: float = math.inf
+    suppressed: int = 0
+    classes: int = 0
+    smallest_class: int | None = None
+    attained: Sequence[float | None] = ()
+    rounds: Sequence[tuple[Sequence[int], int]] = ()
+    bound: float | None = None
+    complete: bool = True
+    visited: int = 0
+
+
+class _Steps:
+    """Counts the steps of a search and says when it has to end."""
+
+    def __init__(self, budget: Budget, used: int, tick: Callable[[int], None], halted: Halted) -> None:
+        self.visited = used
+        self.halted = False
+        self._most = math.inf if budget.max_nodes is None else budget.max_nodes
+        self._tick = tick
+        self._is_halted = halted
+
+    def goes_on(self) -> bool:
+        """Count a step, if there may be another one."""
+        self.halted = self.halted or self._is_halted()
+        if self.halted or self.visited >= self._most:
+            return False
+        self.visited += 1
+        self._tick(self.visited)
+        return True
+
+
+class RecodingPlan:
+    """A search for the recoding of single records that loses least; ``units`` are steps, roughly.
+
+    ``dictionary`` is the population where criteria need one. Raises NotSupported for hierarchies that are no
+    trees, and what the search for a rule of the whole table refuses.
+    """
+
+    n_blocks = 1
+    solver = "min_loss"
+
+    def __init__(
+        self,
+        table: Table,
+        problem: AnonymityProblem,
+        budget: Budget = UNLIMITED,
+        dictionary: Dictionary | None = None,
+    ) -> None:
+        for j in table.quasi_identifiers:
+            table.hierarchies[j].require_tree("A level for single records", FOR_THE_TABLE)
+        if problem.loss.kind == "kl_divergence":
+            for name in table.sensitive:
+                table.hierarchies[table.position(name)].require_tree("A divergence", "choose another loss")
+        self._table = table
+        self._problem = problem
+        self._budget = budget
+        self._dictionary = dictionary
+        self._loss = cell_loss_of(table, problem.loss)
+        self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
+        self.units = self._for_table.units + steps_of_moves(table, problem)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time."""
+        recoding = seconds_of_recoding(self._table, self._problem, self._budget, self._dictionary)
+        return self._for_table.seconds + recoding
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory."""
+        return self._for_table.n_bytes + bytes_of_recoding(self._table)
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """What the search found, as JSON; ``tick`` takes the steps made so far."""
+        block = self._for_table.run_block(0, tick, halted)
+        packed = base64.b64encode(zlib.compress(block)).decode("ascii")
+        start = self._for_table.combine({0: block})
+        if any(refusal.criterion for refusal in start.refusals):
+            # What one class of all records cannot be split into is no recoding either.
+            return _encoded(_Found(packed, bound=None))
+        steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
+        demands = Demands(self._table, self._problem, self._dictionary)
+        asked = _Asked(
+            self._table, self._problem, self._loss, demands, lambda: self._least_height(demands, start, steps)
+        )
+        search = _Search(asked, start, steps)
+        return _encoded(search.run(packed, self._budget))
+
+    def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
+        """The best recoding and a bound of the least loss; without the block, those known at once."""
+        block = blocks[0] if 0 in blocks else self.run_block(0, lambda _: None, lambda: True)
+        found = _Found(**json.loads(block))
+        inner = zlib.decompress(base64.b64decode(found.for_table))
+        start = replace(self._for_table.combine({0: inner}), problem=self._problem)
+        if found.bound is None or (self._problem.scope == "table_level" and start.status == "infeasible"):
+            # Local recoding has nothing to begin with, or there is no recoding at all.
+            return start
+        counters = replace(start.counters, visited_nodes=found.visited)
+        complete = start.complete and found.complete
+        start = replace(start, complete=complete, counters=counters, table_level_loss=start.loss)
+        if found.steps is None:
+            return _bounded(start, start.loss, found.bound)
+        outcome = replace(
+            start,
+            rule=self._rule(found.steps),
+            loss=found.loss,
+            attribute_losses=None,
+            suppressed_records=found.suppressed,
+            smallest_class=found.smallest_class,
+            classes=found.classes,
+            privacy=tuple(map(Attained, self._problem.privacy, found.attained)),
+            refusals=(),
+            rounds=tuple((rule_for(self._table, tuple(levels)), records) for levels, records in found.rounds),
+        )
+        return _bounded(outcome, found.loss, found.bound)
+
+    def withheld(self, levels: Levels) -> Bools:
+        """Whose records (n,) a rule for the whole table withholds, if that is the answer."""
+        return self._for_table.withheld(levels)
+
+    def _least_height(self, demands: Demands, start: AnonymityOutcome, steps: _Steps) -> float:
+        """What no recoding is lower than: the lowest table-level rule under what joining never breaks."""
+        problem = self._problem
+        necessary = demands.necessary or (KAnonymity(1),)
+        limit, lacking = problem.suppression_limit, _lacking(self._table)
+        if problem.missing == "excluded" or not lacking:
+            is_answered = problem.suppressed == "excluded" and set(necessary) == set(problem.privacy)
+            if is_answered and start.bounds is not None:
+                return start.bounds.lower
+        else:
+            # Of whom a recoding shows what the rule of its greatest levels does not, that withholds them.
+            limit = min(1.0, limit + lacking / self._table.n_records)
+        weaker = AnonymityProblem(necessary, limit, problem.loss, problem.missing, scope=problem.scope)
+        plan = AnonymityPlan(self._table, weaker, _begin_with(self._table, weaker, self._budget))
+        bounds = plan.combine({0: plan.run_block(0, lambda _: None, lambda: not steps.goes_on())}).bounds
+        return 0.0 if bounds is None else bounds.lower
+
+    def _rule(self, packed: str) -> Rule:
+        cells = Cells(self._table, self._loss)
+        flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
+        steps = flat.reshape(cells.most.shape, order="F")
+        problem, misses = self._problem, (cells.raw == TOP).any(axis=1)
+        # Who is left out for a missing value is judged by nothing, and so shows nothing.
+        hidden = np.full(cells.size, problem.suppressed == "excluded")
+        return cells.rule(steps, hidden | (misses & (problem.missing == "excluded")))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A question, with ``least_height`` for a bound of the height."""
+
+    table: Table
+    problem: AnonymityProblem
+    loss: CellLoss
+    demands: Demands
+    least_height: Callable[[], float]
+
+
+class _Search:
+    """One search, from the best rule for the whole table on."""
+
+    def __init__(self, asked: _Asked, start: AnonymityOutcome, steps: _Steps) -> None:
+        problem = asked.problem
+        self._problem = problem
+        self._start = start
+        self._steps = steps
+        self._demands = asked.demands
+        self._cells = Cells(asked.table, asked.loss, overlapping=asked.demands.overlaps)
+        self._losses = recoding_loss_of(self._cells, problem.loss)
+        self._bound = bound_of(self._cells, self._demands, problem.loss, asked.least_height)
+
+    def run(self, packed: str, budget: Budget) -> _Found:
+        """The best recoding, with a bound."""
+        for_records = self._problem.scope == "record_level"
+        begun = self._begun()
+        best, rounds = (begun, []) if begun is None else (begun, self._rounds(begun))
+        self._raise_bound("little", best)
+        if for_records:
+            best, rounds = self._recoded(best), []
+        self._raise_bound("some", best)
+        if for_records:
+            self._raise_bound("much", best)
+            if best is not None and self._moves_single_records:
+                improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._steps.goes_on)
+        loss = math.inf if best is None else self._losses.of(best)
+        least = min(self._bound.least, loss)
+        found = _Found(packed, bound=least, complete=not self._steps.halted, visited=self._steps.visited)
+        return found if best is None else self._described(found, best, loss, rounds)
+
+    @property
+    def _moves_single_records(self) -> bool:
+        """Whether single records may be given other levels, and that may lower the loss."""
+        return not self._demands.shares_levels and not isinstance(self._losses, Height)
+
+    def _raise_bound(self, work: Work, best: Recoding | None) -> None:
+        self._bound.raise_by(work, math.inf if best is None else best.loss, self._steps.goes_on)
+
+    def _levels(self) -> Levels | None:
+        """The levels of the best table-level rule."""
+        if not isinstance(self._start.rule, TableRule):
+            return None
+        return tuple(self._start.rule.levels[j] for j in self._cells.attributes)
+
+    def _at(self, steps: Steps) -> Recoding:
+        return Recoding(self._cells, self._demands, self._losses, steps)
+
+    def _begun(self) -> Recoding | None:
+        """The best table-level rule; None if there is none, or if it is not allowed of single records."""
+        levels = self._levels()
+        if levels is None:
+            return None
+        steps = self._cells.at_levels(levels)
+        gone = self._demands.to_withhold(self._at(steps).placed)
+        steps[gone] = self._cells.most[gone]
+        begun = self._at(steps)
+        # A class that the rule discloses as ⊥ throughout is withheld if records have levels of their own.
+        return begun if begun.is_valid else None
+
+    def _rounds(self, begun: Recoding) -> list[Round]:
+        """Recode what the table-level rule withholds."""
+        if not self._demands.shares_levels:
+            return recode_withheld(begun, self._steps.goes_on)
+        levels = self._levels()
+        return [] if levels is None else disclose_more(begun, levels)
+
+    def _recoded(self, begun: Recoding | None) -> Recoding | None:
+        """The best recoding found from the beginning and from everything withheld."""
+        everything = self._at(self._cells.most)
+        if self._demands.shares_levels:
+            return best_levels(begun, self._levels(), everything, self._steps.goes_on)
+        if isinstance(self._losses, Height):
+            return lowest(begun, everything, self._losses, self._steps.goes_on)
+        candidates = [own for own in (begun, everything) if own is not None]
+        for recoding in candidates:
+            specialise(recoding, self._steps.goes_on)
+        valid = [recoding for recoding in candidates if recoding.is_valid]
+        return min(valid, key=lambda recoding: recoding.loss, default=None)
+
+    def _described(self, found: _Found, best: Recoding, loss: float, rounds: list[Round]) -> _Found:
+        """The recoding, if it loses less than the best table-level rule."""
+        least = math.inf if self._start.loss is None else self._start.loss
+        if loss >= least - tie_margin(least):
+            return found
+        remaining = self._demands.judged(best.placed.without_withheld())
+        raw = best.steps.astype("<i2").tobytes("F")
+        return replace(
+            found,
+            steps=base64.b64encode(zlib.compress(raw)).decode("ascii"),
+            loss=loss,
+            suppressed=best.withheld_records,
+            classes=remaining.n_classes,
+            smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
+            attained=[own.attained(remaining) for own in self._problem.privacy],
+            rounds=[(own.levels, own.records) for own in rounds],
+        )
+
+
+def _lacking(table: Table) -> int:
+    """Records that miss a quasi-identifier."""
+    reduced = table.reduced
+    misses = (reduced.codes[:, table.quasi_identifiers] == TOP).any(axis=1)
+    return int(reduced.counts[misses].sum())
+
+
+def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:
+    """What the search for a rule of the whole table may use.
+
+    A search for single records needs a good beginning, half of what it may visit at most, and where proving
+    the best takes long no proof.
+    """
+    if problem.scope == "table_level":
+        return budget
+    rules = math.prod(table.heights[j] + 1 for j in table.quasi_identifiers)
+    half = None if budget.max_nodes is None else max(1, budget.max_nodes // 2)
+    if rules <= FEW_RULES:
+        return replace(budget, max_nodes=half)
+    return replace(budget, max_nodes=min(MOST_BEFORE, half or MOST_BEFORE))
+
+
+def _bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> AnonymityOutcome:
+    """The outcome with a bound of all recodings; optimal if it meets it."""
+    if loss is None:
+        return replace(outcome, status="heuristic", bounds=Bounds(bound, math.inf), refusals=())
+    proven = loss - bound <= tie_margin(loss)
+    bounds = Bounds(loss, 0.0) if proven else Bounds(bound, loss - bound)
+    return replace(outcome, status="optimal" if proven else "heuristic", bounds=bounds)
+
+
+def _encoded(found: _Found) -> bytes:
+    return json.dumps(asdict(found), sort_keys=True).encode()

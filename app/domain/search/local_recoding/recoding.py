@@ -1,0 +1,291 @@
+"""A recoding of single records, changed by batches of moves that leave every criterion met.
+
+A batch gives records other steps. What it would break is undone: records return from classes that fail, and
+to classes that too many have left, until nothing fails. Criteria need no property for that, since the
+recoding before the batch met them. Records that are withheld altogether need not meet any while they are no
+more than allowed. Where classes overlap, a class fails because of what moved from or to it or a class that it
+matches: if none of these moved, it is as it was. So moves are undone there until no class fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Bools, Indices, Ints, Longs
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.search.local_recoding.cells import Cells, Steps
+from app.domain.search.local_recoding.demands import (
+    NO_CLASS,
+    CodesOf,
+    Demands,
+    Placed,
+    codes_by_row,
+    dense,
+    withheld_class,
+)
+from app.domain.search.local_recoding.losses import RecodingLoss
+
+HALVINGS: Final = 2
+"""So often a batch that raises the loss is cut into halves."""
+LEAST_LOWERED: Final = 1e-12
+"""What lowers the loss by a smaller share leaves it as it is."""
+
+
+class Batch:
+    """Moves of some records (r,) from their classes to the classes ``joined``.
+
+    Parameters
+    ----------
+    amounts
+        (d,) records of each distinct record.
+    placed
+        The records before the moves, in classes that pass.
+    """
+
+    def __init__(
+        self, demands: Demands, amounts: Longs, rows: Indices, placed: Placed, joined: Longs
+    ) -> None:
+        at = placed.of
+        self._placed = placed
+        self._demands = demands
+        self._rows = rows
+        self._left = at[rows]
+        self._joined = joined
+        self._amounts = amounts
+        self._is_left = np.zeros(placed.limit, dtype=bool)
+        self._is_left[self._left] = True
+        self._at = at.copy()
+        if not demands.overlaps:
+            touched = self._is_left.copy()
+            touched[joined] = True
+            # Classes that nobody leaves or joins are as they were: they pass.
+            self._at = np.where(touched[at], at, NO_CLASS)
+        self._at[rows] = joined
+
+    def settled(self, *, excused: bool = False) -> Bools:
+        """(r,) which moves can be made so that no class fails, but for the withheld one if it is excused."""
+        ahead = self._records_ahead()
+        returned = np.zeros(self._placed.limit, dtype=np.int64)
+        moving = np.ones(len(self._rows), dtype=bool)
+        while True:
+            failing = self._demands.failing(replace(self._placed, of=self._at))
+            if excused and self._placed.withheld != NO_CLASS:
+                failing[self._placed.withheld] = False
+            if not failing.any():
+                return moving
+            before = np.count_nonzero(moving)
+            moving &= ~failing[self._joined]
+            short = np.flatnonzero(self._like_before(failing) & self._is_left)
+            returned[short] = np.maximum(2 * returned[short], self._missing(short))
+            moving &= ahead >= returned[self._left]
+            if np.count_nonzero(moving) == before:
+                moving = self._without_all_like(failing, moving)
+                if np.count_nonzero(moving) == before:
+                    # Only a criterion that fails what it passed before gets here: nothing moves then.
+                    return np.zeros_like(moving)
+            self._at[self._rows] = np.where(moving, self._joined, self._left)
+
+    def _without_all_like(self, failing: Bools, moving: Bools) -> Bools:
+        """The moves but for all of those that can have made a class fail, where classes overlap."""
+        if not self._demands.overlaps:
+            return moving
+        now = self._demands.likeness(replace(self._placed, of=self._at))
+        return moving & ~self._like_before(failing)[self._left] & ~now(failing)[self._joined]
+
+    @cached_property
+    def _like_before(self) -> Callable[[Bools], Bools]:
+        """Which classes were chosen ones before the moves or, where they overlap, matched these."""
+        return self._demands.likeness(self._placed)
+
+    def _missing(self, classes: Longs) -> Longs:
+        """At least how many records have to return to each class."""
+        placed = self._at >= 0
+        sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)[classes]
+        return np.maximum(self._demands.usual - sizes.astype(np.int64), 1)
+
+    def _records_ahead(self) -> Longs:
+        """(r,) records that return to a class before each of those that left it: from large classes first."""
+        placed = self._at >= 0
+        sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)
+        order = np.lexsort((-sizes[self._joined], self._left))
+        amounts = self._amounts[self._rows[order]]
+        ahead = np.cumsum(amounts) - amounts
+        starts = np.append(True, self._left[order][1:] != self._left[order][:-1])
+        first = np.maximum.accumulate(np.where(starts, ahead, 0))
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = ahead - first
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A recoding as it was."""
+
+    steps: Steps
+    codes: Ints
+    of: Longs
+    n_classes: int
+    loss: float
+    fails_withheld: bool | None
+
+
+class Recoding:
+    """The steps of every distinct record, and the classes that they make.
+
+    Attributes
+    ----------
+    steps, codes
+        (d, q) steps up and disclosed nodes.
+    of, n_classes
+        (d,) class of each distinct record, withheld ones included.
+    movable
+        (d,) records that may be given other steps; the others stay withheld.
+    """
+
+    def __init__(self, cells: Cells, demands: Demands, losses: RecodingLoss, steps: Steps) -> None:
+        self.cells = cells
+        self.demands = demands
+        self.losses = losses
+        self.movable = ~demands.left_out
+        self.steps: Steps = np.array(steps, dtype=np.int16, order="F")
+        self.steps[demands.left_out] = cells.most[demands.left_out]
+        self.codes: Ints = cells.codes(self.steps)
+        found, self.n_classes = cells.classes(self.codes)
+        self.of: Longs = found.astype(np.int64)
+        self._loss: float | None = None
+        self._fails_withheld: bool | None = None
+
+    @property
+    def loss(self) -> float:
+        """What moves have to lower: the loss, or a number that it is never above."""
+        if self._loss is None:
+            self._loss = self.losses.weighed(self)
+        return self._loss
+
+    @property
+    def withheld_records(self) -> int:
+        """Records all of whose quasi-identifiers are ⊥."""
+        return int(self.cells.amounts[self.cells.is_withheld(self.steps)].sum())
+
+    @property
+    def placed(self) -> Placed:
+        """The records in their classes."""
+        codes_of = codes_by_row(self.of, self.n_classes, self.codes)
+        return Placed(self.of, self.n_classes, codes_of, withheld_class(self.codes, self.of))
+
+    def placed_apart(self, rows: Indices, groups: Longs, n_groups: int, codes_of: CodesOf) -> Placed:
+        """Some records in groups (r,) that disclose something else, the others in no class.
+
+        Where classes overlap, the others are in classes of greater numbers: who is in a group may lean on
+        them.
+        """
+        if not self.demands.overlaps:
+            at = np.full(self.cells.size, NO_CLASS, dtype=np.int64)
+            at[rows] = groups
+            return Placed(at, n_groups, codes_of)
+        at, placed = self.of + n_groups, self.placed
+        at[rows] = groups
+
+        def found(numbers: Longs) -> Ints:
+            shown = np.empty((len(numbers), self.cells.n_attributes), dtype=np.int32)
+            new = numbers < n_groups
+            shown[new] = codes_of(numbers[new])
+            shown[~new] = placed.codes_of(numbers[~new] - n_groups)
+            return shown
+
+        withheld = NO_CLASS if placed.withheld == NO_CLASS else placed.withheld + n_groups
+        return Placed(at, n_groups + self.n_classes, found, withheld)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether every criterion is met and no more records are withheld than allowed."""
+        placed = self.placed
+        return (
+            self.withheld_records <= self.demands.allowed
+            and not self.demands.failing(placed).any()
+            and self.demands.met_together(placed, self.codes)
+        )
+
+    def move(self, rows: Indices, target: Steps) -> Indices:
+        """Give records other steps (r, q), as far as all criteria stay met; those that were given them.
+
+        What is given withholds nobody: targets that are ⊥ altogether are left out.
+        """
+        shown = self.cells.codes(target, rows)
+        discloses = (shown != TOP).any(axis=1) & self.movable[rows]
+        rows, target, shown = rows[discloses], target[discloses], shown[discloses]
+        if not len(rows):
+            return rows
+        both = np.concatenate([self.codes, shown])
+        whose = np.concatenate([np.arange(len(self.of)), rows])
+        numbers = self.cells.classes(both, whose)[0].astype(np.int64)
+        limit, withheld = int(numbers.max()) + 1, withheld_class(both, numbers)
+        at, joined = numbers[: len(self.of)].copy(), numbers[len(self.of) :]
+        placed = Placed(at, limit, codes_by_row(numbers, limit, both), withheld)
+        excused = self._withheld_fails
+        moved = Batch(self.demands, self.cells.amounts, rows, placed, joined).settled(excused=excused)
+        if not moved.any():
+            return rows[:0]
+        at[rows[moved]] = joined[moved]
+        rows, target, shown = rows[moved], target[moved], shown[moved]
+        before = self.codes[rows]
+        self.codes[rows] = shown
+        if not self.demands.met_together(placed, self.codes):
+            self.codes[rows] = before
+            return rows[:0]
+        self.steps[rows] = target
+        self.of, self.n_classes = dense(at, limit)
+        self._loss = None
+        self._fails_withheld = None if excused else False
+        return rows
+
+    @property
+    def _withheld_fails(self) -> bool:
+        """Whether the withheld records fail as a class, being too many to be left out: then they may.
+
+        Whoever leaves them cannot break that, and in the end they have to be few enough or pass.
+        """
+        if self._fails_withheld is None:
+            placed = self.placed
+            fails = self.demands.failing(placed)
+            self._fails_withheld = placed.withheld != NO_CLASS and bool(fails[placed.withheld])
+        return self._fails_withheld
+
+    def move_if_lower(self, rows: Indices, target: Steps, *, strictly: bool = True) -> Indices:
+        """:meth:`move`, unless that raises the loss; halves of the batch are tried then.
+
+        ``strictly`` also undoes what leaves the loss as it is.
+        """
+        return self._move_lower(rows, target, strictly, 1 if self.losses.adds_up else HALVINGS)
+
+    def _move_lower(self, rows: Indices, target: Steps, strictly: bool, tries: int) -> Indices:
+        if self.losses.adds_up:
+            return self.move(rows, target)
+        state = self._state()
+        moved = self.move(rows, target)
+        lowered, margin = state.loss - self.loss, LEAST_LOWERED * abs(state.loss)
+        if not len(moved) or (lowered > margin if strictly else lowered >= -margin):
+            return moved
+        self._restore(state)
+        if not tries or len(rows) == 1:
+            return rows[:0]
+        middle = len(rows) // 2
+        parts = [
+            self._move_lower(rows[part], target[part], strictly, tries - 1)
+            for part in (slice(None, middle), slice(middle, None))
+        ]
+        return np.concatenate(parts)
+
+    def _state(self) -> _State:
+        steps, codes = self.steps.copy(order="F"), self.codes.copy(order="F")
+        return _State(steps, codes, self.of, self.n_classes, self.loss, self._fails_withheld)
+
+    def _restore(self, state: _State) -> None:
+        self.steps, self.codes = state.steps, state.codes
+        self.of, self.n_classes, self._loss = state.of, state.n_classes, state.loss
+        self._fails_withheld = state.fails_withheld

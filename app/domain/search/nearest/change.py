@@ -1,0 +1,275 @@
+"""What a change of a rule is asked to meet, and what privacy criteria say of table-level changes.
+
+Classes of neighbouring rules are counted from one another, which is far quicker than judging each release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, Protocol
+
+from app.domain.arrays import Bools, Levels
+from app.domain.classes.grouping import Missing, Suppressed
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.models.class_suppression import ClassSuppression
+from app.domain.models.criterion import Criterion
+from app.domain.rules.rule import Rule, TableRule, apply
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.full_domain.verdicts import Judge
+from app.domain.tables.table import Table
+
+FOUND: Final = "found"
+NONE_EXISTS: Final = "none_exists"
+NOT_FOUND: Final = "not_found"
+
+ChangeStatus = Literal["found", "none_exists", "not_found"]
+
+
+class Candidate(Protocol):
+    """A rule that a demand is asked about."""
+
+    @property
+    def levels(self) -> Levels:
+        """One per attribute of the table: every record is generalised at least so far."""
+
+    @property
+    def withholds(self) -> bool:
+        """Whether records are withheld beside it."""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule itself, made when it is first asked for."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a demand says of a candidate.
+
+    Attributes
+    ----------
+    holds
+        The candidate meets it.
+    refutes_below
+        Neither the candidate nor any with no greater level anywhere meets it; never of one that withholds.
+    """
+
+    holds: bool
+    refutes_below: bool = False
+
+
+class Asked(Protocol):
+    """A demand."""
+
+    @property
+    def cost(self) -> float:
+        """Of an answer, in any unit that all demands share: the cheapest is asked first."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a rule that passes still does when it is raised further."""
+
+    @property
+    def refutes(self) -> bool:
+        """Whether an answer may refute what is below a candidate."""
+
+    def answer(self, candidate: Candidate) -> Answer:
+        """Whether a candidate meets the demand, and what that refutes."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A demand of which nothing is known but whether rules meet it.
+
+    ``passes`` says so of a rule; None is that it cannot be known: the rule is none that passes, and nothing
+    follows for others. ``cost`` and ``monotone`` are as of any demand.
+    """
+
+    passes: Callable[[Rule], bool | None]
+    cost: float = 1.0
+    monotone: bool = False
+
+    @property
+    def refutes(self) -> bool:
+        """A monotone one that fails refutes all that is more specific."""
+        return self.monotone
+
+    def answer(self, candidate: Candidate) -> Answer:
+        """Whether the candidate meets it."""
+        holds = self.passes(candidate.rule)
+        return Answer(holds is True, self.monotone and holds is False and not candidate.withholds)
+
+
+@dataclass(frozen=True)
+class Withholding:
+    """What a change may withhold beside generalising: classes that fail, with at most ``limit`` records.
+
+    Records that the rule withholds wholly by itself are not counted.
+    """
+
+    classes: ClassSuppression
+    limit: int
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The change of least loss of utility with which a rule meets all demands.
+
+    Attributes
+    ----------
+    status
+        ``none_exists`` only if that is proven; ``not_found`` if the search ended before it found any.
+    proven
+        Whether no other change loses less, or that there is none.
+    levels
+        Attributes that are raised: every record is generalised at least so far. Empty if nothing has to be.
+    rule
+        The changed rule; what it withholds beside the levels is in it.
+    withholding
+        What is withheld after generalising, None if nothing.
+    suppressed_records
+        Records that are withheld by it.
+    utility_before, utility_after
+        Means over the records, by their weights.
+    examined
+        Rules of which at least one demand was asked.
+    complete
+        False if the search was halted: stopped elsewhere, it may answer differently.
+    """
+
+    status: ChangeStatus
+    proven: bool
+    levels: Mapping[str, int] | None
+    rule: Rule | None
+    withholding: ClassSuppression | None
+    suppressed_records: int
+    utility_before: float
+    utility_after: float | None
+    examined: int
+    complete: bool
+
+
+@dataclass(frozen=True)
+class ClassVerdict:
+    """What is known of one level vector.
+
+    Attributes
+    ----------
+    allowed
+        At most the limit's records are in classes that have to be withheld.
+    refutes_below
+        Neither here nor at any vector with no greater level anywhere.
+    withheld
+        (n,) these records; None if it is not allowed.
+    """
+
+    allowed: bool
+    refutes_below: bool
+    withheld: Bools | None
+
+
+class ClassJudge:
+    """Judges the classes that a table-level rule makes when it is raised.
+
+    Parameters
+    ----------
+    rule
+        The rule before it is raised.
+    limit
+        Share of the records that may be in classes that fail.
+    withholds
+        Whether these classes are withheld, with whoever shows nothing, and count together.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        rule: TableRule,
+        criteria: Sequence[Criterion],
+        limit: float,
+        *,
+        missing: Missing = "own_category",
+        suppressed: Suppressed = "excluded",
+        dictionary: Dictionary | None = None,
+        withholds: bool = False,
+    ) -> None:
+        self._table = table
+        self._rule = rule
+        self._quasi = table.quasi_identifiers
+        of_values = any(criterion.is_of_values for criterion in criteria)
+        self._sensitive = [table.position(name) for name in table.sensitive] if of_values else []
+        problem = AnonymityProblem(
+            tuple(criteria), suppression_limit=limit, missing=missing, suppressed=suppressed
+        )
+        shown = _with_sensitive_shown(table, rule, self._sensitive)
+        self._judge = Judge(shown, problem, dictionary, withholds=withholds, order="size_by_size")
+
+    def knows(self, levels: Levels) -> bool:
+        """Whether it judges a vector: sensitive values, if they matter, are as the rule shows them."""
+        return all(levels[j] <= self._rule.levels[j] for j in self._sensitive)
+
+    def of(self, levels: Levels) -> ClassVerdict:
+        """The verdict on the rule raised to the levels; they must be known."""
+        own = tuple(max(self._rule.levels[j], levels[j]) for j in self._quasi)
+        verdict = self._judge.judge(own)
+        if verdict.unavoidable > self._judge.allowed:
+            return ClassVerdict(False, True, None)
+        if not verdict.allowed:
+            return ClassVerdict(False, False, None)
+        rows = self._judge.withheld_rows(own, verdict)
+        return ClassVerdict(True, False, rows[self._judge.table.reduced.inverse])
+
+
+def _with_sensitive_shown(table: Table, rule: TableRule, sensitive: Sequence[int]) -> Table:
+    """The table with sensitive values as the rule shows them."""
+    if not any(rule.levels[j] for j in sensitive):
+        return table
+    codes = table.codes.copy(order="F")
+    codes[:, sensitive] = apply(rule, table)[:, sensitive]
+    return Table(table.attributes, table.hierarchies, codes, table.entity_ids, table.weights, table.sensitive)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDemand:
+    """A demand on classes: asked of the judge first, and of whoever has the last word where it says yes."""
+
+    judge: ClassJudge
+    passes: Callable[[Rule], bool | None]
+    cost: float = 1.0
+    monotone: bool = False
+    refutes: ClassVar[bool] = True
+
+    def answer(self, candidate: Candidate) -> Answer:
+        """Whether the candidate meets it."""
+        if candidate.withholds or not self.judge.knows(candidate.levels):
+            return Answer(bool(self.passes(candidate.rule)))
+        verdict = self.judge.of(candidate.levels)
+        return Answer(verdict.allowed and bool(self.passes(candidate.rule)), verdict.refutes_below)
+
+
+def privacy_demand(
+    table: Table,
+    rule: Rule,
+    criteria: Sequence[Criterion],
+    failing_share: float,
+    passes: Callable[[Rule], bool | None],
+    dictionary: Dictionary | None = None,
+    cost: float = 1.0,
+    missing: Missing = "own_category",
+) -> Asked:
+    """The demand that at most a share of the records is in classes that fail one of the criteria.
+
+    With ``missing: excluded`` whoever lacks a quasi-identifier fails, as long as the rule shows anything.
+
+    ``passes`` has the last word on a rule that is raised from ``rule``, where the classes do not say no.
+    InvalidInput where a criterion does not fit the table.
+    """
+    plain = all(own.merging == "fewer_fail" and not own.table_wide for own in criteria)
+    # Raising a sensitive attribute may merge the values that a criterion wants to differ; of classes that
+    # overlap little is known.
+    monotone = plain and not table.sensitive and missing != "matches_everything"
+    if not isinstance(rule, TableRule):
+        return Demand(passes, cost, monotone)
+    # A table-level rule withholds nobody, so that there is no block of whom it withholds.
+    judge = ClassJudge(table, rule, criteria, failing_share, missing=missing, dictionary=dictionary)
+    return ClassDemand(judge, passes, cost, monotone)

@@ -1,0 +1,208 @@
+"""Optimal record-level rules under the per-record constraint Δ̂: every distinct record on its own lattice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.arrays import Floats, Longs
+from app.domain.counting.calibration import BYTES_PER_SCORED_RECORD, SECONDS_PER_SCORED_RECORD
+from app.domain.rules.rule import CellRule, RecordRule
+from app.domain.search.budget import UNLIMITED, Budget, Halted, stop_if
+from app.domain.search.lattices.search import LatticeSolver, search_lattice, seconds_of
+from app.domain.search.outcome import Counters, Outcome
+from app.domain.search.problem import Problem
+from app.domain.search.record_risk import ScoredLattice
+from app.domain.search.record_rules.blocks import (
+    UNSOLVED,
+    RecordSearch,
+    SolvedRecords,
+    bounds_of,
+    popular,
+    try_on_all,
+)
+from app.domain.search.record_rules.instance import RecordInstance
+from app.domain.search.record_rules.optima import optima_of
+from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
+from app.domain.search.solvers import Aruba, Enumeration
+
+CELLS_PER_BLOCK = 1.5e7
+SEARCHES_PER_BLOCK = 500
+
+HALTED = 2
+"""Of ``truncated``: it was not the budget that ended the search of a record."""
+
+RESULT = np.dtype(
+    [
+        ("node", "<i4"), ("code", "<i1"), ("truncated", "<i1"), ("ties", "<i4"), ("risk", "<f8"),
+        ("bound", "<f8"), ("reach", "<f8"), ("visited", "<u4"), ("risks", "<u4"), ("utilities", "<u4"),
+    ]
+)  # fmt: skip
+
+
+class RecordPlan(RecordSearch):
+    """Solves every distinct record; a block is a range of them."""
+
+    def __init__(
+        self,
+        instance: RecordInstance,
+        asked: Problem,
+        solver: Enumeration | LatticeSolver,
+        budget: Budget = UNLIMITED,
+    ) -> None:
+        self._instance = instance
+        self._asked = asked
+        self._problem = asked.in_utility(instance.context.utility)
+        self._how = None if isinstance(solver, Enumeration) else solver
+        self._optima = optima_of(instance, self._problem)
+        self.solver = solver.name
+        self._budget = budget.shared_by(instance.n_distinct)
+        per_block = SEARCHES_PER_BLOCK if self._how else max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
+        if instance.rows_that_fit is not None:
+            # Every block counts for itself: as few of them as memory allows.
+            per_block = instance.rows_that_fit
+        super().__init__(instance.n_distinct, max(1, math.ceil(instance.n_distinct / per_block)), RESULT)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time to solve all distinct records."""
+        heights = tuple(size - 1 for size in self._instance.shape)
+        each = seconds_of(self._how, heights, self._budget) if self._how else 0.0
+        if not self._how:
+            counted = self._instance.counting_seconds(self.n_blocks)
+            scored = self._instance.context.table.n_records * SECONDS_PER_SCORED_RECORD
+            return counted + self.units * self._optima.seconds_per_record + scored
+        return self._instance.seconds(self.n_blocks) + self.units * each
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated memory: the instance, two copies of the results, and the score of the rule found."""
+        scored = self._instance.context.table.n_records * BYTES_PER_SCORED_RECORD
+        return self._instance.n_bytes + 2 * self.units * RESULT.itemsize + scored
+
+    @staticmethod
+    def _visit(tick: Callable[[int], None], halted: Halted) -> None:
+        tick(0)
+        stop_if(halted)
+
+    def _solve(
+        self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
+    ) -> None:
+        first, last = rows.start, rows.stop
+        self._instance.prepare(rows, lambda: self._visit(tick, halted))
+        at_once = self._instance.rows_at_once if self._how else self._optima.rows_at_once
+        for start in range(first, last, at_once):
+            if halted():
+                break
+            some = np.arange(start, min(last, start + at_once))
+            self._solve_some(
+                some, found[start - first : start - first + len(some)], tick, halted, start - first
+            )
+            tick(start - first + len(some))
+
+    def _solve_some(
+        self,
+        rows: Longs,
+        found: npt.NDArray[np.void],
+        tick: Callable[[int], None],
+        halted: Halted,
+        done: int,
+    ) -> None:
+        if self._how is not None:
+            lattices = self._instance.evaluate(rows)
+            risk, utility = lattices.risk, lattices.utility
+            bounds, tops = self._instance.bounds(rows, lattices), self._instance.tops(rows).tolist()
+            for i in range(len(rows)):
+                if halted():
+                    return
+                lattice = self._lattice(tops[i], risk[:, i], bounds[:, i], utility[:, i])
+                self._search(self._how, lattice, int(rows[i]), found[i : i + 1], halted)
+                tick(done + i + 1)
+            return
+        choice, found["risk"] = self._optima.of(rows)
+        found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
+        # A bound is of what is minimised, the value of what was asked for.
+        sign = -1.0 if self._problem.objective == "max_utility" else 1.0
+        found["ties"], found["bound"] = choice.ties, sign * choice.value
+        # Beyond a record's own top nodes only repeat it: they are not looked at.
+        own = self._instance.n_own_nodes()[rows]
+        for counter in ("visited", "risks", "utilities"):
+            found[counter] = own
+
+    def _lattice(self, tops: Sequence[int], risk: Floats, bounds: Floats, utility: Floats) -> ScoredLattice:
+        """The record's own lattice, without the nodes that repeat its top."""
+        if isinstance(self._how, Aruba) and (bounds < risk).any():
+            # Nobody is consistent with the record: as it is it has risk 0 (Definitions: absent records).
+            tops = [0] * len(tops)
+        own = tuple(slice(top + 1) for top in tops)
+        shape = self._instance.shape
+        return ScoredLattice(*(part.reshape(shape)[own] for part in (risk, bounds, utility)))
+
+    def _search(
+        self,
+        how: LatticeSolver,
+        lattice: ScoredLattice,
+        row: int,
+        found: npt.NDArray[np.void],
+        halted: Halted,
+    ) -> None:
+        shape, moves = self._instance.shape, self._instance.moves(row)
+        best = search_lattice(lattice, self._problem, how, self._budget, halted=halted, moves=moves)
+        found["node"] = -1 if best.node is None else np.ravel_multi_index(best.node, shape)
+        found["code"], found["risk"] = best.code, best.risk
+        found["truncated"] = HALTED if best.halted else best.truncated
+        found["bound"], found["reach"], found["ties"] = best.bound, best.reach, 1
+        found["visited"], found["risks"] = best.visited_nodes, best.risk_evaluations
+        found["utilities"] = best.utility_evaluations
+
+    def _completed(self, blocks: Mapping[int, bytes]) -> tuple[npt.NDArray[np.void], bool]:
+        """What was found for every record, and whether all were searched; of the others, a first choice."""
+        instance, problem = self._instance, self._problem
+        found = self._joined(blocks)
+        left = np.flatnonzero(found["code"] == UNSOLVED)
+        if not len(left):
+            return found, True
+        nodes = np.where(found["code"] == OPTIMAL, found["node"], -1)
+        tried = try_on_all(instance, problem, popular(nodes, instance.multiplicity))
+        choice = choose(tried.risk[:, left], tried.utility[:, left], problem)
+        has_node = choice.code == OPTIMAL
+        # Of the nodes that were tried, only the identity proves that there is none above a floor.
+        is_proved = (choice.code == INFEASIBLE) & (problem.objective == "min_risk")
+        found["code"][left] = np.where(is_proved, INFEASIBLE, OPTIMAL)
+        found["node"][left] = np.where(has_node, tried.nodes[choice.node], -1)
+        found["risk"][left] = tried.risk[choice.node, left]
+        found["bound"][left] = bounds_of(instance, problem, tried)[left]
+        found["reach"][left], found["truncated"][left] = choice.reach, 1
+        return found, False
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The rule of all records, or what keeps some of them from having one."""
+        instance = self._instance
+        found, complete = self._completed(blocks)
+        complete &= not (found["truncated"] == HALTED).any()
+        solved = SolvedRecords(
+            context=instance.context,
+            asked=self._asked,
+            found=found,
+            reach=found["reach"],
+            multiplicity=instance.multiplicity,
+            mass=instance.mass,
+            is_open=bool(found["truncated"].any()),
+        )
+        counters = Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities")))
+        tied = (found["ties"] > 1) & (found["code"] == OPTIMAL)
+        return replace(
+            solved.outcome(
+                self.solver, lambda: self._rule(found["node"]), instance.n_absent, instance.n_nodes, counters
+            ),
+            records_with_ties=None if self._how or not complete else int(instance.multiplicity[tied].sum()),
+            complete=complete,
+        )
+
+    def _rule(self, nodes: Longs) -> RecordRule | CellRule | None:
+        """The rule that gives each distinct record its node; None if a search found none for one of them."""
+        return self._instance.rule_of(nodes[self._instance.of_record]) if (nodes >= 0).all() else None

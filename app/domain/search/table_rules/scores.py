@@ -1,0 +1,246 @@
+"""The risks of table-level rules: of all by one walk over the lattice of levels, or of some in any order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from app.domain.arrays import Floats
+from app.domain.counting.calibration import (
+    SECONDS_PER_RATED_ROW,
+    SECONDS_PER_RATING,
+    SECONDS_PER_WALK_ROW,
+    SECONDS_PER_WALK_STATE,
+)
+from app.domain.search.context import SearchContext
+from app.domain.search.problem import AbsentPolicy
+from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_growth
+from app.domain.search.table_rules.partial_walks import (
+    MAX_BYTES,
+    Late,
+    LateLevels,
+    StateCache,
+    counts_of,
+    late_cut,
+    states_worth_keeping,
+)
+from app.domain.search.table_rules.risk_walk import RiskWalk
+from app.domain.search.walk import State
+
+CHOSEN = -1
+SHARE_OF_ROWS = 0.8
+Tick = Callable[[int], None]
+
+
+class TableScores:
+    """Mean risks of the table-level rules of one instance under one absent policy.
+
+    Model I without a harm of failure and without interactions, against one dictionary.
+
+    Parameters
+    ----------
+    order
+        Positions in the table of the attributes in the order of the walk; None: the best one for scoring all
+        rules, or, ``one_by_one``, for rating rules in any order.
+
+    Attributes
+    ----------
+    order
+        As above.
+    shape
+        Number of levels per attribute in that order.
+    absent
+        Which distinct records of the table have no consistent entity when disclosed as they are.
+    """
+
+    def __init__(
+        self,
+        context: SearchContext,
+        policy: AbsentPolicy,
+        order: Sequence[int] | None = None,
+        one_by_one: bool = False,
+    ) -> None:
+        self._walk = RiskWalk(context, policy, order, one_by_one)
+        self.order = self._walk.order
+        self.shape = tuple(axis.n_levels for axis in self._walk.axes)
+        self.absent = self._walk.absent
+        self._states: StateCache[State] = StateCache()
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Estimated time of the whole walk: rows and states.
+
+        A state has at most as many rows as the first one, and as its combinations of classes times what is
+        to come; how far real data stay below is taken from one path through the middle levels.
+        """
+        prefixes, on_path = np.ones(1), 1.0
+        walk, most = self._walk, self._walk.root.n_rows
+        state, seconds = walk.root, 0.0
+        for depth, axis in enumerate(walk.axes):
+            size = walk.suffixes[depth].size
+            share = state.n_rows / min(on_path * size, most)
+            rows = np.minimum(prefixes * size, most) * share
+            seconds += axis.n_levels * float((rows * SECONDS_PER_WALK_ROW + SECONDS_PER_WALK_STATE).sum())
+            classes = np.array([float(image.n_classes) for image in axis.images])
+            prefixes = np.minimum(np.multiply.outer(prefixes, classes).reshape(-1), most)
+            middle = (axis.n_levels - 1) // 2
+            on_path = min(on_path * classes[middle], most)
+            state = walk.advance(walk.thinned(state, depth, middle), depth, middle)
+        return seconds
+
+    @property
+    def kept_bytes(self) -> int:
+        """Estimated bytes of what is kept between the ratings of single rules."""
+        return min(MAX_BYTES, round(self._root_bytes * SHARE_OF_ROWS * states_worth_keeping(self.shape)))
+
+    @property
+    def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule of many, in any order: states are shared, later levels kept."""
+        return SECONDS_PER_RATING + self._walk.root.n_rows * SECONDS_PER_RATED_ROW
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated bytes of the states that are alive at once."""
+        return self._root_bytes * (len(self.shape) + 3)
+
+    @property
+    def _root_bytes(self) -> int:
+        root = self._walk.root
+        return root.n_rows * 8 * (2 + len(root.columns))
+
+    def to_table_order(self, values: Floats) -> Floats:
+        """Array over the lattice in the table's attribute order from values in the order of the walk."""
+        return values.reshape(self.shape).transpose(np.argsort(self.order))
+
+    # --- all rules ----------------------------------------------------------------------------------
+
+    def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order.
+
+        Prefixes are numbered in lexicographic order. ``tick`` receives the number of rules scored.
+        """
+        inner = math.prod(self.shape[depth:])
+        found = np.empty((last - first) * inner)
+        walk, states = self._walk, [self._walk.root]
+        before: tuple[int, ...] = ()
+        for number in range(first, last):
+            levels = tuple(int(v) for v in np.unravel_index(number, self.shape[:depth])) if depth else ()
+            same = next(
+                (k for k, (a, b) in enumerate(zip(before, levels, strict=False)) if a != b), len(before)
+            )
+            del states[same + 1 :]
+            for k in range(same, depth):
+                thinned = walk.thinned(states[k], k, levels[k])
+                states.append(walk.advance(thinned, k, levels[k]))
+            before = levels
+            at = (number - first) * inner
+            self._descend(states[depth], list(levels), found[at : at + inner], tick)
+        return found
+
+    def _descend(self, state: State, levels: list[int], found: Floats, tick: Tick) -> None:
+        walk, depth = self._walk, len(levels)
+        inner = len(found) // self.shape[depth]
+        is_last = depth + 1 == len(self.shape)
+        for level in range(self.shape[depth]):
+            levels.append(level)
+            state = walk.coarsened(state, depth, level)
+            if is_last:
+                found[level] = walk.risks(state, levels)[0]
+            else:
+                part = found[level * inner : (level + 1) * inner]
+                self._descend(walk.advance(state, depth, level), levels, part, tick)
+            levels.pop()
+        if is_last:
+            tick(self.shape[depth])
+
+    # --- single rules --------------------------------------------------------------------------------
+
+    def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
+        ordered = tuple(levels[j] for j in self.order)
+        cut = self._late.cut
+        if cut == len(self.order):
+            return RuleRisk(*self._walk.risks(self._thinned(ordered), ordered), 0.0)
+        return self._rated(self._state(ordered[:cut]), self._late.at(ordered[cut:]), ordered)
+
+    def _rated(self, state: State, late: Late, levels: Sequence[int]) -> RuleRisk:
+        """Of the rule with the levels of the state and those of the later attributes: one pass over rows."""
+        walk, rest, n = self._walk, state.rest, self._walk.context.total_weight
+        is_centred = walk.context.sensitivity.family == "multiplicative_centered"
+        entities, records, harm, *infinite = state.columns
+        counts = counts_of(state, late, entities)
+        if walk.adds_somebody:
+            counts = counts + walk.added(levels, self._late.marks[rest])
+        # Rows of records whom nobody is consistent with have no count; no other row is without.
+        present = counts > 0 if walk.some_absent else None
+        if present is None:
+            chances = 1.0 / counts
+        else:
+            chances = np.divide(1.0, counts, out=np.zeros(len(counts)), where=present)
+        with np.errstate(over="ignore"):
+            if late.weights is not None:
+                weights = late.weights.take(rest)
+                harm = harm * weights if walk.exponential else harm + records * weights
+            if is_centred:
+                harm = harm - records
+            if present is None:
+                losses = harm * chances
+            else:
+                losses = np.multiply(harm, chances, out=np.zeros(len(counts)), where=present)
+        for beyond in infinite:
+            losses[(counts > 0) & (beyond > 0)] = math.inf
+        if late.infinite is not None:
+            losses[(counts > 0) & late.infinite[rest] & (records > 0)] = math.inf
+        chances *= records
+        risk = bound = float(losses.sum()) / n
+        if not walk.all_bounded:
+            bounded = walk.bounded[self._late.marks[rest]]
+            chances, bound = chances[bounded], float(losses[bounded].sum()) / n
+        slope = float(chances.sum()) / n
+        if walk.exponential:
+            slope = bound + slope if is_centred else bound
+        return RuleRisk(risk, bound, slope)
+
+    @cached_property
+    def _late(self) -> LateLevels:
+        walk = self._walk
+        cut = late_cut(walk.axes)
+        marks = walk.marks[cut] if cut < len(self.order) else np.empty(0, np.int64)
+        return LateLevels(walk.axes, walk.suffixes, cut, marks, walk.exponential, walk.weights)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """By how much Φ of every record grows at least from rule to finer rule."""
+        return least_growth(self._walk.context)
+
+    def _state(self, prefix: tuple[int, ...]) -> State:
+        if not prefix:
+            return self._walk.root
+        found = self._states.get((*prefix, CHOSEN))
+        if found is None:
+            found = self._walk.advance(self._thinned(prefix), len(prefix) - 1, prefix[-1])
+            self._states.put((*prefix, CHOSEN), found, _bytes_of(found))
+        return found
+
+    def _thinned(self, prefix: tuple[int, ...]) -> State:
+        """The state of all but the last level of a prefix, thinned for that level."""
+        before, level = prefix[:-1], prefix[-1]
+        if level == 0:
+            return self._state(before)
+        found = self._states.get(prefix)
+        if found is None:
+            found = self._walk.coarsened(self._thinned((*before, level - 1)), len(before), level)
+            self._states.put(prefix, found, _bytes_of(found))
+        return found
+
+
+def _bytes_of(state: State) -> int:
+    return state.prefix.nbytes + state.rest.nbytes + sum(column.nbytes for column in state.columns)

@@ -1,0 +1,237 @@
+"""Use cases on datasets: an upload with its schema and hierarchies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from app.domain.errors import InvalidInput, NotFound
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.tables.table import Table
+from app.services.access.access import require
+from app.services.datasets.attribute_trees import AttributeTree, Shown, attribute_tree
+from app.services.datasets.dataset_encoding import EncodedAttribute, encode, table_of
+from app.services.datasets.dataset_profile import AttributeProfile as AttributeProfile
+from app.services.datasets.dataset_profile import Profile, profile_of
+from app.services.datasets.dataset_profile import ValueCount as ValueCount
+from app.services.datasets.dataset_schema import (
+    AttributeDeclaration,
+    DatasetStatus,
+    OnUnknown,
+    Role,
+    check_schema,
+    declarations_of,
+    flat_warning,
+    identifier_of,
+)
+from app.services.datasets.ingest.pieces import read_piece
+from app.services.datasets.tables import TableResources
+from app.services.datasets.text_columns import TextColumn, read_columns
+from app.services.fingerprints import new_resource
+from app.services.notices import few
+from app.services.references import document_of, reference, without_names
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+
+
+@dataclass(frozen=True)
+class CreateDataset:
+    """A dataset to be made from an upload."""
+
+    name: str
+    upload: str
+    attributes: tuple[AttributeDeclaration, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first rows as stored; None is a missing cell."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    total_rows: int
+
+
+class DatasetService(TableResources):
+    """Create, preview and profile datasets."""
+
+    kind: ClassVar[Kind] = Kind.DATASET
+
+    async def create(self, actor: Actor, request: CreateDataset) -> Created:
+        """Validate schema and cells; unknown values make it ``needs_attention``, not an error."""
+        self._admit(actor, request.name)
+        source = await self._source(actor, request.upload, request.attributes)
+        if source.upload.summary["rows"] == 0:
+            raise InvalidInput.of(
+                "/upload", "empty-dataset", "The upload has no rows.", "A dataset needs at least one record."
+            )
+        encoded, table = await asyncio.to_thread(_encoded, source, request.attributes)
+        new = _resource(request, source, encoded, table)
+        created = await self._add(actor, new)
+        if new.summary["status"] == DatasetStatus.READY:
+            self._loader.keep_table(actor.tenant, created.resource, table)
+        return created
+
+    async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
+        """The first rows; needs data:read."""
+        require(actor, Scope.DATA_READ)
+        dataset = await self.get(actor, ref)
+        names = tuple(d.name for d in declarations_of(dataset))
+        async with self._store.work(actor.tenant) as work:
+            first = await anext(work.pieces.read(document_of(dataset)["upload"]["id"]))
+        rows = await asyncio.to_thread(_first_rows, first, names, limit)
+        return Preview(names, rows, dataset.summary["rows"])
+
+    async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
+        """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
+        dataset = await self.get(actor, ref)
+        declarations = declarations_of(dataset)
+        source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
+        shown = limit if Scope.DATA_READ in actor.scopes else None
+        return await asyncio.to_thread(profile_of, declarations, source.columns, source.hierarchies, shown)
+
+    async def tree(
+        self, actor: Actor, ref: str, attribute: str, shown: Shown, sensitivity: str | None = None
+    ) -> AttributeTree:
+        """Part of a disclosed attribute's hierarchy with its records and, under a profile, its weights.
+
+        Without data:read neither records nor weights are told; where labels come from the cells, as they do
+        without a declared hierarchy or with unknown values attached to it, nothing is.
+        """
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(self.kind, ref)
+            profile = (
+                None
+                if sensitivity is None
+                else await work.resources.get(Kind.SENSITIVITY_PROFILE, sensitivity)
+            )
+        table = await self._loader.table(actor.tenant, dataset)
+        if attribute not in table.attributes:
+            raise NotFound("attribute", attribute)
+        declared = next(own for own in declarations_of(dataset) if own.name == attribute)
+        if declared.hierarchy is None or declared.on_unknown is OnUnknown.ATTACH:
+            require(actor, Scope.DATA_READ)
+        column, weights = table.attributes.index(attribute), None
+        may_read = Scope.DATA_READ in actor.scopes
+        if profile is not None:
+            found = await self._loader.sensitivity(actor.tenant, profile, dataset)
+            weights = found.shapes[column][0] if may_read and found.family != "constant" else None
+        codes = table.codes[:, column] if may_read else None
+        return await asyncio.to_thread(
+            attribute_tree, attribute, table.hierarchies[column], codes, weights, table.n_records, shown
+        )
+
+    async def _source(
+        self, actor: Actor, upload_ref: str, declarations: Sequence[AttributeDeclaration]
+    ) -> _Source:
+        async with self._store.work(actor.tenant) as work:
+            upload = await work.resources.get(Kind.UPLOAD, upload_ref)
+            check_schema(declarations, upload)
+            stored = {
+                d.name: await work.resources.get(Kind.HIERARCHY, d.hierarchy)
+                for d in declarations
+                if d.hierarchy is not None
+            }
+            columns = await read_columns(work, upload, [d.name for d in declarations], "/attributes")
+        return _Source(upload, columns, stored)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    upload: Stored
+    columns: Mapping[str, TextColumn]
+    stored_hierarchies: Mapping[str, Stored]
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        return {
+            name: Hierarchy.from_document(document_of(stored))
+            for name, stored in self.stored_hierarchies.items()
+        }
+
+
+def _encoded(
+    source: _Source, declarations: Sequence[AttributeDeclaration]
+) -> tuple[tuple[EncodedAttribute, ...], Table]:
+    encoded = encode(declarations, source.columns, source.hierarchies)
+    return encoded, table_of(encoded, declarations, source.columns)
+
+
+def _resource(
+    request: CreateDataset, source: _Source, encoded: Sequence[EncodedAttribute], table: Table
+) -> NewResource:
+    attributes = [
+        {
+            "name": d.name,
+            "type": d.type.value,
+            "role": d.role.value,
+            "hierarchy": None if d.hierarchy is None else reference(source.stored_hierarchies[d.name]),
+            "on_unknown": d.on_unknown.value,
+            "map": dict(d.map),
+        }
+        for d in request.attributes
+    ]
+    document = {"upload": reference(source.upload), "attributes": attributes}
+    status = DatasetStatus.READY
+    if any(attribute.needs_attention for attribute in encoded):
+        status = DatasetStatus.NEEDS_ATTENTION
+    by_name = {attribute.declaration.name: attribute for attribute in encoded}
+    summary = {
+        "status": status.value,
+        "rows": table.n_records,
+        "upload": source.upload.name,
+        "identifier": identifier_of(request.attributes),
+        "attributes": tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
+        "warnings": _warnings(encoded),
+    }
+    uses = [source.upload.id, *(stored.id for stored in source.stored_hierarchies.values())]
+    return new_resource(Kind.DATASET, request.name, without_names(document), {}, summary, document, uses)
+
+
+def _attribute_summary(
+    declaration: AttributeDeclaration, source: _Source, encoded: EncodedAttribute | None
+) -> JsonObject:
+    stored = source.stored_hierarchies.get(declaration.name)
+    column = source.columns[declaration.name]
+    return {
+        "name": declaration.name,
+        "type": declaration.type.value,
+        "role": declaration.role.value,
+        "hierarchy": None if stored is None else stored.name,
+        "height": None if encoded is None else encoded.hierarchy.height,
+        "leaves": None if encoded is None else encoded.hierarchy.n_leaves,
+        "missing": column.n_missing,
+        "unknown": 0 if encoded is None else encoded.n_unknown_rows,
+        "unknown_values": 0 if encoded is None else int(encoded.unknown.sum()),
+    }
+
+
+def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
+    warnings = []
+    for attribute in encoded:
+        name, rows = attribute.declaration.name, attribute.n_unknown_rows
+        if attribute.needs_attention:
+            warnings.append(
+                f"{rows} cells of {name!r} are not in its hierarchy: map them, attach them or treat them as "
+                "missing."
+            )
+        elif rows:
+            warnings.append(f"{rows} cells of {name!r} are not in its hierarchy and count as missing.")
+        warnings.extend(f"{name!r}: {warning}." for warning in attribute.hierarchy.warnings)
+        if _keeps_or_loses(attribute):
+            warnings.append(flat_warning(name))
+    return few(warnings)
+
+
+def _keeps_or_loses(attribute: EncodedAttribute) -> bool:
+    """Whether searches have nothing between the values of a quasi-identifier and none of them."""
+    declared = attribute.declaration
+    has_role = declared.role is Role.QUASI_IDENTIFIER
+    return has_role and declared.hierarchy is None and attribute.hierarchy.n_leaves > 1
+
+
+def _first_rows(payload: bytes, names: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:
+    table = read_piece(payload, names).slice(0, limit)
+    return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))

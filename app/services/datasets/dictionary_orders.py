@@ -1,0 +1,112 @@
+"""Whether one dictionary is ≪ another: contained in it or vaguer (Definitions: order of dictionaries)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.errors import Fault, InvalidInput
+from app.domain.risk.dictionary_order import Breach, OrderAnswer, dictionary_order, own_rows_consistent
+from app.domain.tables.table import Table
+from app.services.access.access import require
+from app.services.datasets.tables import TableLoader
+from app.services.ports import Store
+from app.services.resources import Actor, Kind, Scope
+
+
+@dataclass(frozen=True)
+class CompareDictionaries:
+    """Two dictionaries, by id or name, and the dataset to whose hierarchies both are linked."""
+
+    dataset: str
+    smaller: str
+    larger: str
+
+
+@dataclass(frozen=True)
+class FirstBreach:
+    """The first entity of the smaller dictionary, in its order, that breaks the order.
+
+    ``row`` counts from 1; ``entity`` is its identifier, None without the scope data:read. ``attribute`` is
+    None where the larger dictionary lacks the entity.
+    """
+
+    kind: Breach
+    row: int
+    entity: str | None
+    attribute: str | None
+
+
+@dataclass(frozen=True)
+class DictionaryOrder:
+    """The answer; ``own_rows_consistent`` is hypothesis (iii) of the upper bound for the smaller one.
+
+    That is whether every record's own entity is in it and consistent with the record as it is; None where the
+    identifiers of dataset and dictionary do not tell.
+    """
+
+    holds: bool
+    first_breach: FirstBreach | None
+    own_rows_consistent: bool | None
+
+
+class DictionaryOrderService:
+    """Compare dictionaries; nothing is stored."""
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        self._store = store
+        self._loader = loader
+
+    async def compare(self, actor: Actor, request: CompareDictionaries) -> DictionaryOrder:
+        """Compare them entity by entity; InvalidInput for one whose entities have no identifiers."""
+        require(actor, Scope.ASSESS)
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, request.dataset)
+            stored = [
+                await work.resources.get(Kind.DICTIONARY, ref) for ref in (request.smaller, request.larger)
+            ]
+        table = await self._loader.table(actor.tenant, dataset)
+        smaller, larger = [
+            await self._loader.dictionary(actor.tenant, own, dataset, f"/{role}")
+            for role, own in zip(("smaller", "larger"), stored, strict=True)
+        ]
+        _require_identifiers(smaller, larger)
+        shows_values = Scope.DATA_READ in actor.scopes
+        return await asyncio.to_thread(_compare, table, smaller, larger, shows_values)
+
+
+def _require_identifiers(smaller: Dictionary, larger: Dictionary) -> None:
+    faults = [
+        Fault(
+            f"/{role}",
+            "no-identifier",
+            "The entities of this dictionary have no identifiers, so they cannot be found in another one.",
+            "Declare the dictionary's identifier, or same_entities_as.",
+        )
+        for role, dictionary in (("smaller", smaller), ("larger", larger))
+        if dictionary.entity_ids is None
+    ]
+    if faults:
+        raise InvalidInput(faults)
+
+
+def _compare(table: Table, smaller: Dictionary, larger: Dictionary, shows_values: bool) -> DictionaryOrder:
+    own = own_rows_consistent(table, smaller) if smaller.comparable_ids else None
+    answer = dictionary_order(smaller, larger, table)
+    return DictionaryOrder(answer.holds, _first_breach(answer, smaller.entity_ids, shows_values), own)
+
+
+def _first_breach(
+    answer: OrderAnswer,
+    ids: np.ndarray[Any, Any] | None,
+    shows_values: bool,
+) -> FirstBreach | None:
+    if answer.breach is None or ids is None:
+        return None
+    row = int(np.flatnonzero(ids == answer.entity)[0]) + 1
+    entity = str(answer.entity) if shows_values else None
+    return FirstBreach(answer.breach, row, entity, answer.attribute)

@@ -1,0 +1,139 @@
+"""From a hierarchy's definition to the hierarchy."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies import builders
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.hierarchy_definitions import (
+    DatesDefinition,
+    FlatDefinition,
+    HierarchyDefinition,
+    IntervalsDefinition,
+    LeafColumn,
+    LeafRange,
+    LeafSource,
+    MaskingDefinition,
+    OrderedGroupsDefinition,
+    ParentsDefinition,
+    RowsDefinition,
+)
+
+MAX_HEIGHT: Final = 999
+MAX_LABEL: Final = 1000
+"""What answers have room for."""
+
+_POINTER = "/definition"
+
+
+def build(definition: HierarchyDefinition, column: Sequence[str] | None) -> Hierarchy:
+    """The hierarchy that is defined; ``column`` holds the leaves where they are those of an upload.
+
+    Raises InvalidInput with pointers below /definition. Leaves of an upload are not repeated in messages.
+    """
+    hierarchy = _any(definition, column)
+    if hierarchy.height > MAX_HEIGHT:
+        raise InvalidInput.of(
+            _POINTER,
+            "too-many-levels",
+            f"The hierarchy has {hierarchy.height} levels; at most {MAX_HEIGHT} are allowed.",
+            "Leave levels out.",
+        )
+    if any(len(label) > MAX_LABEL for label in hierarchy.labels):
+        raise InvalidInput.of(
+            _POINTER,
+            "label-too-long",
+            f"A label is longer than {MAX_LABEL} characters.",
+            "Shorten it, or leave its attribute without a hierarchy.",
+        )
+    return hierarchy
+
+
+def _any(definition: HierarchyDefinition, column: Sequence[str] | None) -> Hierarchy:
+    if isinstance(definition, ParentsDefinition):
+        return Hierarchy.from_parents(definition.parents, definition.top_label, f"{_POINTER}/parents")
+    if isinstance(definition, RowsDefinition):
+        return Hierarchy.from_rows(definition.rows, f"{_POINTER}/rows")
+    try:
+        return _built(definition, _leaves(definition.leaves, column))
+    except InvalidInput as error:
+        discreet = isinstance(definition.leaves, LeafColumn)
+        raise InvalidInput([_placed(fault, discreet) for fault in error.faults]) from None
+
+
+def _built(
+    definition: IntervalsDefinition
+    | OrderedGroupsDefinition
+    | MaskingDefinition
+    | DatesDefinition
+    | FlatDefinition,
+    leaves: Sequence[str],
+) -> Hierarchy:
+    if isinstance(definition, IntervalsDefinition):
+        return builders.intervals(leaves, definition.widths, definition.origin)
+    if isinstance(definition, OrderedGroupsDefinition):
+        return builders.ordered_groups(leaves, definition.group_sizes)
+    if isinstance(definition, MaskingDefinition):
+        return builders.masking(leaves, definition.side, definition.char, definition.pad)
+    if isinstance(definition, DatesDefinition):
+        return builders.dates(leaves, definition.levels)
+    return builders.flat(leaves)
+
+
+def _leaves(source: LeafSource, column: Sequence[str] | None) -> Sequence[str]:
+    if isinstance(source, LeafColumn):
+        return sorted(column or ())
+    if isinstance(source, LeafRange):
+        return builders.leaf_range(source.first, source.last, source.step)
+    return source.values
+
+
+def _placed(fault: Fault, discreet: bool) -> Fault:
+    """The fault below /definition; without its message where that may repeat a cell."""
+    if discreet and fault.pointer == "/values":
+        return Fault(
+            f"{_POINTER}/leaves/column",
+            fault.code,
+            f"A value of the column does not suit this kind of hierarchy ({fault.code}).",
+            fault.remedy,
+        )
+    return replace(fault, pointer=_POINTER + fault.pointer)
+
+
+_USUAL_DELIMITERS: Final = (",", ";", "\t", "|")
+
+
+def csv_rows(text: str, delimiter: str) -> tuple[tuple[str, ...], ...]:
+    """Rows of the CSV form; blank lines are skipped."""
+    try:
+        reader = csv.reader(
+            io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True
+        )
+        return tuple(tuple(row) for row in reader if row)
+    except (csv.Error, TypeError):
+        raise InvalidInput.of(
+            "/body",
+            "not-csv",
+            "The text cannot be read as CSV.",
+            "Check the delimiter (one character) and close every quote.",
+        ) from None
+
+
+def delimiter_doubt(rows: Sequence[Sequence[str]], delimiter: str) -> str | None:
+    """A warning where rows of one label each would be of several under another usual delimiter."""
+    if any(len(row) != 1 for row in rows):
+        return None
+    for other in _USUAL_DELIMITERS:
+        parts = {row[0].count(other) for row in rows}
+        if other != delimiter and len(parts) == 1 and parts != {0}:
+            return (
+                f"Every row is read as a single label, and every one holds as many {other!r}: if these "
+                "separate levels, create the hierarchy with that delimiter."
+            )
+    return None

@@ -1,0 +1,190 @@
+"""Reads Parquet and Arrow through a child process with limits of memory and processor time."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.ipc
+
+import app
+from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, TooCostly, TooLarge
+from app.services.datasets.ingest import faults
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.ingest.parsing_child import END, FAULT, HEAD, TABLE
+from app.services.datasets.ingest.processor_budget import ProcessorBudget
+from app.services.datasets.ingest.spool import EncryptedSpool
+
+_MAX_FRAME: Final = 64 * 1024**2
+"""Frames hold about 2 MiB, or one row: what is larger is not from a child in its right mind."""
+
+
+async def read_parquet(
+    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits, budget: ProcessorBudget
+) -> AsyncGenerator[bytes]:
+    """Spool the body (its footer comes last), then parse it; yields frames for ``text_table``."""
+    spool = EncryptedSpool()
+    try:
+        async for data in body:
+            await asyncio.to_thread(spool.write, data)
+        await asyncio.to_thread(spool.finish)
+        if spool.size == 0:
+            raise faults.empty_file()
+        job = {
+            **_job(UploadFormat.PARQUET, dialect, limits),
+            "fileno": spool.fileno(),
+            "key": base64.b64encode(spool.key).decode(),
+            "size": spool.size,
+        }
+        async with aclosing(_parse(job, None, (spool.fileno(),), limits, budget)) as frames:
+            async for frame in frames:
+                yield frame
+    finally:
+        spool.close()
+
+
+async def read_arrow(
+    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits, budget: ProcessorBudget
+) -> AsyncGenerator[bytes]:
+    """Parse the stream while it arrives; yields frames for ``text_table``."""
+    job = _job(UploadFormat.ARROW, dialect, limits)
+    async with aclosing(_parse(job, body, (), limits, budget)) as frames:
+        async for frame in frames:
+            yield frame
+
+
+def text_table(frame: bytes, format: UploadFormat) -> pa.Table:
+    """The table of text columns in a frame, the first of which has no rows, only columns.
+
+    A child that a hostile file took over could send anything, so the frame is checked in full.
+    """
+    try:
+        table = pyarrow.ipc.open_stream(frame).read_all()
+        table.validate(full=True)
+        if any(column.type != pa.string() for column in table.columns):
+            raise faults.damaged(format.value)
+    except (pa.ArrowException, OSError, ValueError):
+        raise faults.damaged(format.value) from None
+    return table
+
+
+def _job(format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> dict[str, Any]:
+    return {
+        "format": format.value,
+        "trim": dialect.trim,
+        "missing": dialect.missing,
+        "limits": asdict(limits),
+    }
+
+
+async def _parse(
+    job: dict[str, Any],
+    body: AsyncIterator[bytes] | None,
+    descriptors: tuple[int, ...],
+    limits: UploadLimits,
+    budget: ProcessorBudget,
+) -> AsyncGenerator[bytes]:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "app.services.datasets.ingest.parsing_child",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        pass_fds=descriptors,
+        env=_environment(),
+    )
+    feeding = asyncio.create_task(_feed(child, job, body))
+    try:
+        async for frame in _frames(child, limits, budget):
+            yield frame
+        await feeding
+    except PrivacyRiskError:
+        # A body that broke a limit or broke off looks damaged to the child, but its own error is the cause.
+        if feeding.done() and (cause := feeding.exception()) is not None:
+            raise cause from None
+        raise
+    finally:
+        feeding.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await feeding
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        # Waiting alone would never end while what the child had written is not read.
+        await child.communicate()
+        # A child that ended before it had read everything broke the pipe: no later request is to be told so.
+        if child.stdin is not None:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                await child.stdin.wait_closed()
+
+
+def _environment() -> dict[str, str]:
+    """Where the code is and nothing more: the child of a hostile file is given no secret to find."""
+    return {
+        "PYTHONPATH": str(Path(app.__file__).parent.parent),
+        "PATH": os.defpath,
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+    }
+
+
+async def _feed(
+    child: asyncio.subprocess.Process, job: dict[str, Any], body: AsyncIterator[bytes] | None
+) -> None:
+    pipe = child.stdin
+    if pipe is None:
+        return
+    try:
+        pipe.write(json.dumps(job).encode() + b"\n")
+        await pipe.drain()
+        if body is not None:
+            async for data in body:
+                pipe.write(data)
+                await pipe.drain()
+    except (BrokenPipeError, ConnectionResetError):
+        return  # the child has said why it stopped
+    finally:
+        pipe.close()
+
+
+async def _frames(
+    child: asyncio.subprocess.Process, limits: UploadLimits, budget: ProcessorBudget
+) -> AsyncIterator[bytes]:
+    pipe = child.stdout
+    if pipe is None:
+        return
+    while True:
+        try:
+            kind, spent_ms, length = HEAD.unpack(await pipe.readexactly(HEAD.size))
+            if length > _MAX_FRAME:
+                raise faults.too_many("bytes in one row", _MAX_FRAME)
+            content = await pipe.readexactly(length)
+        except asyncio.IncompleteReadError:
+            # Only a child that was killed, or ran out of memory beyond recovery, leaves without a word.
+            if await child.wait() == -signal.SIGXCPU:
+                raise budget.exceeded() from None
+            raise faults.needs_too_much_memory(limits.child_bytes_for(budget.received)) from None
+        budget.spent_by_child = spent_ms / 1000
+        if kind == END:
+            return
+        if kind == FAULT:
+            raise _fault(json.loads(content))
+        if kind == TABLE:
+            yield content
+
+
+def _fault(body: dict[str, Any]) -> InvalidInput | TooLarge:
+    if "limit" in body:
+        kind = TooCostly if body["code"] == TooCostly.code else TooLarge
+        return kind(body["message"], body["remedy"], body["limit"])
+    return InvalidInput([Fault(**fault) for fault in body["faults"]])

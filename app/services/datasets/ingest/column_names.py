@@ -1,0 +1,115 @@
+"""Whether the names of a table's columns are present, and distinct for whoever reads them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from app.domain.errors import Fault, InvalidInput
+from app.services.datasets.ingest import faults
+
+MOST_CHARACTERS: Final = 200
+
+_INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+_SHOWN_CONTROLS: Final = frozenset("\t\n\r")
+_IGNORABLE: Final = (
+    (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800),
+    (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+"""Letters, marks and signs that show nothing either: Default_Ignorable_Code_Point, and the empty Braille."""
+
+
+def check_columns(names: Sequence[str], max_columns: int) -> None:
+    """Raise unless the names are present, readable, distinct and not too many."""
+    if len(names) > max_columns:
+        raise faults.too_many("columns", max_columns)
+    found = [fault for index, name in enumerate(names) for fault in _faults_of(index, name)]
+    found += _repeated(names, lambda name: name, _duplicate)
+    found += _repeated(names, appearance, _look_alike)
+    if found:
+        raise InvalidInput(found)
+
+
+def appearance(name: str) -> str:
+    """The name as a reader may see it: compatible letters, case, blanks and what is invisible made equal."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join("".join(letter for letter in folded if not _is_invisible(letter)).split())
+
+
+def _is_invisible(letter: str) -> bool:
+    if letter in _SHOWN_CONTROLS:
+        return False
+    if unicodedata.category(letter) in _INVISIBLE_CATEGORIES:
+        return True
+    return any(first <= ord(letter) <= last for first, last in _IGNORABLE)
+
+
+def _faults_of(index: int, name: str) -> Iterator[Fault]:
+    """What is wrong with one name by itself."""
+    place = f"/columns/{index}"
+    if not name.strip():
+        yield Fault(
+            place,
+            "empty-column-name",
+            f"Column {index + 1} has no name.",
+            "Name it, or declare that the file has no header.",
+        )
+    elif "\0" in name:
+        yield Fault(place, "nul-byte", f"The name of column {index + 1} holds a NUL character.", "Rename it.")
+    elif len(name) > MOST_CHARACTERS:
+        yield Fault(
+            place,
+            "column-name-too-long",
+            f"The name of column {index + 1} is longer than {MOST_CHARACTERS} characters.",
+            "Shorten it, or check the delimiter and that the file has a header.",
+        )
+    elif any(_is_invisible(letter) for letter in name):
+        yield Fault(
+            place,
+            "invisible-character",
+            f'The name of column {index + 1}, "{_escaped(name)}", holds characters that cannot be seen.',
+            "Rename it without the characters that are shown as \\u and a number.",
+        )
+
+
+def _escaped(name: str) -> str:
+    return "".join(_escape(letter) if _is_invisible(letter) else letter for letter in name)
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _repeated(
+    names: Sequence[str], key: Callable[[str], str], fault: Callable[[Sequence[str], int, int], Fault | None]
+) -> Iterator[Fault]:
+    first: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if not name.strip() or len(name) > MOST_CHARACTERS:
+            continue  # which is a fault of its own
+        before = first.setdefault(key(name), index)
+        if before != index and (found := fault(names, before, index)) is not None:
+            yield found
+
+
+def _duplicate(names: Sequence[str], before: int, index: int) -> Fault:
+    return Fault(
+        f"/columns/{index}",
+        "duplicate-column",
+        f"Columns {before + 1} and {index + 1} are both called {names[index]!r}.",
+        "Rename one of them.",
+    )
+
+
+def _look_alike(names: Sequence[str], before: int, index: int) -> Fault | None:
+    if names[before] == names[index]:
+        return None
+    return Fault(
+        f"/columns/{index}",
+        "look-alike-column",
+        f"Columns {before + 1} and {index + 1}, {names[before]!a} and {names[index]!a}, have names "
+        "that readers may take for the same.",
+        "Rename one of them, so that they differ in more than case, blanks or the form of letters.",
+    )

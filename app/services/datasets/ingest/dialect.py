@@ -1,0 +1,148 @@
+"""How a text file is to be read: declared by the caller, never guessed."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from app.domain.errors import Fault, InvalidInput
+
+_FREE_BYTES: Final = 64 * 1024**2
+_MOST_UNFOLDING: Final = 100
+"""Tables of people are packed 3 to 20 times smaller; a table of zeros 1000 times."""
+
+_CHILD_BYTES: Final = 1024**3
+_FREE_CHILD_BYTES: Final = 192 * 1024**2
+_CHILD_BYTES_PER_BYTE: Final = 32
+
+_NOT_OF_FILES: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+"""Encodings of domain names and of source code. Decoding punycode takes time quadratic in the length."""
+
+
+class UploadFormat(StrEnum):
+    """Formats that tables arrive in; Arrow means the IPC stream format."""
+
+    CSV = "csv"
+    CSV_GZ = "csv.gz"
+    PARQUET = "parquet"
+    ARROW = "arrow"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the dialect's delimiter, quote, encoding and header matter."""
+        return self in (UploadFormat.CSV, UploadFormat.CSV_GZ)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read a CSV file, and which texts mean that a value is missing (in every format).
+
+    ``quote`` None means that quotes are ordinary characters. Without ``header`` the columns are
+    called column_1, column_2, … ``trim`` removes blanks around cells and column names.
+    """
+
+    delimiter: str = ","
+    quote: str | None = '"'
+    encoding: str = "utf-8"
+    header: bool = True
+    trim: bool = False
+    missing: tuple[str, ...] = ("",)
+
+
+@dataclass(frozen=True)
+class UploadLimits:
+    """What one upload may contain and cost; reading stops at the first breach.
+
+    Attributes
+    ----------
+    max_cell_bytes
+        Longest cell, in bytes of UTF-8 whatever the format and the encoding were.
+    processor_seconds, processor_seconds_per_mib
+        What reading may cost at least, and per MiB received. Measured on one core of 2026: CSV takes 0.03 s
+        per MiB (0.1 s in 500 columns), compressed CSV 0.08 s, Parquet and Arrow 0.15 s.
+    """
+
+    max_bytes: int = 2 * 1024**3
+    max_decompressed_bytes: int = 8 * 1024**3
+    max_rows: int = 20_000_000
+    max_columns: int = 500
+    max_cell_bytes: int = 32_768
+    processor_seconds: float = 4.0
+    processor_seconds_per_mib: float = 1.0
+
+    def processor_seconds_for(self, received: int) -> float:
+        """Seconds of processor time that reading so many bytes may cost."""
+        return self.processor_seconds + self.processor_seconds_per_mib * received / 1024**2
+
+    def child_bytes_for(self, received: int) -> int:
+        """Memory that the child process that parses so many bytes of Parquet or Arrow may take."""
+        return min(_CHILD_BYTES, _FREE_CHILD_BYTES + _CHILD_BYTES_PER_BYTE * received)
+
+    def unfolded_bytes_for(self, received: int) -> int:
+        """How many bytes so many may unfold to."""
+        return min(self.max_decompressed_bytes, _FREE_BYTES + _MOST_UNFOLDING * received)
+
+    @property
+    def max_record_bytes(self) -> int:
+        """The longest line that is buffered while its end is awaited."""
+        return min(self.max_columns * self.max_cell_bytes, 16 * 1024**2)
+
+
+def check_dialect(dialect: Dialect) -> None:
+    """Raise InvalidInput with every fault of the declared dialect."""
+    faults = []
+    if not _is_one_ascii_character(dialect.delimiter):
+        faults.append(
+            Fault(
+                "/delimiter",
+                "invalid-delimiter",
+                "The delimiter is one ASCII character other than a line end or NUL.",
+                "Declare for example ',', ';', '|' or a tab.",
+            )
+        )
+    if dialect.quote is not None and (
+        not _is_one_ascii_character(dialect.quote) or dialect.quote == dialect.delimiter
+    ):
+        faults.append(
+            Fault(
+                "/quote",
+                "invalid-quote",
+                "The quote is one ASCII character other than the delimiter, a line end or NUL.",
+                "Declare '\"', or no quote.",
+            )
+        )
+    try:
+        codec = codecs.lookup(dialect.encoding)
+    except (LookupError, ValueError):  # the latter: a NUL in the name
+        codec = None
+    # Codecs such as zip or rot13 turn bytes into something else than text.
+    if codec is None or not codec._is_text_encoding or codec.name in _NOT_OF_FILES:
+        faults.append(
+            Fault(
+                "/encoding",
+                "unknown-encoding",
+                f"{dialect.encoding!r} is not the name of a text encoding.",
+                "Declare for example utf-8, latin-1, cp1252 or utf-16.",
+            )
+        )
+    if faults:
+        raise InvalidInput(faults)
+
+
+def dialect_document(dialect: Dialect, format: UploadFormat) -> dict[str, Any]:
+    """The part of the dialect that matters for the format, as JSON."""
+    document: dict[str, Any] = {"trim": dialect.trim, "missing": sorted(set(dialect.missing))}
+    if format.is_text:
+        document |= {
+            "delimiter": dialect.delimiter,
+            "quote": dialect.quote,
+            "encoding": codecs.lookup(dialect.encoding).name,
+            "header": dialect.header,
+        }
+    return document
+
+
+def _is_one_ascii_character(text: str) -> bool:
+    return len(text) == 1 and text.isascii() and text not in "\r\n\0"

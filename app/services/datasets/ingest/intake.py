@@ -1,0 +1,145 @@
+"""One upload from its first byte to its last piece, whatever its format."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from typing import Final
+
+import pyarrow as pa
+
+from app.services.datasets.ingest import faults
+from app.services.datasets.ingest.binary_reader import read_arrow, read_parquet, text_table
+from app.services.datasets.ingest.columns import check_cell_lengths, check_nul
+from app.services.datasets.ingest.csv_reader import CsvReader
+from app.services.datasets.ingest.decoding import Gunzip
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.ingest.pieces import Piece, PieceWriter
+from app.services.datasets.ingest.processor_budget import ProcessorBudget
+
+_FEED_BYTES: Final = 256 * 1024
+
+
+class Intake:
+    """Reads one body into pieces, counting against the limits.
+
+    ``columns``, ``rows``, ``received`` and ``content_sha256`` are complete when ``pieces`` has ended.
+    """
+
+    def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
+        self._format = format
+        self._dialect = dialect
+        self._limits = limits
+        self._budget = ProcessorBudget(limits)
+        self._hash = hashlib.sha256()
+        self._writer: PieceWriter | None = None
+        # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="upload")
+        self.columns: tuple[str, ...] = ()
+        self.rows = 0
+        self._unfolded = 0
+
+    @property
+    def received(self) -> int:
+        """How many bytes of the body have arrived."""
+        return self._budget.received
+
+    @property
+    def content_sha256(self) -> str:
+        """The hash of the body as it arrived."""
+        return self._hash.hexdigest()
+
+    async def pieces(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
+        """The pieces in order; raises InvalidInput or TooLarge at the first fault."""
+        source = self._text(body) if self._format.is_text else self._binary(body)
+        try:
+            async with aclosing(source) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            self._thread.shutdown(wait=False)
+
+    async def _counted(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for data in body:
+            self._budget.received += len(data)
+            if self.received > self._limits.max_bytes:
+                raise faults.too_many("bytes", self._limits.max_bytes)
+            self._hash.update(data)
+            yield data
+
+    async def _text(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
+        reader = CsvReader(self._dialect, self._limits)
+        gunzip = Gunzip(self._limits) if self._format is UploadFormat.CSV_GZ else None
+        waiting = bytearray()
+        async for data in self._counted(body):
+            waiting += data
+            if len(waiting) >= _FEED_BYTES:
+                async for piece in self._in_thread(self._fed(reader, gunzip, bytes(waiting))):
+                    yield piece
+                waiting.clear()
+        async for piece in self._in_thread(self._fed(reader, gunzip, bytes(waiting))):
+            yield piece
+        async for piece in self._in_thread(self._finished(reader, gunzip)):
+            yield piece
+
+    def _fed(self, reader: CsvReader, gunzip: Gunzip | None, data: bytes) -> Iterator[Piece]:
+        for text in [data] if gunzip is None else gunzip.feed(data):
+            for table in reader.feed(text):
+                yield from self._written(table)
+            self._budget.check()
+
+    def _finished(self, reader: CsvReader, gunzip: Gunzip | None) -> Iterator[Piece]:
+        if gunzip is not None:
+            gunzip.finish()
+        for table in reader.finish():
+            yield from self._written(table)
+        self._name_columns(reader.columns or ())
+        yield from self._last()
+
+    async def _binary(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
+        read = read_parquet if self._format is UploadFormat.PARQUET else read_arrow
+        frames = read(self._counted(body), self._dialect, self._limits, self._budget)
+        async with aclosing(frames):
+            async for frame in frames:
+                async for piece in self._in_thread(self._checked(frame)):
+                    yield piece
+        async for piece in self._in_thread(self._last()):
+            yield piece
+
+    def _checked(self, frame: bytes) -> Iterator[Piece]:
+        """Whatever the child let pass, only whole tables of valid text come further than this."""
+        table = text_table(frame, self._format)
+        self._unfolded += table.nbytes
+        faults.check_unfolding(self._unfolded, self.received, self._limits)
+        check_nul(table, self.rows + 1)
+        check_cell_lengths(table, self._limits, self.rows + 1)
+        yield from self._written(table)
+
+    def _written(self, table: pa.Table) -> Iterator[Piece]:
+        self._budget.check()
+        self.rows += table.num_rows
+        self._name_columns(tuple(table.column_names))
+        if self._writer is not None:
+            yield from self._writer.add(table)
+
+    def _last(self) -> Iterator[Piece]:
+        if self._writer is not None:
+            yield from self._writer.finish()
+
+    async def _in_thread(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
+        """Run the iterator in the upload's thread, one piece at a time."""
+        loop = asyncio.get_running_loop()
+        while (piece := await loop.run_in_executor(self._thread, self._next, pieces)) is not None:
+            yield piece
+
+    def _next(self, pieces: Iterator[Piece]) -> Piece | None:
+        with self._budget.working():
+            return next(pieces, None)
+
+    def _name_columns(self, columns: tuple[str, ...]) -> None:
+        if self._writer is None:
+            self.columns = columns
+            self._writer = PieceWriter(columns)

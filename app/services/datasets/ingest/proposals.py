@@ -1,0 +1,223 @@
+"""Proposals of a dialect and of a schema from a sample; nothing is ever applied unasked."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from app.domain.direct_identifiers.recognisers import TITLES
+from app.domain.direct_identifiers.recognition import recognised_kinds
+from app.domain.errors import InvalidInput, TooLarge
+from app.services.datasets.ingest import faults
+from app.services.datasets.ingest.csv_reader import CsvReader
+from app.services.datasets.ingest.dialect import Dialect, UploadLimits
+from app.services.datasets.ingest.pieces import read_piece
+
+_DELIMITERS: Final = (",", ";", "\t", "|")
+USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
+_ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
+_SCHEMA_ROWS: Final = 10_000
+_RECOGNISED_ROWS: Final = 2_000
+
+
+@dataclass(frozen=True)
+class DialectProposal:
+    """The dialect that fits the sample best, what it would read, and what is doubtful about it."""
+
+    dialect: Dialect
+    columns: tuple[str, ...]
+    rows_in_sample: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AttributeProposal:
+    """A type and a role that would fit one column, and why."""
+
+    name: str
+    type: str
+    role: str
+    distinct_in_sample: int
+    missing_in_sample: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class SchemaProposal:
+    """One proposal per column, from the first ``rows_in_sample`` rows."""
+
+    rows_in_sample: int
+    attributes: tuple[AttributeProposal, ...]
+
+
+def propose_dialect(sample: bytes) -> DialectProposal:
+    """The dialect under which the strict reader accepts the sample with the most columns.
+
+    Raises InvalidInput if it accepts it under none.
+    """
+    if not sample.strip():
+        raise faults.empty_file()
+    encoding = _encoding(sample)
+    text = sample.decode(encoding, errors="ignore")
+    readings = list(_readings(_complete_lines(text), encoding))
+    if not readings:
+        raise faults.content_fault(
+            "no-dialect",
+            "The sample is not a regular table under any delimiter among comma, semicolon, tab and bar.",
+            "Send the head of a CSV file, with complete lines.",
+        )
+    dialect, table = max(readings, key=lambda reading: len(reading[1].column_names))
+    columns = [_texts(column) for column in table.columns]
+    cells = [cell for column in columns for cell in column[1:] if cell is not None]
+    trim = any(cell != cell.strip(" \t") for cell in cells)
+    present = {cell.strip(" \t") for cell in cells}
+    markers = tuple(marker for marker in USUAL_MARKERS if marker in present)
+    header = _has_header(columns)
+    notes = _notes(header=header, markers=markers, trim=trim, n_columns=len(columns))
+    proposal = replace(dialect, header=header, trim=trim, missing=("", *markers))
+    names = [column[0] or "" for column in columns]
+    return DialectProposal(
+        proposal,
+        tuple(names) if header else tuple(f"column_{index + 1}" for index in range(len(columns))),
+        table.num_rows - header,
+        notes,
+    )
+
+
+def _encoding(sample: bytes) -> str:
+    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if sample.startswith(mark):
+            return name
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(sample)  # the sample may end within a letter
+    except UnicodeDecodeError:
+        # Bytes 0x80 to 0x9f are control characters in latin-1 and typographic ones in cp1252.
+        return "cp1252" if any(0x80 <= byte <= 0x9F for byte in sample) else "latin-1"
+    return "utf-8"
+
+
+def _complete_lines(text: str) -> str:
+    end = text.rfind("\n")
+    return text if end < 0 else text[: end + 1]
+
+
+def _readings(text: str, encoding: str) -> Iterator[tuple[Dialect, pa.Table]]:
+    """The sample, header included, under every dialect that the strict reader accepts."""
+    for delimiter, quote in product(_DELIMITERS, ('"', None)):
+        dialect = Dialect(delimiter=delimiter, quote=quote, encoding="utf-8", header=False)
+        reader = CsvReader(dialect, UploadLimits())
+        try:
+            tables = [*reader.feed(text.encode()), *reader.finish()]
+        except (InvalidInput, TooLarge):
+            continue
+        if tables:
+            yield replace(dialect, encoding=encoding), pa.concat_tables(tables)
+
+
+def _has_header(columns: Sequence[Sequence[str | None]]) -> bool:
+    """Whether the first line looks like names: present, distinct, no numbers, and new in their columns."""
+    names = [column[0] for column in columns]
+    if None in names or len(set(names)) < len(names):
+        return False
+    if any(_NUMBER.fullmatch(name or "") for name in names):
+        return False
+    return all(column[0] not in column[1:] for column in columns)
+
+
+def _notes(*, header: bool, markers: Sequence[str], trim: bool, n_columns: int) -> tuple[str, ...]:
+    notes = []
+    if n_columns == 1:
+        notes.append("Only one column was found; check the delimiter.")
+    if not header:
+        notes.append("The first line does not look like column names.")
+    if markers:
+        notes.append("Some cells look like markers of missing values: " + ", ".join(markers) + ".")
+    if trim:
+        notes.append("Some cells begin or end with blanks.")
+    return tuple(notes)
+
+
+def propose_schema(piece: bytes) -> SchemaProposal:
+    """A type and a role per column from the first rows of an upload's first piece.
+
+    A schema has one identifier, so that of several columns that could be it one is proposed, and the others
+    as ``other``: neither is released.
+    """
+    table = read_piece(piece).slice(0, _SCHEMA_ROWS)
+    proposals = [
+        _attribute(name, _texts(column))
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)))
+
+
+def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[AttributeProposal]:
+    """The proposals, all identifiers but one as ``other``; the one kept is called so, or the first."""
+    identifiers = [own.name for own in proposals if own.role == "identifier"]
+    kept = next((name for name in identifiers if _ID_NAME.search(name)), next(iter(identifiers), None))
+    for own in proposals:
+        if own.role == "identifier" and own.name != kept:
+            reason = f"{own.reason} A schema has one identifier, and another column is proposed for it."
+            yield replace(own, role="other", reason=reason)
+        else:
+            yield own
+
+
+def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
+    present = [cell for cell in cells if cell is not None]
+    distinct = set(present)
+    unique = len(distinct) == len(cells) and len(cells) > 1
+    type_ = _type(distinct)
+    kinds = _direct_identifier(cells)
+    if kinds is not None:
+        role, reason, type_ = "identifier" if unique else "other", kinds, "text"
+    elif unique and (_ID_NAME.search(name) or type_ in ("categorical", "text")):
+        role, reason = "identifier", "Every row has another value."
+    elif type_ == "text":
+        role, reason = "other", "Nearly every row has another text."
+    else:
+        role, reason = "quasi_identifier", "Its values repeat, so others may know them."
+    if role == "identifier":
+        type_ = "text"
+    return AttributeProposal(name, type_, role, len(distinct), len(cells) - len(present), reason)
+
+
+def _direct_identifier(cells: Sequence[str | None]) -> str | None:
+    """Which kinds of direct identifiers the column looks like, in a sentence, or None."""
+    counts = Counter(cell for cell in cells[:_RECOGNISED_ROWS] if cell is not None)
+    found = recognised_kinds(list(counts), np.array(list(counts.values()), dtype=np.int64))
+    named = [f"{TITLES[own.kind]} ({100 * own.share:.0f} %)" for own in found if own.is_direct_identifier]
+    return f"A direct identifier: its cells look like {', '.join(named)}." if named else None
+
+
+def _type(values: set[str]) -> str:
+    if not values:
+        return "categorical"
+    if all(_is_date(value) for value in values):
+        return "date"
+    if all(_NUMBER.fullmatch(value) and not _LEADING_ZERO.match(value) for value in values):
+        return "number"
+    return "text" if len(values) > _SCHEMA_ROWS // 4 else "categorical"
+
+
+def _is_date(value: str) -> bool:
+    try:
+        return date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def _texts(column: Any) -> list[str | None]:  # noqa: ANN401 - a column of pyarrow
+    texts: list[str | None] = column.to_pylist()
+    return texts

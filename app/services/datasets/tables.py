@@ -1,0 +1,156 @@
+"""Loads datasets, dictionaries and sensitivity profiles into domain types, keeping recent ones in memory."""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.sensitivity.sensitivity import Sensitivity
+from app.domain.tables.table import Table
+from app.services.bounded_cache import BoundedCache
+from app.services.datasets.dataset_encoding import encode, table_of
+from app.services.datasets.dataset_schema import DatasetStatus, Role, declarations_of
+from app.services.datasets.dictionary_links import (
+    as_dictionary,
+    build_dictionary,
+    check_dataset_fits,
+    check_links_fit,
+    read_dictionary,
+)
+from app.services.datasets.text_columns import read_columns
+from app.services.named import NamedResources
+from app.services.ports import Store
+from app.services.references import document_of
+from app.services.resources import Kind, Stored, TenantId
+from app.services.scoring.sensitivity_building import build_profile, read_overrides
+
+# Bytes beside the arrays themselves, measured: Python strings of ids, labels and tuples of hierarchies.
+_PER_ID = 90
+_PER_NODE = 400
+
+
+class TableLoader:
+    """Encoded tables by tenant and content hash, least recently used dropped beyond ``capacity_bytes``."""
+
+    def __init__(self, store: Store, capacity_bytes: int = 512 * 1024**2) -> None:
+        self._store = store
+        self._cache = BoundedCache(capacity_bytes)
+
+    async def table(self, tenant: TenantId, dataset: Stored) -> Table:
+        """The disclosed attributes of a dataset; InvalidInput if it still needs attention."""
+        if dataset.summary["status"] != DatasetStatus.READY:
+            raise InvalidInput.of(
+                "/dataset",
+                "needs-attention",
+                f"The dataset {dataset.name!r} holds values that its hierarchies do not know.",
+                "See its profile, then create a dataset that maps them, attaches them or treats them as "
+                "missing.",
+            )
+
+        async def load() -> tuple[Table, int]:
+            table = await self._load_table(tenant, dataset)
+            return table, _bytes_of_table(table)
+
+        table: Table = await self._cache.get(("table", tenant, dataset.sha256), load)
+        return table
+
+    def keep_table(self, tenant: TenantId, dataset: Stored, table: Table) -> None:
+        """Hold a table that was encoded just now, so that it need not be read again."""
+        self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
+
+    async def dictionary(
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored, pointer: str = "/dictionary"
+    ) -> Dictionary:
+        """The dictionary as it is linked to this dataset; InvalidInput at ``pointer`` where they differ."""
+        table = await self.table(tenant, dataset)
+
+        async def load() -> tuple[Dictionary, int]:
+            linked = await self._load_dictionary(tenant, dictionary, dataset, table, pointer)
+            return linked, _bytes_of_dictionary(linked)
+
+        key = ("dictionary", tenant, dictionary.sha256, dataset.sha256)
+        linked: Dictionary = await self._cache.get(key, load)
+        return linked
+
+    async def sensitivity(
+        self, tenant: TenantId, profile: Stored, dataset: Stored, pointer: str = "/sensitivity"
+    ) -> Sensitivity:
+        """The profile's Φ for the dataset's records; InvalidInput at ``pointer`` if of another dataset."""
+        if document_of(profile)["dataset"]["sha256"] != dataset.sha256:
+            raise InvalidInput.of(
+                pointer,
+                "other-dataset",
+                f"The sensitivity profile {profile.name!r} was made for another dataset than "
+                f"{dataset.name!r}.",
+                "Create a profile for this dataset.",
+            )
+        table = await self.table(tenant, dataset)
+
+        async def load() -> tuple[Sensitivity, int]:
+            document = document_of(profile)
+            async with self._store.work(tenant) as work:
+                overrides = await read_overrides(work, document["overrides"], dataset)
+            sensitivity = await asyncio.to_thread(build_profile, table, document, overrides)
+            return sensitivity, sensitivity.n_bytes
+
+        sensitivity: Sensitivity = await self._cache.get(("sensitivity", tenant, profile.sha256), load)
+        return sensitivity
+
+    async def _load_table(self, tenant: TenantId, dataset: Stored) -> Table:
+        declarations = declarations_of(dataset)
+        used = [d for d in declarations if d.role is not Role.OTHER]
+        async with self._store.work(tenant) as work:
+            upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+            columns = await read_columns(work, upload, [d.name for d in used], "/upload")
+            hierarchies = {}
+            for d in used:
+                if d.hierarchy is not None:
+                    stored = await work.resources.get(Kind.HIERARCHY, d.hierarchy)
+                    hierarchies[d.name] = Hierarchy.from_document(document_of(stored))
+
+        def build() -> Table:
+            return table_of(encode(used, columns, hierarchies), used, columns)
+
+        return await asyncio.to_thread(build)
+
+    async def _load_dictionary(
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored, table: Table, pointer: str
+    ) -> Dictionary:
+        document = document_of(dictionary)
+        if document["from_dataset"] is not None:
+            async with self._store.work(tenant) as work:
+                source = await work.resources.get(Kind.DATASET, document["from_dataset"]["id"])
+            own = await self.table(tenant, source)
+            same = source.sha256 == dataset.sha256
+            made = await asyncio.to_thread(as_dictionary, own, table, same=same)
+            if not same:
+                check_dataset_fits(dictionary, made, dataset, table, pointer)
+            return made
+        check_links_fit(dictionary, dataset, table, pointer)
+        async with self._store.work(tenant) as work:
+            content = await read_dictionary(work, document)
+        return await asyncio.to_thread(build_dictionary, document, content, dataset, table)
+
+
+def _bytes_of_table(table: Table) -> int:
+    nodes = sum(hierarchy.n_nodes for hierarchy in table.hierarchies)
+    ids = 0 if table.entity_ids is None else table.n_records * _PER_ID
+    # The reduced form that a table keeps once it is used is at most as large as its codes.
+    weights = 0 if table.weights is None else table.weights.nbytes
+    return 2 * table.codes.nbytes + 8 * table.n_records + ids + weights + nodes * _PER_NODE
+
+
+def _bytes_of_dictionary(dictionary: Dictionary) -> int:
+    arrays = sum(link.n_bytes for link in dictionary.links)
+    ids = 0 if dictionary.entity_ids is None else dictionary.n_entities * _PER_ID
+    return 2 * arrays + 8 * dictionary.n_entities + ids
+
+
+class TableResources(NamedResources):
+    """Reading and deleting resources of one kind that rest on tables."""
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        super().__init__(store)
+        self._loader = loader

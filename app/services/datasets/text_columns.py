@@ -1,0 +1,116 @@
+"""Columns of an upload as distinct texts and the position of each cell among them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from app.domain.errors import Fault, InvalidInput
+from app.services.datasets.ingest.pieces import read_piece
+from app.services.ports import UnitOfWork
+from app.services.resources import Stored
+
+MISSING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """One column.
+
+    Attributes
+    ----------
+    values
+        Distinct texts, in an order that the same upload always gives; none is missing.
+    positions
+        int32 (n,): the index in ``values`` of each cell, −1 where it is missing.
+    """
+
+    values: tuple[str, ...]
+    positions: npt.NDArray[np.int32]
+
+    @cached_property
+    def rows_per_value(self) -> npt.NDArray[np.int64]:
+        """(len(values),) number of cells of each text."""
+        present = self.positions[self.positions != MISSING]
+        return np.bincount(present, minlength=len(self.values)).astype(np.int64)
+
+    @property
+    def n_missing(self) -> int:
+        """Cells without a text."""
+        return int((self.positions == MISSING).sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of cells."""
+        return len(self.positions)
+
+    def cells(self) -> list[str | None]:
+        """The text of every cell, None where it is missing."""
+        texts: list[str | None] = np.array([*self.values, None], dtype=object)[self.positions].tolist()
+        return texts
+
+    def rows_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Row numbers from 1 of the cells whose text is chosen (len(values),)."""
+        flags = np.append(chosen, False)
+        rows: npt.NDArray[np.int64] = np.flatnonzero(flags[self.positions]) + 1
+        return rows
+
+
+async def read_columns(
+    work: UnitOfWork, upload: Stored, names: Sequence[str], pointer: str
+) -> dict[str, TextColumn]:
+    """The named columns of an upload; InvalidInput at ``pointer`` for a name that it does not have."""
+    check_columns_exist(upload, names, pointer)
+    wanted = tuple(dict.fromkeys(names))
+    tables = []
+    async for payload in work.pieces.read(upload.id):
+        tables.append(await asyncio.to_thread(read_piece, payload, wanted))
+    return await asyncio.to_thread(_columns, tables)
+
+
+def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> None:
+    """Raise InvalidInput for every column name that the upload does not have."""
+    columns = upload.summary["columns"]
+    more = "." if len(columns) <= 50 else ", …"
+    faults = [
+        Fault(
+            pointer,
+            "unknown-column",
+            f"The upload {upload.name!r} has no column {name!r}.",
+            "Its columns are: " + ", ".join(columns[:50]) + more,
+        )
+        for name in dict.fromkeys(names)
+        if name not in columns
+    ]
+    if faults:
+        raise InvalidInput(faults)
+
+
+def _columns(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:
+    whole = pa.concat_tables(tables).unify_dictionaries()
+    return {name: _column(whole.column(name)) for name in whole.column_names}
+
+
+def _column(column: Any) -> TextColumn:  # noqa: ANN401 - a column of pyarrow
+    """A dictionary-encoded column without the texts that no cell has."""
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    if not chunks:
+        return TextColumn((), np.empty(0, dtype=np.int32))
+    values = chunks[0].dictionary.to_pylist()
+    indices = np.concatenate(
+        [chunk.indices.fill_null(MISSING).to_numpy(zero_copy_only=False) for chunk in chunks]
+    ).astype(np.int32)
+    used = np.zeros(len(values), dtype=bool)
+    used[indices[indices != MISSING]] = True
+    if not used.all():
+        place = np.append(np.cumsum(used) - 1, MISSING).astype(np.int32)
+        indices = place[indices]
+        values = [value for value, is_used in zip(values, used.tolist(), strict=True) if is_used]
+    return TextColumn(tuple(values), indices)

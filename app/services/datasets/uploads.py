@@ -1,0 +1,127 @@
+"""Use cases on uploads: immutable columns of text, read while they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+from uuid import uuid4
+
+from app.domain.errors import TooLarge
+from app.services.access.access import require
+from app.services.datasets.ingest.dialect import (
+    Dialect,
+    UploadFormat,
+    UploadLimits,
+    check_dialect,
+    dialect_document,
+)
+from app.services.datasets.ingest.intake import Intake
+from app.services.datasets.ingest.proposals import (
+    DialectProposal,
+    SchemaProposal,
+    propose_dialect,
+    propose_schema,
+)
+from app.services.fingerprints import new_resource
+from app.services.leases import UPLOAD_LEASE, held
+from app.services.named import NamedResources
+from app.services.ports import Store
+from app.services.resources import Actor, Created, Kind, NewResource, Scope
+
+MAX_SAMPLE_BYTES: Final = 1024**2
+
+
+@dataclass(frozen=True)
+class CreateUpload:
+    """A table to be uploaded under a name."""
+
+    name: str
+    format: UploadFormat = UploadFormat.CSV
+    dialect: Dialect = field(default_factory=Dialect)
+
+
+class UploadService(NamedResources):
+    """Create and read uploads, and propose how to read them."""
+
+    kind: ClassVar[Kind] = Kind.UPLOAD
+
+    def __init__(self, store: Store, limits: UploadLimits) -> None:
+        super().__init__(store)
+        self._limits = limits
+
+    async def create(self, actor: Actor, request: CreateUpload, body: AsyncIterator[bytes]) -> Created:
+        """Read the body to its end or to the first fault; nothing is visible unless all of it is right."""
+        self._admit(actor, request.name)
+        check_dialect(request.dialect)
+        upload_id = uuid4().hex
+
+        async def keep() -> bool:
+            async with self._store.work(actor.tenant) as work:
+                await work.pieces.keep(upload_id)
+            return True
+
+        try:
+            async with held(UPLOAD_LEASE, asyncio.get_running_loop().time(), keep):
+                return await self._take_in(actor, request, upload_id, body)
+        except BaseException:
+            async with self._store.work(actor.tenant) as work:
+                await work.pieces.discard(upload_id)
+                await work.commit()
+            raise
+
+    async def _take_in(
+        self, actor: Actor, request: CreateUpload, upload_id: str, body: AsyncIterator[bytes]
+    ) -> Created:
+        intake = Intake(request.format, request.dialect, self._limits)
+        pieces = stored_bytes = 0
+        async with aclosing(intake.pieces(body)) as stream:
+            async for piece in stream:
+                async with self._store.work(actor.tenant) as work:
+                    await work.pieces.stage(upload_id, piece.number, piece.rows, piece.payload)
+                    await work.commit()
+                pieces += 1
+                stored_bytes += len(piece.payload)
+        new = _resource(request, intake, pieces, stored_bytes)
+        async with self._store.work(actor.tenant) as work:
+            stored, created = await work.pieces.publish(upload_id, new)
+            if created:
+                await work.audit.record(actor.key_id, "upload.create", stored.id, {"sha256": stored.sha256})
+            await work.commit()
+        return Created(stored, created)
+
+    async def propose_schema(self, actor: Actor, ref: str) -> SchemaProposal:
+        """Types and roles that would fit the columns, from the first rows."""
+        upload = await self.get(actor, ref)
+        async with self._store.work(actor.tenant) as work:
+            first = await anext(work.pieces.read(upload.id))
+        return await asyncio.to_thread(propose_schema, first)
+
+    async def propose_dialect(self, actor: Actor, sample: bytes) -> DialectProposal:
+        """The dialect that fits the sample (≤ 1 MiB) best."""
+        require(actor, Scope.DATA_WRITE)
+        if len(sample) > MAX_SAMPLE_BYTES:
+            raise TooLarge(
+                f"A sample has at most {MAX_SAMPLE_BYTES} bytes.",
+                "Send the head of the file.",
+                MAX_SAMPLE_BYTES,
+            )
+        return await asyncio.to_thread(propose_dialect, sample)
+
+
+def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: int) -> NewResource:
+    dialect = dialect_document(request.dialect, request.format)
+    meaning = {"content_sha256": intake.content_sha256, "format": request.format.value, "dialect": dialect}
+    summary = {
+        "format": request.format.value,
+        "dialect": dialect,
+        "columns": intake.columns,
+        "rows": intake.rows,
+        "pieces": pieces,
+        "bytes": intake.received,
+        "stored_bytes": stored_bytes,
+        "content_sha256": intake.content_sha256,
+    }
+    return new_resource(Kind.UPLOAD, request.name, meaning, {}, summary, {}, ())

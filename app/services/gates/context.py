@@ -1,0 +1,156 @@
+"""What the criteria of one evaluation share: tables, dictionaries, rules, class groupings and scores.
+
+Everything is loaded once and prepared when it is first needed. Releases and scores are kept for the rule that
+is evaluated; those of rules that are only tried for a change are kept until the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from app.domain.arrays import Bools
+from app.domain.classes.released import Release
+from app.domain.counting.counter import MEMORY_CEILING, Counter
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.errors import InvalidInput, pointing_into
+from app.domain.models.entry import MeasureContext
+from app.domain.rules.rule import Rule
+from app.domain.tables.table import Table
+from app.services.datasets.tables import TableLoader
+from app.services.gates.subject import Subject
+from app.services.ports import Store
+from app.services.releases.aligned_release import AlignedRelease
+from app.services.releases.release_alignment import align_release
+from app.services.resources import TenantId
+from app.services.rules.rule_documents import rule_of
+from app.services.scoring.assessment_work import RuleScore
+from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
+from app.services.scoring.scoring_options import ScoringOptions
+
+
+@dataclass(eq=False)
+class EvaluationContext:
+    """The loaded sources of an evaluation.
+
+    ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
+    release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is the
+    file's own table.
+    """
+
+    base: Scoring
+    scorings: Mapping[str, Scoring]
+    rule: Rule | None
+    aligned: AlignedRelease | None
+    memory_ceiling: int = MEMORY_CEILING
+    _counters: dict[Dictionary, Counter] = field(default_factory=dict)
+    _releases: dict[Rule, Release] = field(default_factory=dict)
+    _scores: dict[tuple[str, Rule], RuleScore] = field(default_factory=dict)
+
+    @property
+    def table(self) -> Table:
+        """The dataset's table."""
+        return self.base.table
+
+    @property
+    def alone(self) -> Table | None:
+        """The table of a finished release that could not be aligned with the dataset."""
+        return self.aligned.table if self.aligned is not None and self.rule is None else None
+
+    @property
+    def absent(self) -> Bools | None:
+        """(n,) records that a finished release, aligned with the dataset, does not have at all."""
+        return self.aligned.absent if self.aligned is not None and self.rule is not None else None
+
+    def scoring(self, slot: str | None) -> Scoring:
+        """The scoring of a slot, or that without a dictionary; InvalidInput for a slot that is not filled."""
+        if slot is None:
+            return self.base
+        if slot not in self.scorings:
+            raise InvalidInput.of(
+                f"/dictionaries/{slot}",
+                "missing",
+                f"The dictionary {slot!r} is not given.",
+                "Name a dictionary for it.",
+            )
+        return self.scorings[slot]
+
+    def dictionary(self, slot: str | None) -> Dictionary | None:
+        """The one dictionary of a slot, None without a slot; InvalidInput where it is a set."""
+        if slot is None:
+            return None
+        scoring = self.scoring(slot)
+        if scoring.is_set:
+            raise InvalidInput.of(
+                f"/dictionaries/{slot}",
+                "dictionary-set",
+                "The criterion looks at one dictionary; this is a set of them.",
+                "Name one of its dictionaries for the slot.",
+            )
+        return scoring.members[0]
+
+    def counter(self, dictionary: Dictionary) -> Counter:
+        """The counter of a dictionary, which keeps what it prepared."""
+        if dictionary not in self._counters:
+            self._counters[dictionary] = Counter(self.table, dictionary, self.memory_ceiling)
+        return self._counters[dictionary]
+
+    def release(self, rule: Rule) -> Release:
+        """The table under a rule, with its groupings."""
+        if rule not in self._releases:
+            self._forget_tried()
+            self._releases[rule] = Release(self.table, rule)
+        return self._releases[rule]
+
+    def score(self, slot: str, rule: Rule) -> RuleScore:
+        """The score of a rule under a slot."""
+        key = slot, rule
+        if key not in self._scores:
+            self.release(rule)  # forgets the scores of the rule that was tried before
+            self._scores[key] = RuleScore(
+                self.scoring(slot), rule, self.memory_ceiling, counters=self._counters
+            )
+        return self._scores[key]
+
+    def shared(self, context: MeasureContext, rule: Rule) -> MeasureContext:
+        """The context under a rule, with what others have prepared for that and for its dictionary."""
+        return replace(
+            context,
+            rule=rule,
+            make_release=lambda table, own: self.release(rule),
+            make_counter=lambda table, dictionary, ceiling: self.counter(dictionary),
+        )
+
+    def _forget_tried(self) -> None:
+        self._releases = {rule: kept for rule, kept in self._releases.items() if rule == self.rule}
+        self._scores = {key: kept for key, kept in self._scores.items() if key[1] == self.rule}
+
+
+async def load_context(
+    store: Store, loader: TableLoader, tenant: TenantId, subject: Subject
+) -> EvaluationContext:
+    """Load what an evaluation rests on; InvalidInput where it does not fit together."""
+    base = await load_scoring(loader, tenant, subject.base, _fitting(subject.options, subject.base))
+    scorings = {}
+    for slot, sources in subject.slots.items():
+        with pointing_into(f"/dictionaries/{slot}"):
+            scorings[slot] = await load_scoring(loader, tenant, sources, _fitting(subject.options, sources))
+    aligned = None
+    rule: Rule | None
+    if subject.upload is not None:
+        aligned = await align_release(
+            loader, store, tenant, subject.dataset, subject.upload, subject.key, subject.order
+        )
+        rule = aligned.rule
+    elif subject.rule is not None:
+        rule = await asyncio.to_thread(rule_of, subject.rule.document, base.table)
+    else:
+        raise ValueError("an evaluation is of a rule or of a release")
+    return EvaluationContext(base, scorings, rule, aligned)
+
+
+def _fitting(options: ScoringOptions, sources: Sources) -> ScoringOptions:
+    """The options with the policy's view of the attacker where the dictionary of a slot has such a view."""
+    of_one = options.attacker_view in ("known", "estimated")
+    return options if of_one != sources.is_set else replace(options, attacker_view=None)

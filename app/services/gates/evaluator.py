@@ -1,0 +1,103 @@
+"""An evaluator answers for one criterion what it finds of any rule; an error instead is never a pass."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.gates.findings import Finding
+from app.domain.policies.policy import Requirement
+from app.domain.rules.rule import Rule
+from app.domain.search.budget import Halted, never
+from app.domain.tables.table import Table
+
+UNALIGNED = (
+    "The release file could not be aligned with the records of the dataset, so that only what needs nothing "
+    "but its own classes can be computed.",
+    "Name a key column that both have, give the rule that made the file, or, if the file keeps the order of "
+    'the dataset\'s records, say so by "order": "records".',
+)
+
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class EvaluatorCost:
+    """Estimated seconds and bytes of one answer, and what would compute it."""
+
+    seconds: float
+    bytes: int
+    engine: str
+
+
+class Evaluator(ABC):
+    """Answers for one criterion.
+
+    ``of_quasi_identifiers`` says that a table-level rule that fails does not pass by generalising others.
+    """
+
+    of_quasi_identifiers: bool = False
+
+    def __init__(self, criterion: Requirement) -> None:
+        self.criterion = criterion
+
+    @property
+    @abstractmethod
+    def cost(self) -> EvaluatorCost:
+        """The estimate; raises InvalidInput or NotSupported where nothing can be computed."""
+
+    @abstractmethod
+    def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
+        """What is found of a rule; None: of the release file that could not be aligned with the dataset.
+
+        Raises InvalidInput or NotSupported where the value cannot be had.
+        """
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a rule that passes still does when any of its cells are generalised further."""
+        return False
+
+    @property
+    def complete(self) -> bool:
+        """False if what was found depends on when the work was halted."""
+        return True
+
+
+class Broken(Evaluator):
+    """A criterion that cannot be computed, whatever the rule."""
+
+    def __init__(self, criterion: Requirement, error: InvalidInput | NotSupported) -> None:
+        super().__init__(criterion)
+        self.error = error
+
+    @property
+    def cost(self) -> EvaluatorCost:
+        """Raises the reason."""
+        raise self.error
+
+    def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
+        """Raises the reason."""
+        raise self.error
+
+
+def required(rule: Rule | None) -> Rule:
+    """The rule; NotSupported without one."""
+    if rule is None:
+        raise NotSupported(*UNALIGNED)
+    return rule
+
+
+def are_quasi_identifiers(table: Table, names: Sequence[str] | None) -> bool:
+    """Whether all of these attributes (None: what records are usually grouped by) are quasi-identifiers."""
+    known = {table.attributes[j] for j in table.quasi_identifiers}
+    return known.issuperset(names or ())
+
+
+def fault_of(error: InvalidInput | NotSupported) -> Fault:
+    """The error as the one fault that is shown of it."""
+    if isinstance(error, InvalidInput):
+        return error.faults[0]
+    return Fault("", error.code, error.message, error.remedy)

@@ -1,0 +1,87 @@
+"""From the requirements of a policy to their evaluators."""
+
+from __future__ import annotations
+
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.policies.policy import (
+    BoundCondition,
+    MeasureCondition,
+    OptimumCondition,
+    PrivacyModelCondition,
+    Requirement,
+    ScoreCondition,
+)
+from app.services.datasets.tables import TableLoader
+from app.services.gates.bound_evaluator import BoundEvaluator
+from app.services.gates.context import EvaluationContext
+from app.services.gates.evaluator import UNALIGNED, Broken, Evaluator
+from app.services.gates.measure_evaluator import MeasureEvaluator
+from app.services.gates.optimum_evaluator import optimum_evaluator
+from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
+from app.services.gates.score_evaluator import ScoreEvaluator
+from app.services.gates.subject import Subject
+from app.services.ports import Store
+from app.services.resources import JsonObject, TenantId
+from app.services.rules.rule_documents import rule_document
+from app.services.scoring.measurement_work import MeasurementPreparation, Question, measure_of
+
+
+class EvaluatorMaker:
+    """Makes the evaluators of one evaluation."""
+
+    def __init__(
+        self,
+        store: Store,
+        loader: TableLoader,
+        tenant: TenantId,
+        subject: Subject,
+        context: EvaluationContext,
+    ) -> None:
+        self._measurements = MeasurementPreparation(store, loader, context.memory_ceiling)
+        self._tenant = tenant
+        self._subject = subject
+        self._context = context
+
+    async def evaluator(self, criterion: Requirement) -> Evaluator:
+        """The requirement's evaluator; one that only says why, if it cannot be computed."""
+        try:
+            return await self._evaluator(criterion)
+        except (InvalidInput, NotSupported) as error:
+            return Broken(criterion, error)
+
+    async def _evaluator(self, criterion: Requirement) -> Evaluator:
+        match criterion.condition:
+            case MeasureCondition() as condition:
+                return await self._measure(criterion, condition)
+            case ScoreCondition() as condition:
+                return ScoreEvaluator(criterion, condition, self._context)
+            case PrivacyModelCondition() as condition:
+                return PrivacyModelEvaluator(criterion, condition, self._context)
+            case BoundCondition() as condition:
+                return BoundEvaluator(criterion, condition, self._context)
+            case OptimumCondition() as condition:
+                if self._context.rule is None:
+                    raise NotSupported(*UNALIGNED)
+                return await optimum_evaluator(criterion, condition, self._context)
+
+    async def _measure(self, criterion: Requirement, condition: MeasureCondition) -> MeasureEvaluator:
+        subject, context = self._subject, self._context
+        context.scoring(condition.dictionary)
+        question = Question(
+            measure_of(condition.measure, condition.version),
+            subject.parameters[criterion.id],
+            subject.base if condition.dictionary is None else subject.slots[condition.dictionary],
+            context.scoring(condition.dictionary).options,
+            self._rule(),
+            subject.referred,
+        )
+        measurement = await self._measurements.measurement(self._tenant, question)
+        return MeasureEvaluator(criterion, condition, measurement, context)
+
+    def _rule(self) -> JsonObject | None:
+        """The document of the rule; of a finished release that of the rule that it comes from."""
+        if self._subject.rule is not None:
+            return self._subject.rule.document
+        if self._context.rule is None:
+            return None
+        return rule_document(self._context.rule, self._context.table.attributes)

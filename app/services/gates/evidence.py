@@ -1,0 +1,183 @@
+"""Making evidence: a result becomes a signed report, in the transaction that stores the result.
+
+It needs nothing but that transaction and a clock, so that a run's own process can do it.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any, Final
+
+from app import __version__
+from app.evidence.canonical import instant_text, sha256_of_bytes
+from app.evidence.envelope import sealed
+from app.evidence.statement import FILE_PREFIX, Report, Statement, Subject
+from app.services.fingerprints import MEANING_VERSION, plain
+from app.services.gates.evidence_inputs import files_of as files_of
+from app.services.gates.evidence_inputs import inputs_of as inputs_of
+from app.services.gates.evidence_masking import masked_options, masked_policy, masked_rule, masked_verdict
+from app.services.gates.evidence_values import TOLERANCE, NewEvidence
+from app.services.gates.evidence_values import EvidenceFile as EvidenceFile
+from app.services.gates.evidence_values import EvidenceInput as EvidenceInput
+from app.services.gates.evidence_values import EvidenceRef as EvidenceRef
+from app.services.ports import Clock, UnitOfWork
+from app.services.resources import JsonObject, Stored
+
+_LIBRARIES: Final = (
+    "cryptography",
+    "faker",
+    "numpy",
+    "phonenumbers",
+    "pyarrow",
+    "python-stdnum",
+    "rapidfuzz",
+    "scipy",
+)
+_SUBJECTS: Final = ("dataset", "rule", "release", "dictionary")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attested:
+    """A result, and what it came from.
+
+    Parameters
+    ----------
+    resource
+        The evaluation or assessment.
+    result
+        Its result document; values of cells and hierarchies are left out of the evidence.
+    inputs
+        What went in, see :func:`inputs_of`.
+    parameters
+        What recomputing needs beside the inputs: dataset, rule (in short, with its hash), release,
+        dictionaries by slot, sensitivity, failure, and the options of the score.
+    policy
+        The policy's document.
+    measures
+        Measures that were computed → their version.
+    seeds
+        What was drawn at random → its seed.
+    hypotheses
+        Those of theorems that the result rests on, with id, holds and reason.
+    files
+        The files that dataset and release came in, see :func:`files_of`.
+    """
+
+    report: Report
+    resource: Stored
+    result: JsonObject
+    inputs: Sequence[EvidenceInput]
+    parameters: JsonObject
+    policy: JsonObject | None = None
+    measures: Mapping[str, int] = field(default_factory=dict)
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    hypotheses: Sequence[JsonObject] = ()
+    files: Sequence[EvidenceFile] = ()
+
+
+class EvidenceIssuer:
+    """Writes and signs reports with the key of the tenant whose work it is given."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def issue(self, work: UnitOfWork, attested: Attested) -> EvidenceRef:
+        """The evidence of a result; the one that there is if the resource has some already."""
+        resource = attested.resource
+        found = await work.evidence.of_resource(resource.id)
+        if found is not None:
+            return found.ref
+        signer = await work.signing_keys.signer()
+        # A process whose clock is behind that of the one which made the key must not seem to precede it.
+        issued_at = max(self._clock(), signer.key.valid_from)
+        asked_by = await _asked_by(work, resource)
+        predicate = _predicate(attested, asked_by, instant_text(issued_at))
+        subjects = (*_subjects(attested.inputs), *_released_files(attested.files))
+        envelope = sealed(Statement(attested.report, subjects, predicate), signer)
+        stored = await work.evidence.add(
+            NewEvidence(
+                attested.report, resource.id, resource.name, resource.sha256, signer.key.id,
+                sha256_of_bytes(envelope), issued_at, envelope,
+            )
+        )  # fmt: skip
+        return stored.ref
+
+
+async def find(work: UnitOfWork, resource_id: str) -> EvidenceRef | None:
+    """The evidence of a resource, if there is some."""
+    found = await work.evidence.of_resource(resource_id)
+    return None if found is None else found.ref
+
+
+async def _asked_by(work: UnitOfWork, resource: Stored) -> JsonObject | None:
+    """The key that the result was asked for with, as the audit trail has it; None if that does not know."""
+    action = f"{resource.kind.value}.create"
+    events, _ = await work.audit.list(action=action, subject=resource.id, limit=1, cursor=None)
+    return {"kind": "key", "id": events[0].key_id, "name": events[0].key_name} if events else None
+
+
+def _predicate(attested: Attested, asked_by: JsonObject | None, issued_at: str) -> JsonObject:
+    """What the statement says of its subjects."""
+    report, resource, result = attested.report, attested.resource, attested.result
+    predicate: JsonObject = plain(
+        {
+            "report": report,
+            "version": 1,
+            "issued_at": issued_at,
+            "service": _service(),
+            "resource": {"name": resource.name, "sha256": resource.sha256},
+            "inputs": [asdict(own) for own in attested.inputs],
+            "parameters": _masked_parameters(attested.parameters),
+            "policy": None if attested.policy is None else masked_policy(attested.policy),
+            "measures": dict(attested.measures),
+            "seeds": dict(attested.seeds),
+            "hypotheses": list(attested.hypotheses),
+            "result": masked_verdict(result) if report == "verdict" else result,
+            "tolerance": TOLERANCE,
+            "asked_by": asked_by,
+            "files": [asdict(own) for own in attested.files],
+            "signed_by": "service",
+        }
+    )
+    return predicate
+
+
+def _service() -> dict[str, Any]:
+    """What computed it; ``meaning`` is the version of what hashes of resources mean."""
+    return {
+        "version": __version__,
+        "meaning": MEANING_VERSION,
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+    }
+
+
+def _masked_parameters(parameters: JsonObject) -> JsonObject:
+    shown = dict(parameters)
+    if shown.get("rule"):
+        shown["rule"] = masked_rule(shown["rule"])
+    if shown.get("options"):
+        shown["options"] = masked_options(shown["options"])
+    return shown
+
+
+def _subjects(inputs: Sequence[EvidenceInput]) -> tuple[Subject, ...]:
+    """What the statement is about, under names that are unique in it."""
+    chosen = [own for own in inputs if own.role in _SUBJECTS]
+    times = Counter((own.role, own.name) for own in chosen)
+    subjects = []
+    for number, own in enumerate(chosen, start=1):
+        name = f"{own.role}/{own.name}" if own.name else own.role
+        if times[own.role, own.name] > 1:
+            name = f"{name}#{number}"
+        subjects.append(Subject(name, own.sha256))
+    return tuple(subjects)
+
+
+def _released_files(files: Sequence[EvidenceFile]) -> list[Subject]:
+    """The release file by its bytes: what whoever holds it can compare."""
+    return [Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in files if own.role == "release"]

@@ -1,0 +1,109 @@
+"""How far the rule is from the proven optimum of an objective, found by the search of optimisations."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cached_property
+
+from app.domain.errors import NotSupported
+from app.domain.gates.explanations import of_optimum
+from app.domain.gates.findings import Finding, held
+from app.domain.gates.optima import gap_of_loss, gap_of_rule
+from app.domain.policies.objectives import objective_of
+from app.domain.policies.policy import OptimumCondition, Requirement
+from app.domain.rules.rule import Rule
+from app.domain.search.blocks import SearchPlan
+from app.domain.search.budget import Halted, never
+from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.objectives import MinLoss
+from app.domain.search.outcome import Outcome
+from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
+from app.domain.search.problem import Problem
+from app.services.gates.context import EvaluationContext
+from app.services.gates.evaluator import UNALIGNED, Evaluator, EvaluatorCost, required
+from app.services.searches.objectives import scored_problem
+
+
+class OptimumEvaluator(Evaluator):
+    """Searches once, then compares rules with what the search proved."""
+
+    def __init__(
+        self,
+        criterion: Requirement,
+        condition: OptimumCondition,
+        problem: Problem | AnonymityProblem,
+        search: SearchPlan | LeastLossPlan,
+        context: EvaluationContext,
+    ) -> None:
+        super().__init__(criterion)
+        self._condition = condition
+        self._problem = problem
+        self._search = search
+        self._context = context
+        self._outcome: Outcome | AnonymityOutcome | None = None
+        if criterion.scope.attributes is not None or criterion.scope.groups is not None:
+            raise NotSupported("An optimum is of the whole release.", "Leave the scope out.")
+
+    @cached_property
+    def cost(self) -> EvaluatorCost:
+        """Of the search."""
+        if self._context.rule is None:
+            raise NotSupported(*UNALIGNED)
+        return EvaluatorCost(self._search.seconds, self._search.n_bytes, self._search.solver)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the search came to its own end."""
+        return self._outcome is None or self._outcome.complete
+
+    def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
+        """The relative gap of the rule's value."""
+        own = required(rule)
+        gap = self._gap(own, self._searched(halted))
+        part = held(gap, "at_most", float(self._condition.gap), self._condition.dictionary)
+        return Finding(
+            "at_most", float(self._condition.gap), (part,), "exact", of_optimum(gap, self._condition.gap)
+        )
+
+    def _gap(self, rule: Rule, outcome: Outcome | AnonymityOutcome) -> float:
+        if outcome.status == "infeasible":
+            return float("inf")
+        if outcome.bounds is None:
+            raise NotSupported(
+                "The search proved no bound that the rule could be compared with.",
+                "Require the optimum of an objective or scope that is solved exactly.",
+            )
+        problem, lower = self._problem, outcome.bounds.lower
+        scoring = self._context.scoring(self._condition.dictionary)
+        if isinstance(problem, Problem):
+            return gap_of_rule(scoring.context, problem, rule, lower)
+        counter = None
+        if problem.needs_population:
+            dictionary = self._context.dictionary(self._condition.dictionary)
+            counter = None if dictionary is None else self._context.counter(dictionary)
+        return gap_of_loss(self._context.release(rule), problem, scoring.utility, lower, counter)
+
+    def _searched(self, halted: Halted) -> Outcome | AnonymityOutcome:
+        """What the search found, which is made once."""
+        if self._outcome is None:
+            search = self._search
+            blocks = {
+                index: search.run_block(index, lambda done: None, halted) for index in range(search.n_blocks)
+            }
+            self._outcome = search.combine(blocks)
+        return self._outcome
+
+
+async def optimum_evaluator(
+    criterion: Requirement, condition: OptimumCondition, context: EvaluationContext
+) -> OptimumEvaluator:
+    """The probe with its search planned."""
+    scoring, objective = context.scoring(condition.dictionary), objective_of(condition.objective)
+    if isinstance(objective, MinLoss):
+        loss = AnonymityProblem.of(objective, condition.scope)
+        population = scoring.linked[0] if scoring.linked and not scoring.is_set else None
+        least = await asyncio.to_thread(least_loss_plan, context.table, loss, dictionary=population)
+        return OptimumEvaluator(criterion, condition, loss, least, context)
+    problem = scored_problem(objective, condition.scope, scoring.options)
+    search = await asyncio.to_thread(lambda: plan(scoring.context, problem))
+    return OptimumEvaluator(criterion, condition, problem, search, context)

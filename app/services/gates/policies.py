@@ -1,0 +1,234 @@
+"""Use cases on policies: kept in versions that never change, checked before they are kept, compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from app.domain.errors import Conflict, InvalidInput, NotFound
+from app.domain.policies.difference import Difference, difference
+from app.domain.policies.findings import Lint
+from app.domain.policies.lint import lint
+from app.domain.policies.objectives import criterion_of
+from app.domain.policies.pinning import pinned
+from app.domain.policies.policy import (
+    Condition,
+    MeasureCondition,
+    OptimumCondition,
+    Policy,
+    PrivacyModelCondition,
+)
+from app.domain.policies.requirements import MEASURE_OF
+from app.services.access.access import require
+from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
+from app.services.fingerprints import new_resource
+from app.services.gates.policy_documents import document_of_policy, policy_of
+from app.services.named import NamedResources, all_resources
+from app.services.ports import UnitOfWork
+from app.services.references import document_of
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.scoring.measurement_documents import parameters_of
+
+MOST_VERSIONS_SHOWN: Final = 200
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A document that was read and checked: what is wrong, and the policy if it can be read at all."""
+
+    policy: Policy | None
+    lint: Lint
+
+
+class PolicyService(NamedResources):
+    """Keep, find and compare policies; each version is a resource of its own, ``NAME@VERSION``."""
+
+    kind: ClassVar[Kind] = Kind.POLICY
+    write_scope: ClassVar[Scope] = Scope.GOVERN
+
+    async def create(self, actor: Actor, document: object) -> Created:
+        """Check a document and store it with its measures' versions.
+
+        InvalidInput with everything that lint calls an error; Conflict if this version is there with other
+        content.
+        """
+        require(actor, Scope.GOVERN)
+        policy = policy_of(document)
+        checked = lint(policy)
+        if checked.errors:
+            raise InvalidInput(checked.errors)
+        policy = pinned(policy)
+        require_to_name_values(actor, *(own for _, own in _questions(policy)))
+        new = _resource(policy, checked)
+        try:
+            return await self._add(actor, new)
+        except Conflict as error:
+            raise Conflict(
+                f"Version {policy.version} of the policy {policy.name!r} exists with other content.",
+                "Raise the version: verdicts name the one that they were reached by.",
+                error.details,
+            ) from None
+
+    async def get(self, actor: Actor, ref: str) -> Stored:
+        """The policy of this id, name and version, or name alone (its highest version).
+
+        Values of cells that it names are left out for keys that may not read the data.
+        """
+        async with self._store.work(actor.tenant) as work:
+            return shown_to(actor, await find_policy(work, ref))
+
+    async def versions(self, actor: Actor, ref: str) -> Sequence[Stored]:
+        """All versions of the policy that a reference names, the highest first; at most 200."""
+        async with self._store.work(actor.tenant) as work:
+            found = await find_policy(work, ref)
+            versions = await _versions(work, found.summary["policy"])
+        return versions[:MOST_VERSIONS_SHOWN]
+
+    async def compare(self, actor: Actor, old: str | None, new: str) -> Difference:
+        """What changed from one stored policy to another, as far as this key may see it.
+
+        Without an old one, from the version before; InvalidInput if there is none.
+        """
+        async with self._store.work(actor.tenant) as work:
+            after = await find_policy(work, new)
+            before = await find_policy(work, await _version_before(work, after) if old is None else old)
+        return _shown_difference(actor, policy_of(document_of(before)), policy_of(document_of(after)))
+
+    async def delete(self, actor: Actor, ref: str) -> None:
+        """Delete one version, which has to be named; Conflict naming its users while it is in use."""
+        require(actor, self.write_scope)
+        async with self._store.work(actor.tenant) as work:
+            found = await find_policy(work, ref)
+        if ref not in (found.id, found.name):
+            raise Conflict(
+                f"{ref!r} stands for the highest version, {found.name!r}.",
+                "Name the version that is to be deleted.",
+            )
+        await super().delete(actor, found.id)
+
+
+async def find_policy(work: UnitOfWork, ref: str) -> Stored:
+    """The policy with its whole document: by id, ``NAME@VERSION``, or the highest version of a name."""
+    try:
+        return await work.resources.get(Kind.POLICY, ref)
+    except NotFound:
+        versions = await _versions(work, ref)
+        if not versions:
+            raise
+    return await work.resources.get(Kind.POLICY, versions[0].id)
+
+
+def checked_policy(document: object) -> Checked:
+    """What lint says of a document, be it that it is none of a policy."""
+    try:
+        policy = policy_of(document)
+    except InvalidInput as error:
+        return Checked(None, Lint(error.faults, ()))
+    return Checked(policy, lint(policy))
+
+
+def shown_to(actor: Actor, stored: Stored) -> Stored:
+    """A policy with null in the place of values of cells, for keys that may not read the data."""
+    if Scope.DATA_READ in actor.scopes:
+        return stored
+    document = document_of_policy(_without_values(actor, policy_of(document_of(stored))))
+    return dataclasses.replace(stored, document=document)
+
+
+async def _versions(work: UnitOfWork, name: str) -> list[Stored]:
+    """The versions of exactly this name without documents, the highest first."""
+    found = await all_resources(work, Kind.POLICY, name=f"{name}@")
+    own = [policy for policy in found if policy.summary["policy"] == name]
+    return sorted(own, key=lambda policy: -int(policy.summary["version"]))
+
+
+async def _version_before(work: UnitOfWork, stored: Stored) -> str:
+    """The id of the next lower version."""
+    versions = await _versions(work, stored.summary["policy"])
+    lower = [own.id for own in versions if own.summary["version"] < stored.summary["version"]]
+    if not lower:
+        raise InvalidInput.of(
+            "query/against",
+            "no-earlier-version",
+            f"There is no version before {stored.name!r} to compare it with.",
+            "Name the policy to compare with.",
+        )
+    return lower[0]
+
+
+def _resource(policy: Policy, checked: Lint) -> NewResource:
+    document = document_of_policy(policy)
+    summary = {
+        "policy": policy.name,
+        "version": policy.version,
+        "title": policy.title,
+        "attacker": policy.assumes.attacker,
+        "criteria": len(policy.requirements),
+        "blocking": sum(own.severity == "block" for own in policy.requirements),
+        "dictionaries": [slot.name for slot in policy.dictionaries],
+        "warnings": [dataclasses.asdict(own) for own in checked.warnings],
+    }
+    meaning = {key: value for key, value in document.items() if key != "name"}
+    name = f"{policy.name}@{policy.version}"
+    return new_resource(Kind.POLICY, name, meaning, {}, summary, document, ())
+
+
+def _questions(policy: Policy) -> list[tuple[Condition, object]]:
+    """The typed parameters of every requirement that may name values of cells."""
+    found: list[tuple[Condition, object]] = []
+    for own in policy.requirements:
+        match own.condition:
+            case MeasureCondition(measure, parameters) as condition:
+                found.append((condition, parameters_of(MEASURE_OF[measure], parameters)))
+            case PrivacyModelCondition(model, parameters) as condition:
+                found.append((condition, criterion_of(model, parameters)))
+            case OptimumCondition(objective) as condition:
+                found += [(condition, _criterion(named)) for named in objective.get("privacy", ())]
+    return found
+
+
+def _criterion(named: Mapping[str, Any]) -> object:
+    return criterion_of(named["kind"], {name: own for name, own in named.items() if name != "kind"})
+
+
+def _shown_difference(actor: Actor, old: Policy, new: Policy) -> Difference:
+    """The difference with null in the place of values of cells; what it amounts to is that of all."""
+    found = difference(old, new)
+    if Scope.DATA_READ in actor.scopes:
+        return found
+    shown = difference(_without_values(actor, old), _without_values(actor, new))
+    fields = {(own.part, own.id): own.fields for own in shown.changes}
+    changes = tuple(
+        dataclasses.replace(own, fields=fields.get((own.part, own.id), ())) for own in found.changes
+    )
+    return dataclasses.replace(found, changes=changes)
+
+
+def _without_values(actor: Actor, policy: Policy) -> Policy:
+    requirements = tuple(
+        dataclasses.replace(own, condition=_condition_without_values(actor, own.condition))
+        for own in policy.requirements
+    )
+    return dataclasses.replace(policy, requirements=requirements)
+
+
+def _condition_without_values(actor: Actor, condition: Condition) -> Condition:
+    match condition:
+        case MeasureCondition(measure, parameters):
+            asked = {"name": measure, "version": condition.version, "parameters": dict(parameters)}
+            return dataclasses.replace(condition, parameters=shown_parameters(actor, asked))
+        case PrivacyModelCondition(model, parameters):
+            return dataclasses.replace(condition, parameters=_masked(model, parameters))
+        case OptimumCondition(objective) if "privacy" in objective:
+            privacy = [
+                {"kind": own["kind"], **_masked(own["kind"], {k: v for k, v in own.items() if k != "kind"})}
+                for own in objective["privacy"]
+            ]
+            return dataclasses.replace(condition, objective={**objective, "privacy": privacy})
+    return condition
+
+
+def _masked(model: str, parameters: Mapping[str, Any]) -> JsonObject:
+    return without_cell_values(type(criterion_of(model, parameters)), dict(parameters))

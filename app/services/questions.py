@@ -1,0 +1,331 @@
+"""The one way from a question to its answer, whatever is asked.
+
+A question is planned: what it would cost, whether it is answered at once or by a run, and what is missing.
+Then it is answered at once where that is small, or stored with a run that answers it. What was computed
+before, by the hash of everything that goes in, is not computed again. A kind of question says what is its
+own: what a request means, what computes the answer, and what is stored and shown beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+
+from app.domain.errors import (
+    Conflict,
+    DirectBudgetExceeded,
+    Fault,
+    InvalidInput,
+    NotFound,
+    NotSupported,
+    PrivacyRiskError,
+)
+from app.services.access.access import require
+from app.services.datasets.tables import TableLoader
+from app.services.gates.evidence_masking import shown_answer, shown_resource
+from app.services.named import NamedResources, add_resource
+from app.services.naming import check_name
+from app.services.ports import Store, UnitOfWork
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Scope, Stored
+from app.services.scoring.scoring_inputs import SourceRefs, missing_inputs, missing_sources
+
+MIB: Final = 1024**2
+
+RUN_BYTES: Final = 8192 * MIB
+"""Memory that a run may have, unless an operator says otherwise."""
+
+Route = Literal["direct", "run"]
+
+
+class Cost(Protocol):
+    """A dataclass of an estimate: these numbers, and others."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def seconds(self) -> float:
+        """Workload time."""
+
+    @property
+    def bytes(self) -> int:
+        """Workload memory."""
+
+
+@dataclass(frozen=True)
+class DirectBudget:
+    """How much estimated work a direct answer may take."""
+
+    seconds: float = 0.5
+    bytes: int = 256 * MIB
+
+    def allows(self, cost: Cost) -> bool:
+        """Whether work of this cost is answered at once."""
+        return cost.seconds <= self.seconds and cost.bytes <= self.bytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer to a dry run: cost and route, or what is missing for the work to be possible."""
+
+    route: Route | None = None
+    seconds: float | None = None
+    bytes: int | None = None
+    engine: str | None = None
+    units: int | None = None
+    missing: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question with its result, which is None until a run has brought it, as the actor may see them.
+
+    ``beside`` is what is shown with them, by name; ``created`` says whether asking has stored the question.
+    """
+
+    resource: Stored
+    result: JsonObject | None
+    beside: JsonObject = field(default_factory=dict)
+    created: bool = False
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """A resource whose work was handed to a run (or was found done: the run has succeeded)."""
+
+    resource: Stored
+    run: Run
+    created: bool
+
+
+class Request(Protocol):
+    """What is asked, maybe under a name."""
+
+    @property
+    def name(self) -> str | None:
+        """The question's name; without one it is made of the hash."""
+
+    @property
+    def refs(self) -> SourceRefs:
+        """What it is about."""
+
+    @property
+    def named(self) -> Sequence[tuple[str, Kind, str]]:
+        """Where it names other resources, of which kind, and by which id or name."""
+
+
+class Workload(Protocol):
+    """What finds an answer, loaded but not begun."""
+
+    @property
+    def cost(self) -> Cost:
+        """The estimate; InvalidInput or NotSupported where there can be no answer."""
+
+
+class Computation(Workload, Protocol):
+    """What finds an answer here and now."""
+
+    def result(self) -> JsonObject | None:
+        """The result document; None: it took far longer than was expected."""
+
+
+R = TypeVar("R", bound=Request)
+Q = TypeVar("Q")
+W = TypeVar("W", bound=Workload)
+C = TypeVar("C", bound=Computation)
+
+
+class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
+    """Plan questions, store them with a run, and read their answers.
+
+    ``R`` is the request, ``Q`` what it means once everything that it names is found, ``W`` what answers it.
+    """
+
+    write_scope: ClassVar[Scope] = Scope.ASSESS
+
+    async def plan(self, actor: Actor, request: R) -> Plan:
+        """Cost, route and missing inputs; computes and stores nothing."""
+        self._require_for(actor, request)
+        try:
+            async with self._store.work(actor.tenant) as work:
+                missing = (
+                    *await missing_sources(work, request.refs),
+                    *await missing_inputs(work, request.named),
+                )
+            if missing:
+                return Plan(missing=missing)
+            question, _ = await self._resolve(actor, request, "direct")
+            return await asyncio.to_thread(self._plan, await self._prepare(actor, question))
+        except (InvalidInput, NotSupported) as error:
+            return Plan(missing=faults_of(error))
+
+    async def create_run(self, actor: Actor, request: R) -> RunStarted:
+        """Store the question and queue its run in one transaction.
+
+        If the answer is known from an equal question, the run has succeeded at once.
+        """
+        question, new, known = await self._look_up(actor, request, "run")
+        estimate: JsonObject = {}
+        if known is None:
+            estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
+            self._refuse_as_run(estimate)
+        async with self._store.work(actor.tenant) as work:
+            stored, created = await add_resource(work, actor, new)
+            run = await start_run(work, stored, estimate)
+            if known is not None:
+                await self._complete(work, actor, question, stored, known, run)
+            await work.commit()
+        return RunStarted(stored, run, created)
+
+    async def view(self, actor: Actor, ref: str) -> Answer:
+        """The question with its result, if there is one yet: its own run's, else that of an equal one.
+
+        A run that was stopped keeps its own result, which is not that of an equal question.
+        """
+        async with self._store.work(actor.tenant) as work:
+            stored = await work.resources.get(self.kind, ref)
+            run = await _latest_run(work, stored)
+            if run is not None and run.state is RunState.SUCCEEDED:
+                result: JsonObject | None = await work.runs.result(run.id)
+            else:
+                result = await work.results.find(self.kind.value, stored.sha256)
+            return await self._answer(work, actor, stored, result)
+
+    async def _look_up(
+        self, actor: Actor, request: R, route: Route
+    ) -> tuple[Q, NewResource, JsonObject | None]:
+        """The question, how it will be stored, and its result if it is known."""
+        self._require_for(actor, request)
+        if request.name is not None:
+            check_name(request.name)
+        question, new = await self._resolve(actor, request, route)
+        async with self._store.work(actor.tenant) as work:
+            known = await work.results.find(self.kind.value, new.sha256)
+            if known is None:
+                await self._refuse_in_vain(work, new)
+        return question, new, known
+
+    async def _answer(
+        self,
+        work: UnitOfWork,
+        actor: Actor,
+        stored: Stored,
+        result: JsonObject | None,
+        *,
+        created: bool = False,
+    ) -> Answer:
+        shown = None if result is None else shown_answer(actor, self.kind, result)
+        return Answer(shown_resource(actor, stored), shown, await self._beside(work, actor, stored), created)
+
+    @abstractmethod
+    async def _resolve(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
+        """What is asked, and how it will be stored; InvalidInput where its parts do not fit."""
+
+    @abstractmethod
+    async def _prepare(self, actor: Actor, question: Q) -> W:
+        """What answers the question, loaded; InvalidInput or NotSupported where there can be no answer."""
+
+    @abstractmethod
+    def _plan(self, prepared: W) -> Plan:
+        """The plan of what can be answered."""
+
+    def _require_for(self, actor: Actor, request: R) -> None:
+        """Raise unless the actor may ask this."""
+        require(actor, Scope.ASSESS)
+
+    def _estimate(self, prepared: W) -> JsonObject:
+        """The estimate that is kept with a run."""
+        return asdict(prepared.cost)
+
+    def _refuse_as_run(self, estimate: JsonObject) -> None:
+        """Raise if a run may not do the work."""
+
+    async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
+        """Raise if the answer, which is not known yet, could not be stored."""
+
+    async def _complete(
+        self, work: UnitOfWork, actor: Actor, question: Q, stored: Stored, result: JsonObject, run: Run | None
+    ) -> None:
+        """Store what belongs to a result that is there when the question is stored; ``run`` None: at once."""
+
+    async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
+        """What is shown with a question and its result."""
+        return {}
+
+
+class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
+    """Questions that are answered at once where that is small."""
+
+    def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
+        super().__init__(store)
+        self._loader = loader
+        self._budget = budget
+
+    async def create(self, actor: Actor, request: R) -> Answer:
+        """Answer now; DirectBudgetExceeded if the estimate is above the budget: it must be a run.
+
+        So it is where the work takes far longer than was expected of it.
+        """
+        question, new, result = await self._look_up(actor, request, "direct")
+        if result is None:
+            result = await asyncio.to_thread(self._result, await self._prepare(actor, question))
+        async with self._store.work(actor.tenant) as work:
+            stored, created = await add_resource(work, actor, new, **self._audit_details(result))
+            await work.results.save(self.kind.value, new.sha256, result)
+            await self._complete(work, actor, question, stored, result, None)
+            answer = await self._answer(work, actor, stored, result, created=created)
+            await work.commit()
+        return answer
+
+    def _result(self, prepared: C) -> JsonObject:
+        cost = prepared.cost
+        result = prepared.result() if self._budget.allows(cost) else None
+        if result is None:
+            raise DirectBudgetExceeded(asdict(cost))
+        return result
+
+    def _plan(self, prepared: C) -> Plan:
+        return Plan(self._route(prepared), **self._estimate(prepared))
+
+    def _route(self, prepared: C) -> Route:
+        return "direct" if self._budget.allows(prepared.cost) else "run"
+
+    def _audit_details(self, result: JsonObject) -> JsonObject:
+        """What the audit trail says of an answer beside its hash."""
+        return {}
+
+
+def require_result(stored: Stored, result: JsonObject | None) -> JsonObject:
+    """The result of a question; Conflict while it has none."""
+    if result is None:
+        raise Conflict(
+            f"The {stored.kind.value} {stored.name!r} has no result yet.",
+            "Wait for its run to succeed, or start one again.",
+        )
+    return result
+
+
+def faults_of(error: PrivacyRiskError) -> tuple[Fault, ...]:
+    """Why there can be no answer, as a plan lists it."""
+    if isinstance(error, InvalidInput):
+        return error.faults
+    remedy = "Create it first, or name another." if isinstance(error, NotFound) else error.remedy
+    return (Fault("", error.code, error.message, remedy),)
+
+
+async def start_run(work: UnitOfWork, stored: Stored, estimate: JsonObject) -> Run:
+    """The resource's latest run, or a new one, queued, if there is none that works or has worked."""
+    latest = await _latest_run(work, stored)
+    if latest is not None and (latest.state is RunState.SUCCEEDED or not latest.state.is_final):
+        return latest
+    run = await work.runs.create(stored, stored.sha256, estimate)
+    if not run.state.is_final:
+        await work.enqueue(run.id)
+    return run
+
+
+async def _latest_run(work: UnitOfWork, stored: Stored) -> Run | None:
+    runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
+    return runs[0] if runs else None

@@ -1,0 +1,1 @@
+"""Releases: made by a rule, or read from a finished file and compared with their dataset."""

@@ -1,0 +1,397 @@
+"""Finished release files: read, and compared with the dataset that they were made of.
+
+A file is a table of the disclosed attributes, in any order. A missing column is suppressed; an additional one
+is refused, since nothing would be said of it. Whose row is whose is known by a key column, which holds the
+identifiers of the dataset, or by the order, where somebody says that it is that of the records and every row
+is a generalisation of the record in its place. With neither the file is not aligned. Either way it is looked
+whether the file keeps the records' order, for that tells whose row is whose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import numpy as np
+
+from app.domain.arrays import Ints, Longs
+from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
+from app.domain.rules.release_order import KeptOrder, kept_order
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
+from app.services.datasets.dataset_schema import declarations_of, identifier_of
+from app.services.datasets.ingest.dialect import UploadFormat
+from app.services.datasets.ingest.proposals import USUAL_MARKERS
+from app.services.datasets.tables import TableLoader
+from app.services.datasets.text_columns import MISSING, TextColumn, read_columns
+from app.services.ports import Store
+from app.services.releases.aligned_release import AlignedRelease
+from app.services.releases.released_tables import FORMULA_STARTS
+from app.services.resources import Stored, TenantId
+
+NOBODY_SAID: Final = (
+    "Neither a key column nor the records' order was named, so that nobody knows whose row is whose."
+)
+WITHHELD: Final = "*"
+"""What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""
+PLACEHOLDERS: Final = frozenset({"", WITHHELD, *USUAL_MARKERS})
+"""Texts that say of nobody anything but that nothing is shown."""
+BINARY: Final = {UploadFormat.PARQUET.value: "Parquet", UploadFormat.ARROW.value: "Arrow"}
+"""Formats of files that hold more than cells."""
+ROWS_SHOWN: Final = 20
+COLUMNS_SHOWN: Final = 50
+
+
+async def align_release(
+    loader: TableLoader,
+    store: Store,
+    tenant: TenantId,
+    dataset: Stored,
+    upload: Stored,
+    key: str | None = None,
+    order: Literal["records"] | None = None,
+    pointer: str = "/release",
+) -> AlignedRelease:
+    """Align a release file with the dataset.
+
+    Parameters
+    ----------
+    key
+        Column of the file with the identifier of every row. It is no part of the release.
+    order
+        Says that the file keeps the order of the records; needed to align it without a key.
+
+    InvalidInput for a file with other columns, for values that are in no hierarchy, for keys that are
+    missing, repeated or unknown, and, with a key, for rows that are no generalisation of their records.
+    """
+    names = _columns_of(dataset, upload, key, pointer)
+    table = await loader.table(tenant, dataset)
+    read = [*names.values(), *([] if key is None else [key])]
+    async with store.work(tenant) as work:
+        columns = await read_columns(work, upload, read, pointer)
+    replaced = {own.name: own.map for own in declarations_of(dataset)}
+    texts = {name: columns[column] for name, column in names.items()}
+
+    def found() -> AlignedRelease:
+        release = _Release(upload, dataset, table, texts, replaced, pointer)
+        if key is not None:
+            return release.by_key(key, columns[key])
+        return release.by_order() if order == "records" else release.by_nothing()
+
+    return await asyncio.to_thread(found)
+
+
+def _columns_of(dataset: Stored, upload: Stored, key: str | None, pointer: str) -> dict[str, str]:
+    """The file's column of each disclosed attribute that it has; InvalidInput if it has others, or no row."""
+    _require_read_as_written(upload, pointer)
+    declared = declarations_of(dataset)
+    attributes = {_neutralised(own.name): own.name for own in declared if own.role.is_disclosed}
+    attributes |= {name: name for name in attributes.values()}
+    present: Sequence[str] = upload.summary["columns"]
+    if key is not None and key not in present:
+        raise InvalidInput.of(
+            f"{pointer}/key",
+            "unknown-column",
+            f"The release file {upload.name!r} has no column {key!r}.",
+            "Its columns are: " + _listed(present),
+        )
+    names: dict[str, str] = {}
+    for column in present:
+        if column in attributes:
+            names.setdefault(attributes[column], column)
+    more = [column for column in present if column not in names.values() and column != key]
+    if more:
+        identifier = identifier_of(declared)
+        hint = (
+            f" If {identifier!r} says whose row is whose, name it as the key." if identifier in more else ""
+        )
+        raise InvalidInput.of(
+            f"{pointer}/upload",
+            "columns-not-judged",
+            f"The release file has columns that the dataset does not disclose: {_listed(more)}",
+            f"Leave them out, or declare them in the dataset: a verdict would say nothing of them.{hint}",
+        )
+    if not names or not upload.summary["rows"]:
+        what = "rows" if names else "disclosed attributes"
+        raise InvalidInput.of(
+            f"{pointer}/upload",
+            "empty-release",
+            f"The release file has no {what}.",
+            "Name the upload of a table with disclosed attributes of the dataset.",
+        )
+    return names
+
+
+def _require_read_as_written(upload: Stored, pointer: str) -> None:
+    """Refuse an upload of which more leaves than was looked at.
+
+    Blanks around cells, and texts that were declared to mean that a value is missing, leave with the file. So
+    does what a binary file holds beside its cells, of which Parquet has places that no reader shows.
+    """
+    binary = BINARY.get(upload.summary["format"])
+    if binary is not None:
+        raise InvalidInput.of(
+            f"{pointer}/upload",
+            "not-read-as-written",
+            f"The release file {upload.name!r} is {binary}, which may hold more "
+            "than its cells show: metadata, values that no row has any more, and values below empty cells.",
+            "Judge and publish it as CSV; or name a rule, for the service writes releases from cells alone.",
+        )
+    dialect = upload.summary["dialect"]
+    others = [text for text in dialect["missing"] if text not in PLACEHOLDERS]
+    said = "without the blanks around its cells" if dialect["trim"] else ""
+    if others:
+        said += f"{' and ' if said else ''}with {len(others)} texts of its own for missing values"
+    if not said and len(set(dialect["missing"])) > 1:
+        said = "with several markers of missing values, which can be told apart"
+    if said:
+        raise InvalidInput.of(
+            f"{pointer}/upload",
+            "not-read-as-written",
+            f"The release file {upload.name!r} was read {said}: who gets the file sees them.",
+            "Upload it without trim, and with one marker of missing values, an empty cell or one like NA.",
+        )
+
+
+class _Release:
+    """The columns of a file as texts."""
+
+    def __init__(
+        self,
+        upload: Stored,
+        dataset: Stored,
+        table: Table,
+        texts: Mapping[str, TextColumn],
+        replaced: Mapping[str, Mapping[str, str]],
+        pointer: str,
+    ) -> None:
+        self._upload, self._dataset, self._table = upload, dataset, table
+        self._texts, self._pointer = texts, pointer
+        self._n_rows = int(upload.summary["rows"])
+        self._columns = {
+            name: ReleasedColumn(
+                tuple(readings_of(text, replaced.get(name, {})) for text in column.values), column.positions
+            )
+            for name, column in texts.items()
+        }
+        self._require_known_values()
+
+    def by_key(self, key: str, ids: TextColumn) -> AlignedRelease:
+        """The rule, with rows found by the identifiers of the key column."""
+        rows = self._rows_of_records(key, ids)
+        alignment = align(self._table, self._columns, rows)
+        if alignment.rule is None:
+            raise InvalidInput(
+                [
+                    Fault(
+                        f"{self._pointer}/upload",
+                        "not-a-generalisation",
+                        self._no_generalisation(misfit),
+                        "A release shows the original, a value above it in the hierarchy, or nothing: see "
+                        "that it is of this dataset, and that the key is right.",
+                    )
+                    for misfit in alignment.misfits
+                ]
+            )
+        alone, absent = self._alone(), rows == DROPPED
+        return AlignedRelease(
+            alignment.rule, "key", self._n_rows, absent, None, alone, self._texts, _kept(alone, rows)
+        )
+
+    def by_order(self) -> AlignedRelease:
+        """The rule if every row is a generalisation of the record in its place, else why there is none."""
+        n, table = self._n_rows, self._table
+        nobody = np.zeros(table.n_records, dtype=bool)
+        if n != table.n_records:
+            reason = (
+                f"The release file has {n} rows and the dataset {table.n_records} records: without a key "
+                "column nobody knows whose row is whose."
+            )
+            return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
+        alignment = align(table, self._columns, np.arange(n, dtype=np.int64))
+        if alignment.rule is not None:
+            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone(), self._texts)
+        shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
+        reason = f"The rows are not those of the dataset in their order: {shown}"
+        return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
+
+    def by_nothing(self) -> AlignedRelease:
+        """No rule, for nobody said whose row is whose; and whether the rows seem to keep their order."""
+        n, table, seems = self._n_rows, self._table, False
+        if n == table.n_records > 1:
+            places = np.arange(n, dtype=np.int64)
+            in_place, one_further = (
+                align(table, self._columns, rows).rule is not None for rows in (places, np.roll(places, 1))
+            )
+            seems = in_place and not one_further
+        nobody = np.zeros(table.n_records, dtype=bool)
+        return AlignedRelease(
+            None, None, n, nobody, NOBODY_SAID, self._alone(), self._texts, fits_in_place=seems
+        )
+
+    def _no_generalisation(self, misfit: Misfit) -> str:
+        shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))
+        which = f"row {shown}" if len(misfit.rows) == 1 else f"{len(misfit.rows)} rows"
+        more = "" if len(misfit.rows) == 1 else f" (first rows: {shown})"
+        return (
+            f"In {which} the value of {misfit.attribute!r} is neither the original nor above it in the "
+            f"hierarchy{more}."
+        )
+
+    def _rows_of_records(self, key: str, ids: TextColumn) -> Longs:
+        """(n,) the row of each record, −1 where there is none; InvalidInput for keys that lead nowhere."""
+        if self._table.entity_ids is None:
+            raise InvalidInput.of(
+                f"{self._pointer}/key",
+                "no-identifier",
+                f"The dataset {self._dataset.name!r} has no identifier that a key could be compared with.",
+                "Declare an identifier in its schema, or, if the file keeps the order of the records, say so "
+                'by "order": "records".',
+            )
+        record_of = {entity: row for row, entity in enumerate(self._table.entity_ids.tolist())}
+        found = np.array([*(record_of.get(text, UNKNOWN) for text in ids.values), UNKNOWN], dtype=np.int64)
+        records = found[ids.positions]
+        rows = np.full(self._table.n_records, DROPPED, dtype=np.int64)
+        known = np.flatnonzero(records != UNKNOWN)
+        # The first row of each key is kept, so that the others are repetitions.
+        rows[records[known[::-1]]] = known[::-1]
+        repeated = known[rows[records[known]] != known]
+        faults = [
+            *self._key_faults("missing-key", "has no key", np.flatnonzero(ids.positions == MISSING)),
+            *self._key_faults(
+                "unknown-key",
+                "has a key that is no identifier of the dataset",
+                np.flatnonzero((ids.positions != MISSING) & (records == UNKNOWN)),
+            ),
+            *self._key_faults("repeated-key", "repeats the key of an earlier one", repeated),
+        ]
+        if faults:
+            raise InvalidInput(faults)
+        return rows
+
+    def _key_faults(self, code: str, what: str, rows: Longs) -> list[Fault]:
+        if not len(rows):
+            return []
+        shown = ", ".join(map(str, (rows[:ROWS_SHOWN] + 1).tolist()))
+        return [
+            Fault(
+                f"{self._pointer}/key",
+                code,
+                f"Each of {len(rows)} rows of the release file {what} (first rows: {shown}).",
+                "Give every row the identifier of its record, once.",
+            )
+        ]
+
+    def _require_known_values(self) -> None:
+        """InvalidInput for values of which no reading is in the hierarchy at all."""
+        faults = []
+        for name, column in self._columns.items():
+            labels = frozenset(self._table.hierarchies[self._table.position(name)].labels)
+            unknown = np.array(
+                [not any(own is None or own in labels for own in readings) for readings in column.readings],
+                dtype=bool,
+            )
+            if unknown.any():
+                rows = self._texts[name].rows_of(unknown)
+                shown = ", ".join(map(str, rows[:ROWS_SHOWN].tolist()))
+                faults.append(
+                    Fault(
+                        f"{self._pointer}/upload",
+                        "unknown-value",
+                        f"{len(rows)} rows of the release file show a value of {name!r} that is not in its "
+                        f"hierarchy (first rows: {shown}).",
+                        f"Write values as the hierarchy does, and {WITHHELD} or nothing for suppressed ones.",
+                    )
+                )
+        if faults:
+            raise InvalidInput(faults)
+
+    def _alone(self) -> Table:
+        """The file as a table of its own."""
+        table = self._table
+        hierarchies: list[Hierarchy] = []
+        columns: list[Ints] = []
+        for name, hierarchy in zip(table.attributes, table.hierarchies, strict=True):
+            if name not in self._columns:
+                own, codes = hierarchy, np.zeros(self._n_rows, dtype=np.int32)
+            elif name in table.sensitive:
+                own, codes = hierarchy, self._nodes(name, hierarchy)
+            else:
+                own, codes = self._texts_as_nodes(name, hierarchy)
+            hierarchies.append(own)
+            columns.append(codes)
+        return Table(
+            table.attributes,
+            tuple(hierarchies),
+            np.stack(columns, axis=1),
+            sensitive=table.sensitive,
+        )
+
+    def _labels(self, name: str, hierarchy: Hierarchy) -> list[str | None]:
+        """Of each distinct text the label that it stands for, None for ⊥."""
+        known = frozenset(hierarchy.labels)
+        top = hierarchy.labels[TOP]
+        meant = [
+            next(own for own in readings if own is None or own in known)
+            for readings in self._columns[name].readings
+        ]
+        return [None if label == top else label for label in meant]
+
+    def _texts_as_nodes(self, name: str, hierarchy: Hierarchy) -> tuple[Hierarchy, Ints]:
+        """A flat hierarchy of the values shown, and the node of each cell."""
+        labels = self._labels(name, hierarchy)
+        shown = sorted({label for label in labels if label is not None})
+        node = {label: code for code, label in enumerate(shown, start=1)}
+        own = Hierarchy((hierarchy.labels[TOP], *shown), ((), *((TOP,) for _ in shown)))
+        return own, _of_cells([TOP if label is None else node[label] for label in labels], self._texts[name])
+
+    def _nodes(self, name: str, hierarchy: Hierarchy) -> Ints:
+        """The node of each cell; InvalidInput for a label that several nodes have."""
+        nodes = [TOP if own is None else hierarchy.node_of(own) for own in self._labels(name, hierarchy)]
+        if None in nodes:
+            raise InvalidInput.of(
+                f"{self._pointer}/upload",
+                "ambiguous-value",
+                f"The release file shows values of {name!r} that several nodes of its hierarchy are called.",
+                "Give a key column, so that the originals tell which of them is meant.",
+            )
+        return _of_cells([TOP if node is None else node for node in nodes], self._texts[name])
+
+
+def _kept(alone: Table, row_of_record: Longs) -> KeptOrder | None:
+    """Whether a file reads as it would in the order of the records that its rows are of."""
+    kept = np.flatnonzero(row_of_record != DROPPED)
+    records = np.empty(alone.n_records, dtype=np.int64)
+    records[row_of_record[kept]] = kept
+    columns, sizes = [alone.codes[:, j] for j in range(alone.n_attributes)], alone.sizes
+    quasi = alone.quasi_identifiers
+    rows = distinct_rows(columns, sizes, alone.n_records)
+    classes = distinct_rows([columns[j] for j in quasi], [sizes[j] for j in quasi], alone.n_records)
+    return kept_order(records, rows.inverse, classes.inverse)
+
+
+def _of_cells(nodes: Sequence[int], column: TextColumn) -> Ints:
+    """The node of each cell; empty ones are ⊥."""
+    found: Ints = np.array([*nodes, TOP], dtype=np.int32)[column.positions]
+    return found
+
+
+def readings_of(text: str, replaced: Mapping[str, str]) -> Readings:
+    """What a released text may stand for: itself, what the schema replaces it by, or nothing (⊥)."""
+    plain = [text]
+    if text[1:].startswith(FORMULA_STARTS) and text.startswith("'"):
+        # An apostrophe that keeps spreadsheets from computing.
+        plain.append(text[1:])
+    named: list[str | None] = [*plain, *(replaced[own] for own in plain if own in replaced)]
+    return (*named, None) if text in ("", WITHHELD) else tuple(named)
+
+
+def _neutralised(name: str) -> str:
+    return f"'{name}" if name.startswith(FORMULA_STARTS) else name
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:COLUMNS_SHOWN]) + (", …" if len(names) > COLUMNS_SHOWN else ".")

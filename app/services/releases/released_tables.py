@@ -1,0 +1,142 @@
+"""A table as a rule discloses it.
+
+Only distinct disclosed records are held, and for every line which of them it shows. Lines stand in the order
+of the records until they are shuffled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from app.domain.arrays import Ints
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.release_order import shuffled_rows
+from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
+from app.services.datasets.table_streams import blocks, parquet_chunks
+
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+_QUOTED_FOR: Final = (",", '"', "\n", "\r")
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable:
+    """Disclosed records.
+
+    Parameters
+    ----------
+    columns
+        The disclosed attributes.
+    labels
+        Per column the label of every node; ⊥ has the hierarchy's own top label.
+    codes
+        Distinct disclosed rows, int32 (d, m).
+    row_of_line
+        Which of them each line shows, (n,).
+    quasi_identifiers
+        Positions of the columns that make the equivalence classes.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    codes: Ints
+    row_of_line: Ints
+    quasi_identifiers: tuple[int, ...]
+
+    @property
+    def n_records(self) -> int:
+        """How many records are released."""
+        return len(self.row_of_line)
+
+    @property
+    def n_classes(self) -> int:
+        """How many distinct ones."""
+        return len(self.codes)
+
+    def shuffled(self, seed: bytes) -> ReleasedTable:
+        """The same lines in an order that says nothing of the records' order; see :func:`shuffled_rows`.
+
+        ``seed`` is 32 secret bytes; the same seed gives the same order. Takes 45 bytes per line meanwhile,
+        and 15 per cell of the distinct rows.
+        """
+        lines = shuffled_rows(self.labels, self.codes, self.row_of_line, self.quasi_identifiers, seed)
+        return replace(self, row_of_line=lines)
+
+    def suppressed(self) -> tuple[int, int]:
+        """Cells that are ⊥, and records of which all cells are."""
+        records = np.bincount(self.row_of_line, minlength=self.n_classes)
+        hidden = self.codes == TOP
+        return int((records * hidden.sum(axis=1)).sum()), int(records[hidden.all(axis=1)].sum())
+
+    def csv_chunks(self, *, neutralise_formulas: bool) -> Iterator[bytes]:
+        """The table as CSV (UTF-8, commas, line feeds), header first.
+
+        With ``neutralise_formulas`` every cell and name that a spreadsheet might take for a formula starts
+        with an apostrophe.
+        """
+        alone = len(self.columns) == 1
+
+        def field(text: str) -> str:
+            return _csv_field(_neutralised(text) if neutralise_formulas else text, alone)
+
+        # Labels are made fit to be written once; a cell is then one look-up.
+        labels = [np.array([field(label) for label in own], dtype=object) for own in self.labels]
+        yield (",".join(field(name) for name in self.columns) + "\n").encode("utf-8")
+        for block in blocks(self.n_records):
+            rows = self.codes[self.row_of_line[block]]
+            cells = [own[rows[:, j]].tolist() for j, own in enumerate(labels)]
+            yield "".join(",".join(row) + "\n" for row in zip(*cells, strict=True)).encode("utf-8")
+
+    def csv_sha256(self, *, neutralise_formulas: bool) -> str:
+        """Hexadecimal sha256 of the CSV form."""
+        digest = hashlib.sha256()
+        for chunk in self.csv_chunks(neutralise_formulas=neutralise_formulas):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def parquet_chunks(self, metadata: dict[str | bytes, str | bytes]) -> Iterator[bytes]:
+        """The table as Parquet with columns of text; ``metadata`` is kept in the file."""
+        schema = pa.schema([(name, pa.string()) for name in self.columns], metadata=metadata)
+        labels = [pa.array(own, pa.string()) for own in self.labels]
+
+        def batch(rows: npt.NDArray[Any]) -> pa.RecordBatch:
+            columns = [own.take(pa.array(rows[:, j])) for j, own in enumerate(labels)]
+            return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        batches = (batch(self.codes[self.row_of_line[block]]) for block in blocks(self.n_records))
+        return parquet_chunks(schema, batches)
+
+
+def release_of(table: Table, rule: Rule) -> ReleasedTable:
+    """The table under the rule, in the order of the records."""
+    if isinstance(rule, TableRule):
+        disclosed, place = apply_to_codes(rule, table, table.reduced.codes), table.reduced.inverse
+    else:
+        disclosed, place = apply(rule, table), None
+    rows = distinct_rows([disclosed[:, j] for j in range(table.n_attributes)], table.sizes, len(disclosed))
+    return ReleasedTable(
+        table.attributes,
+        tuple(hierarchy.labels for hierarchy in table.hierarchies),
+        rows.codes,
+        rows.inverse if place is None else rows.inverse[place],
+        table.quasi_identifiers,
+    )
+
+
+def _neutralised(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def _csv_field(text: str, alone: bool) -> str:
+    """The text as a field; an empty one that is alone in its line is quoted, for that is no empty line."""
+    if any(mark in text for mark in _QUOTED_FOR) or (alone and not text):
+        return '"' + text.replace('"', '""') + '"'
+    return text

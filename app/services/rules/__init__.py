@@ -1,0 +1,1 @@
+"""Disclosure rules as resources: read, built, shown, and answered in batches."""

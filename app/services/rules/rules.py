@@ -1,0 +1,227 @@
+"""Use cases on disclosure rules: what is shown of whom."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from app.domain.errors import pointing_into
+from app.domain.models.class_suppression import ClassSuppression
+from app.domain.rules.condition_truth import Column
+from app.domain.rules.conditional import check_statements, columns_read
+from app.domain.rules.rule import Rule
+from app.domain.tables.table import Table
+from app.services.access.access import require
+from app.services.datasets.cell_values import require_to_name_values
+from app.services.datasets.tables import TableLoader, TableResources
+from app.services.ports import Store, UnitOfWork
+from app.services.references import document_of
+from app.services.resources import Actor, Created, JsonObject, Kind, Scope, Stored, TenantId
+from app.services.rules.condition_columns import column_types, condition_columns
+from app.services.rules.rule_building import apply_definition, raised_rule
+from app.services.rules.rule_building import define_rule as define_rule
+from app.services.rules.rule_definitions import (
+    AtLeastDefinition,
+    ConditionalDefinition,
+    GeneralisationDefinition,
+    definition_of,
+    shown_definition,
+)
+from app.services.rules.rule_definitions import IdentityDefinition as IdentityDefinition
+from app.services.rules.rule_definitions import RecordLevelDefinition as RecordLevelDefinition
+from app.services.rules.rule_definitions import RecordLevels as RecordLevels
+from app.services.rules.rule_definitions import RuleDefinition as RuleDefinition
+from app.services.rules.rule_definitions import SuppressionDefinition as SuppressionDefinition
+from app.services.rules.rule_definitions import TableLevelDefinition as TableLevelDefinition
+from app.services.rules.rule_documents import (
+    new_rule,
+    require_rule_of,
+    resources_of_rule,
+    rule_in_short,
+    rule_of,
+    rule_sha256,
+    table_level_definition_of,
+)
+from app.services.rules.rule_previews import PreviewRule, RulePreview, preview_of
+from app.services.rules.suppressing_population import notes_on, population_of
+
+_RULE_POSITION: Final = 3
+"""Where assessments that name no roles list their stored rule among what they use."""
+
+
+@dataclass(frozen=True)
+class CreateRule:
+    """A rule for the disclosed attributes of a dataset."""
+
+    name: str
+    dataset: str
+    rule: RuleDefinition
+
+
+class RuleService(TableResources):
+    """Create and read rules."""
+
+    kind: ClassVar[Kind] = Kind.RULE
+
+    async def create(self, actor: Actor, request: CreateRule) -> Created:
+        """Validate against the dataset and store; errors name attribute and bound."""
+        self._admit(actor, request.name)
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, request.dataset)
+        rule = await find_rule(self._store, self._loader, actor, request.rule, dataset)
+        return await self._add(actor, new_rule(request.name, rule.document, dataset, rule.kind))
+
+    async def preview(self, actor: Actor, request: PreviewRule) -> RulePreview:
+        """Some records before and after a stored rule or a definition; needs data:read, stores nothing."""
+        require(actor, Scope.DATA_READ)
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, request.dataset)
+        rule = await find_rule(self._store, self._loader, actor, request.rule, dataset)
+        table = await self._loader.table(actor.tenant, dataset)
+        return await asyncio.to_thread(
+            lambda: preview_of(table, rule_of(rule.document, table), request.first, request.limit)
+        )
+
+    def definition(self, actor: Actor, rule: Stored) -> JsonObject | None:
+        """The definition of a rule that is kept with one, conditions in both forms.
+
+        None for other rules, and without data:read: conditions may name values.
+        """
+        return shown_definition(document_of(rule)) if Scope.DATA_READ in actor.scopes else None
+
+
+@dataclass(frozen=True)
+class RuleInQuestion:
+    """The rule that a question is about: its document, its hash, and the resource that it is, if it is one.
+
+    ``kind`` is the word that it was asked for with, None where that is not known any more.
+    """
+
+    document: JsonObject
+    sha256: str
+    stored: Stored | None
+    kind: str | None
+
+    @property
+    def name(self) -> str | None:
+        """The name, if it is stored."""
+        return None if self.stored is None else self.stored.name
+
+    @property
+    def in_short(self) -> JsonObject:
+        """The rule as summaries show it, with its name."""
+        return {"name": self.name, **rule_in_short(self.document, self.kind)}
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Ids of what has to stay as long as the question does."""
+        return resources_of_rule(self.document, self.stored)
+
+
+async def find_rule(
+    store: Store, loader: TableLoader, actor: Actor, rule: str | RuleDefinition, dataset: Stored
+) -> RuleInQuestion:
+    """A stored rule of the dataset, or that of a definition; InvalidInput with every offender, into /rule.
+
+    A condition asks the data a question, even of columns that are never disclosed; a value that is named for
+    a record is refused unless it lies above the cell, and steps that lead beyond ⊥ are; a criterion that
+    names values suppresses by who has them. All of these need data:read. What is ignored is said in
+    ``notes``.
+    """
+    if isinstance(rule, str):
+        async with store.work(actor.tenant) as work:
+            stored = await work.resources.get(Kind.RULE, rule)
+        return RuleInQuestion(require_rule_of(stored, dataset), stored.sha256, stored, stored.summary["kind"])
+    table = await loader.table(actor.tenant, dataset)
+    document = await _defined(store, loader, actor, rule, dataset, table)
+    notes = notes_on(rule)
+    if notes:
+        document = {**document, "notes": list(notes)}
+    return RuleInQuestion(document, rule_sha256(document, dataset.sha256), None, rule.kind)
+
+
+def rule_kept(rule: RuleInQuestion | None) -> JsonObject:
+    """What the document of a question keeps of its rule: where it is stored, else the rule itself."""
+    if rule is None or rule.stored is None:
+        return {"rule": None if rule is None else rule.document, "stored_rule": None}
+    return {"rule": None, "stored_rule": rule.stored.id}
+
+
+async def rule_of_question(work: UnitOfWork, question: Stored, dataset: Stored) -> RuleInQuestion | None:
+    """The rule that a stored question is about; None without one."""
+    document = document_of(question)
+    kind = document.get("rule_kind")
+    if document["rule"] is not None:
+        sha256 = rule_sha256(document["rule"], dataset.sha256)
+        return RuleInQuestion(document["rule"], sha256, None, kind)
+    ref = document["stored_rule"] if "stored_rule" in document else question.uses[_RULE_POSITION]
+    if ref is None:
+        return None
+    stored = await work.resources.get(Kind.RULE, ref)
+    return RuleInQuestion(require_rule_of(stored, dataset), stored.sha256, stored, kind)
+
+
+async def _defined(
+    store: Store,
+    loader: TableLoader,
+    actor: Actor,
+    definition: RuleDefinition,
+    dataset: Stored,
+    table: Table,
+) -> JsonObject:
+    if isinstance(definition, TableLevelDefinition | AtLeastDefinition) and isinstance(
+        definition.suppression, ClassSuppression
+    ):
+        require_to_name_values(actor, *definition.suppression.failing)
+    population = await population_of(store, loader, actor.tenant, definition, dataset)
+    if isinstance(definition, AtLeastDefinition):
+        with pointing_into("/rule"):
+            document = (await find_rule(store, loader, actor, definition.rule, dataset)).document
+        return await asyncio.to_thread(raised_rule, definition, document, table, population)
+    if isinstance(definition, RecordLevelDefinition) and any(
+        record.asks_the_record for record in definition.records
+    ):
+        require(actor, Scope.DATA_READ)
+    if not isinstance(definition, ConditionalDefinition):
+        return await asyncio.to_thread(define_rule, definition, table, None, population)
+    require(actor, Scope.DATA_READ)
+    check_statements(table, definition.statements, column_types(dataset), "/rule/statements")
+    names = columns_read(definition.statements)
+    columns = await condition_columns(store, actor.tenant, dataset, table, names)
+    return await asyncio.to_thread(define_rule, definition, table, columns)
+
+
+async def rule_stated_anew(
+    store: Store, loader: TableLoader, tenant: TenantId, rule: JsonObject, dataset: Stored, table: Table
+) -> Rule | None:
+    """A stored rule of conditions or values, by its document, for another dataset with its table.
+
+    Likewise one that suppresses small classes, which are others there. None for rules of levels, which say
+    nothing but their levels. InvalidInput at /rule/definition where the definition does not fit the other
+    dataset.
+    """
+    definition = _definition_in(rule)
+    if definition is None:
+        return None
+    columns: Mapping[str, Column] = {}
+    if isinstance(definition, ConditionalDefinition):
+        names = columns_read(definition.statements)
+        columns = await condition_columns(store, tenant, dataset, table, names)
+    population = None
+    if isinstance(definition, TableLevelDefinition):
+        population = await population_of(store, loader, tenant, definition, dataset)
+    return await asyncio.to_thread(
+        apply_definition, definition, table, columns, "/rule/definition", population
+    )
+
+
+def _definition_in(
+    rule: JsonObject,
+) -> GeneralisationDefinition | ConditionalDefinition | TableLevelDefinition | None:
+    """How a rule's document can be stated anew, beyond its levels."""
+    if "levels" in rule:
+        stated = table_level_definition_of(rule)
+        return None if stated.suppression is None else stated
+    return None if rule.get("definition") is None else definition_of(rule["definition"])

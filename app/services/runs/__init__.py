@@ -1,0 +1,1 @@
+"""Background runs and the webhooks that tell of them."""

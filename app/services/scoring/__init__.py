@@ -1,0 +1,1 @@
+"""Assessments and measurements of a rule, with sensitivity and utility."""

@@ -1,0 +1,200 @@
+"""The result of a score as a plain document: no ids and no times, infinities as "inf"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from app.domain.risk.assessment import Assessment, Monotone
+from app.domain.risk.attackers import SetAssessment, View, ViewScore
+from app.domain.risk.dictionary_order import BoundAnswer
+from app.domain.risk.models import RiskModel
+from app.domain.risk.summaries import Histogram, histogram_of_losses
+from app.domain.risk.utility import Utility
+from app.domain.tables.numbers import to_json_number
+from app.services.resources import JsonObject
+from app.services.scoring.scoring_options import ScoringOptions
+from app.services.scoring.utility_building import more_results
+
+SOMETIMES: Final = (
+    "views",
+    "dictionaries",
+    "bound",
+    "information_loss_average",
+    "information_loss_max",
+    "utility_average_displayed",
+    "information_loss_average_displayed",
+)
+"""Keys of a result that are null unless dictionaries or options give them a meaning."""
+
+ESTIMATED: Final = (
+    "The dictionary is an estimate: the risk is as good as the dictionary is close to what the attacker has."
+)
+
+
+def result_of(found: Assessment | SetAssessment, options: ScoringOptions, utility: Utility) -> JsonObject:
+    """The score of a rule as its options ask for it: the attacker's view, and what is said of utility."""
+    view = options.attacker_view or "known"
+    if isinstance(found, SetAssessment):
+        result, first = _result_of_set(found, view), found.assessments[0]
+    else:
+        result, first = {**_result_of_one(found), "attacker_view": view}, found
+        if view == "estimated":
+            result["warnings"] = [*result["warnings"], ESTIMATED]
+    more = more_results(options.utility, utility, first.utility_average, first.utility_min)
+    return dict.fromkeys(SOMETIMES) | result | more
+
+
+def _result_of_one(found: Assessment) -> JsonObject:
+    """The score of a rule against one dictionary."""
+    beside = found.add_self_risk_average
+    return {
+        "n_records": found.n_records,
+        "n_entities": found.n_entities,
+        "absent_policy": found.absent_policy,
+        "risk_model": found.model.name,
+        **_risks(found),
+        **_extreme_risks(found.extremes.risk_max, found.extremes.risk_min),
+        "utility_average": to_json_number(found.utility_average),
+        "utility_min": to_json_number(found.utility_min),
+        "row_of_utility_min": found.extremes.utility_min + 1,
+        "min_consistent": found.min_consistent,
+        "row_of_min_consistent": found.extremes.min_consistent + 1,
+        "absent": found.absent,
+        "add_self_risk_average": None if beside is None else to_json_number(beside),
+        "histogram": {
+            "counts": _histogram(found.histogram_counts),
+            "losses": _histogram(found.histogram_losses),
+        },
+        "k_matching": found.k_matching,
+        "k_equivalence": found.k_equivalence,
+        "row_of_k_equivalence": found.extremes.k_equivalence + 1,
+        "classes": found.classes,
+        "engine": found.engine,
+        "weighted": found.weighted,
+        "monotone": _monotone(found.monotone),
+        "not_monotone": found.model.name == "III_raw",
+        "warnings": list(_warnings(found.model, found.absent, found.absent_policy, found.warnings)),
+    }
+
+
+def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
+    """The score of a rule against a set of dictionaries, in a view of the attacker.
+
+    The risks are those of the view; ``views`` has all of them, ``dictionaries`` the score under each
+    dictionary in the set's order. Of what depends on the dictionary, ``min_consistent`` is the least and
+    ``absent`` the greatest of all; ``n_entities``, ``add_self_risk_average`` and the histogram of counts are
+    told of each dictionary only.
+    """
+    chosen, parts = found.view(view), found.assessments
+    one = _result_of_one(parts[0])
+    prior: Sequence[float | None] = found.prior or (None,) * len(parts)
+    warnings = [
+        f"Dictionary {number} of the set: {warning}"
+        for number, part in enumerate(parts, start=1)
+        for warning in part.warnings
+    ]
+    absent = max(part.absent for part in parts)
+    fewest = min(parts, key=lambda part: part.min_consistent)
+    return {
+        **one,
+        **_risks(chosen),
+        **_extreme_risks(chosen.row_max, chosen.row_min),
+        "attacker_view": view,
+        "n_entities": None,
+        "min_consistent": fewest.min_consistent,
+        "row_of_min_consistent": fewest.extremes.min_consistent + 1,
+        "absent": absent,
+        "add_self_risk_average": None,
+        "histogram": {
+            "counts": None,
+            "losses": _histogram(histogram_of_losses(chosen.loss, np.ones(len(chosen.loss), np.int64))),
+        },
+        "monotone": _monotone(chosen.monotone),
+        "warnings": list(_warnings(parts[0].model, absent, parts[0].absent_policy, warnings)),
+        "views": {
+            score.view: _view(score)
+            for score in (found.bayes, found.worst_case, found.worst_case_per_record)
+            if score is not None
+        },
+        "dictionaries": [{"prior": q, **_result_of_one(part)} for q, part in zip(prior, parts, strict=True)],
+    }
+
+
+def bound_document(found: BoundAnswer) -> JsonObject:
+    """Whether the risk is an upper bound of the true one, and why (Definitions: upper bound)."""
+    words = {"true": "yes", "false": "no", "assumed": "assumed"}
+    return {
+        "claimed": found.claimed,
+        "rests_on_assumptions": found.rests_on_assumptions,
+        "hypotheses": [
+            {"id": hypothesis.name, "holds": words[hypothesis.holds], "reason": hypothesis.reason}
+            for hypothesis in found.hypotheses
+        ],
+    }
+
+
+def _risks(found: Assessment | ViewScore) -> JsonObject:
+    """The mean, and what never leaves it alone."""
+    return {
+        "risk_average": to_json_number(found.risk_average),
+        "risk_max": to_json_number(found.risk_max),
+        "risk_min": to_json_number(found.risk_min),
+        "loss_quantiles": {str(q): to_json_number(loss) for q, loss in found.loss_quantiles.items()},
+        "infinite": found.infinite,
+    }
+
+
+def _extreme_risks(greatest: int, least: int) -> JsonObject:
+    """The records of the greatest and the least risk; rows are numbered from 1 for people."""
+    return {"row_of_risk_max": greatest + 1, "row_of_risk_min": least + 1}
+
+
+def _view(score: ViewScore) -> JsonObject:
+    return {
+        **_risks(score),
+        **_extreme_risks(score.row_max, score.row_min),
+        "at_average": _number_of(score.at_average),
+        "at_max": _number_of(score.at_max),
+        "at_min": _number_of(score.at_min),
+        "monotone": _monotone(score.monotone),
+    }
+
+
+def _number_of(position: int | None) -> int | None:
+    """Dictionaries are numbered from 1 for people."""
+    return None if position is None else position + 1
+
+
+def _monotone(monotone: Monotone) -> Mapping[str, bool]:
+    return {
+        "non_empty": monotone.non_empty,
+        "phi_monotone": monotone.phi_monotone,
+        "psi_le_phi": monotone.psi_le_phi,
+        "model_monotone": monotone.model_monotone,
+        "holds": monotone.holds,
+    }
+
+
+def _warnings(model: RiskModel, absent: int, policy: str, found: Sequence[str]) -> Sequence[str]:
+    warnings = list(found)
+    if absent and policy == "zero":
+        warnings.append(
+            f"{absent} records have no consistent entity in the dictionary and count with risk 0, "
+            "which is no safety: the dictionary may lack them."
+        )
+    if model.name == "III_raw":
+        warnings.append("The risk model III_raw is not monotone: generalising further may raise it.")
+    if model.name == "custom":
+        warnings.append("The formula passed samples of the conditions for a risk model; that is no proof.")
+    return warnings
+
+
+def _histogram(histogram: Histogram) -> JsonObject:
+    return {
+        "edges": [to_json_number(edge) for edge in histogram.edges],
+        "records": list(histogram.records),
+        "infinite": histogram.infinite,
+    }

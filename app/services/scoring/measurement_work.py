@@ -1,0 +1,271 @@
+"""A measure of stored resources: resolved, computed, and as the work of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.catalogue.catalogue_types import Need
+from app.domain.counting.counter import MEMORY_CEILING
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.models.entry import Cost, Measure, MeasureContext
+from app.domain.rules.rule import Rule
+from app.services.datasets.tables import TableLoader
+from app.services.ports import Store
+from app.services.references import document_of
+from app.services.resources import JsonObject, Kind, Stored, TenantId
+from app.services.rules.rule_documents import require_rule_of, rule_of
+from app.services.rules.rules import rule_of_question, rule_stated_anew
+from app.services.runs.run_execution import OneBlock, Tick, no_tick
+from app.services.scoring.measurement_documents import document_of_result, parameters_of, references_in
+from app.services.scoring.scoring_inputs import Scoring, Sources, find_sources, load_scoring, refs_of
+from app.services.scoring.scoring_options import ScoringOptions
+from app.services.scoring.sensitivity_building import build_profile, read_overrides
+
+_BY_NAME: Final = {measure.name: measure for measure in MEASURES}
+
+_PARTS: Final[Mapping[Need, str]] = {
+    "rule": "a rule",
+    "dictionary": "a dictionary",
+    "sensitivity": "a sensitivity profile",
+}
+
+
+def measure_of(name: str, version: int | None = None) -> Measure[Any, Any]:
+    """The measure of this name; NotSupported if its meaning is not the version's any more."""
+    measure = _BY_NAME.get(name)
+    if measure is None:
+        raise InvalidInput.of(
+            "/measure/kind",
+            "unknown-choice",
+            "There is no such measure.",
+            f"Choose one of {', '.join(sorted(_BY_NAME))}.",
+        )
+    if version not in (None, measure.version):
+        raise NotSupported(
+            f"The measure {name} was corrected since: version {version} is not computed any more.",
+            "Ask again under another name.",
+        )
+    return measure
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked, resolved: a measure, its parameters with references by name, and what both rest on.
+
+    ``referred`` is what the references lead to, by name; one name may be of resources of several kinds.
+    """
+
+    measure: Measure[Any, Any]
+    parameters: Any
+    sources: Sources
+    options: ScoringOptions
+    rule: JsonObject | None
+    referred: Mapping[tuple[Kind, str], Stored]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A measure, ready to be computed.
+
+    ``context`` has the dictionaries as their links stand, which is enough for an estimate; ``prepare`` makes
+    the context to compute on, in which the consistency options have rewritten them.
+    """
+
+    measure: Measure[Any, Any]
+    parameters: Any
+    context: MeasureContext
+    prepare: Callable[[], MeasureContext]
+    preparing_seconds: float
+
+    def refuse_unless_supported(self) -> None:
+        """Raise InvalidInput if inputs are missing, NotSupported with the reason if there is one."""
+        context, needs = self.context, self.measure.needs
+        missing = [
+            Fault(
+                f"/{need}", "missing", f"The measure {self.measure.name} needs {_PARTS[need]}.", "Name one."
+            )
+            for need in sorted(needs & _PARTS.keys())
+            if getattr(context, need) is None
+        ]
+        if missing:
+            raise InvalidInput(missing)
+        reason = _unmet(context, needs) or self.measure.supports(context, self.parameters)
+        if reason is not None:
+            raise NotSupported.because(reason)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The estimate; raises what :meth:`refuse_unless_supported` raises."""
+        self.refuse_unless_supported()
+        cost = self.measure.cost(self.context, self.parameters)
+        return replace(cost, seconds=cost.seconds + self.preparing_seconds)
+
+    def result(self, tick: Tick = no_tick) -> JsonObject:
+        """The result document."""
+        self.refuse_unless_supported()
+        found = self.measure.compute(self.prepare(), self.parameters, tick)
+        return document_of_result(self.measure, found)
+
+
+def _unmet(context: MeasureContext, needs: frozenset[Need]) -> str | None:
+    if "trees" in needs:
+        others = [
+            name
+            for name, hierarchy in zip(context.table.attributes, context.table.hierarchies, strict=True)
+            if not hierarchy.is_tree
+        ]
+        if others:
+            return (
+                f"The hierarchies of {', '.join(others)} are no trees: some values have several parents. "
+                "Use a dataset whose hierarchies are trees."
+            )
+    comparable = context.dictionary is not None and context.dictionary.comparable_ids
+    if "comparable_ids" in needs and not comparable:
+        return (
+            "The entities of the dictionary cannot be told to be those of the dataset. Declare an identifier "
+            "in both, or use a dictionary made of the dataset itself."
+        )
+    return None
+
+
+class MeasurementPreparation:
+    """Loads what a measure rests on; a ``Prepare`` of run execution."""
+
+    def __init__(self, store: Store, loader: TableLoader, memory_ceiling: int = MEMORY_CEILING) -> None:
+        self._store = store
+        self._loader = loader
+        self._memory_ceiling = memory_ceiling
+
+    async def __call__(self, tenant: TenantId, stored: Stored) -> OneBlock:
+        """The work of a stored measurement."""
+        measurement = await self.measurement(tenant, await self._question_of(tenant, stored))
+        return OneBlock(measurement.cost.units, measurement.cost.seconds, measurement.result)
+
+    async def measurement(self, tenant: TenantId, question: Question) -> Measurement:
+        """The measure in its context; InvalidInput where what was named does not fit together."""
+        sources = question.sources
+        if sources.is_set:
+            raise InvalidInput.of(
+                "/dictionary",
+                "dictionary-set",
+                "A measure looks at one dictionary; this is a set of them.",
+                "Name one of its dictionaries, or assess the rule against the set.",
+            )
+        scoring = await load_scoring(self._loader, tenant, sources, question.options)
+        dictionaries = await self._dictionaries(tenant, question)
+        rule = None
+        if question.rule is not None:
+            rule = await asyncio.to_thread(rule_of, question.rule, scoring.table)
+        context = MeasureContext(
+            table=scoring.table,
+            rule=rule,
+            dictionary=scoring.linked[0] if scoring.linked else None,
+            sensitivity=scoring.sensitivity,
+            failure=scoring.failure,
+            utility=scoring.utility,
+            model=scoring.options.risk_model,
+            absent_policy=scoring.options.absent_policy,
+            dictionaries=dictionaries,
+            rules=await self._rules(question, scoring),
+            others=await self._others(tenant, question),
+            memory_ceiling=self._memory_ceiling,
+        )
+        linked = (*scoring.linked, *dictionaries.values())
+        return Measurement(
+            question.measure,
+            question.parameters,
+            context,
+            lambda: _consistent(context, scoring),
+            replace(scoring, linked=linked).preparing_seconds * (1 + len(context.others)),
+        )
+
+    async def _question_of(self, tenant: TenantId, stored: Stored) -> Question:
+        document = document_of(stored)
+        asked = document["measure"]
+        measure = measure_of(asked["name"], asked["version"])
+        parameters = parameters_of(measure, asked["parameters"])
+        async with self._store.work(tenant) as work:
+            sources = await find_sources(work, refs_of(stored))
+            found = await rule_of_question(work, stored, sources.dataset)
+            referred = {
+                (reference.kind, reference.ref): await work.resources.get(reference.kind, reference.ref)
+                for reference in references_in(parameters)
+            }
+        rule = None if found is None else found.document
+        return Question(measure, parameters, sources, ScoringOptions.of(document), rule, referred)
+
+    async def _dictionaries(self, tenant: TenantId, question: Question) -> Mapping[str, Dictionary]:
+        dataset = question.sources.dataset
+        return {
+            name: await self._loader.dictionary(tenant, stored, dataset, "/measure")
+            for (kind, name), stored in question.referred.items()
+            if kind is Kind.DICTIONARY
+        }
+
+    async def _rules(self, question: Question, scoring: Scoring) -> Mapping[str, Rule]:
+        return {
+            name: await asyncio.to_thread(
+                rule_of, require_rule_of(stored, question.sources.dataset), scoring.table
+            )
+            for (kind, name), stored in question.referred.items()
+            if kind is Kind.RULE
+        }
+
+    async def _others(self, tenant: TenantId, question: Question) -> Mapping[str, MeasureContext]:
+        return {
+            name: await self._other(tenant, question, stored)
+            for (kind, name), stored in question.referred.items()
+            if kind is Kind.DATASET
+        }
+
+    async def _other(self, tenant: TenantId, question: Question, dataset: Stored) -> MeasureContext:
+        """The same question about another dataset, with the profiles made anew for its records."""
+        sources = question.sources
+        bare = replace(sources, dataset=dataset, sensitivity=None, failure=None)
+        scoring = await load_scoring(self._loader, tenant, bare, question.options)
+
+        async def harm(profile: Stored | None) -> Any:  # noqa: ANN401
+            if profile is None:
+                return None
+            document = document_of(profile)
+            async with self._store.work(tenant) as work:
+                overrides = await read_overrides(work, document["overrides"], dataset)
+            return await asyncio.to_thread(build_profile, scoring.table, document, overrides)
+
+        return MeasureContext(
+            table=scoring.table,
+            rule=await self._stated_anew(tenant, question, dataset, scoring),
+            dictionary=scoring.linked[0] if scoring.linked else None,
+            sensitivity=await harm(sources.sensitivity),
+            failure=await harm(sources.failure),
+            utility=scoring.utility,
+            model=scoring.options.risk_model,
+            absent_policy=scoring.options.absent_policy,
+            memory_ceiling=self._memory_ceiling,
+        )
+
+    async def _stated_anew(
+        self, tenant: TenantId, question: Question, dataset: Stored, scoring: Scoring
+    ) -> Rule | None:
+        """The rule for the other dataset, if it is one of conditions or values."""
+        if question.rule is None:
+            return None
+        return await rule_stated_anew(
+            self._store, self._loader, tenant, question.rule, dataset, scoring.table
+        )
+
+
+def _consistent(context: MeasureContext, scoring: Scoring) -> MeasureContext:
+    """The context with all dictionaries as the consistency options rewrite them."""
+    return replace(
+        context,
+        dictionary=None if context.dictionary is None else scoring.consistent(context.dictionary),
+        dictionaries={name: scoring.consistent(own) for name, own in context.dictionaries.items()},
+        others={name: _consistent(other, scoring) for name, other in context.others.items()},
+    )

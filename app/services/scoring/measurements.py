@@ -1,0 +1,173 @@
+"""Use cases on measurements: one measure of the catalogue, computed for the tenant's own resources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from app.domain.errors import Fault, InvalidInput
+from app.domain.models.entry import fields_of_releases
+from app.services.datasets.cell_values import require_to_name_values, shown_parameters
+from app.services.datasets.tables import TableLoader
+from app.services.fingerprints import new_resource
+from app.services.named import all_resources
+from app.services.ports import Store, UnitOfWork
+from app.services.questions import DirectBudget, DirectService, Route
+from app.services.references import document_of
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored
+from app.services.rules.rules import RuleDefinition, RuleInQuestion, find_rule, rule_kept
+from app.services.scoring.measurement_documents import document_of_parameters, references_in, with_references
+from app.services.scoring.measurement_work import Measurement, MeasurementPreparation, Question, measure_of
+from app.services.scoring.scoring_inputs import SourceRefs, find_sources
+from app.services.scoring.scoring_options import ScoringOptions
+
+
+@dataclass(frozen=True)
+class CreateMeasurement:
+    """What to measure: ``parameters`` is a value of the measure's own type.
+
+    Whether rule, dictionary and sensitivity are needed depends on the measure; ``rule`` is a stored rule or a
+    definition. Without a name one is made of the hash.
+    """
+
+    dataset: str
+    measure: str
+    parameters: Any
+    rule: str | RuleDefinition | None = None
+    dictionary: str | None = None
+    sensitivity: str | None = None
+    failure: str | None = None
+    name: str | None = None
+    options: ScoringOptions = field(default_factory=ScoringOptions)
+
+    @property
+    def refs(self) -> SourceRefs:
+        """What the measure rests on, but for the rule and what its parameters name."""
+        return SourceRefs(self.dataset, self.dictionary, self.sensitivity, self.failure)
+
+    @property
+    def named(self) -> Sequence[tuple[str, Kind, str]]:
+        """The rule, if it is a stored one, and what the parameters name."""
+        rule = [("/rule", Kind.RULE, self.rule)] if isinstance(self.rule, str) else []
+        return [*rule, *((found.pointer, found.kind, found.ref) for found in references_in(self.parameters))]
+
+
+class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]):
+    """Compute measures, directly where that is small and by a run where it is not."""
+
+    kind: ClassVar[Kind] = Kind.MEASUREMENT
+
+    def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
+        super().__init__(store, loader, budget)
+        self._preparation = MeasurementPreparation(store, loader, budget.bytes)
+
+    def _require_for(self, actor: Actor, request: CreateMeasurement) -> None:
+        """Parameters that name values ask who has them."""
+        super()._require_for(actor, request)
+        require_to_name_values(actor, request.parameters)
+
+    async def _resolve(
+        self, actor: Actor, request: CreateMeasurement, route: Route
+    ) -> tuple[Question, NewResource]:
+        async with self._store.work(actor.tenant) as work:
+            sources = await find_sources(work, request.refs)
+            parameters = await with_released_rules(work, request.parameters, sources.dataset)
+            by_pointer = {
+                reference.pointer: await work.resources.get(reference.kind, reference.ref)
+                for reference in references_in(parameters)
+            }
+        rule = None
+        if request.rule is not None:
+            rule = await find_rule(self._store, self._loader, actor, request.rule, sources.dataset)
+        _require_rules_of(sources.dataset, by_pointer)
+        question = Question(
+            measure_of(request.measure),
+            with_references(parameters, lambda reference: by_pointer[reference.pointer].name),
+            sources,
+            request.options,
+            None if rule is None else rule.document,
+            {(stored.kind, stored.name): stored for stored in by_pointer.values()},
+        )
+        return question, _resource(request, question, rule, by_pointer)
+
+    async def _prepare(self, actor: Actor, question: Question) -> Measurement:
+        return await self._preparation.measurement(actor.tenant, question)
+
+    async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
+        """The parameters; values of cells only with data:read."""
+        return {"parameters": shown_parameters(actor, document_of(stored)["measure"])}
+
+
+def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None:
+    """Raise InvalidInput for every rule that the parameters name and that is for another dataset."""
+    faults = [
+        Fault(
+            pointer,
+            "other-dataset",
+            f"The rule {stored.name!r} is not for the dataset {dataset.name!r}.",
+            "Name rules of the dataset that is measured.",
+        )
+        for pointer, stored in by_pointer.items()
+        if stored.kind is Kind.RULE and document_of(stored)["dataset"]["sha256"] != dataset.sha256
+    ]
+    if faults:
+        raise InvalidInput(faults)
+
+
+def _resource(
+    request: CreateMeasurement,
+    question: Question,
+    rule: RuleInQuestion | None,
+    by_pointer: Mapping[str, Stored],
+) -> NewResource:
+    """The measurement as it will be stored.
+
+    Results may name what the parameters refer to, so the names count among what gives it its meaning.
+    """
+    measure, sources = question.measure, question.sources
+    asked = {
+        "name": measure.name,
+        "version": measure.version,
+        "parameters": document_of_parameters(question.parameters),
+    }
+    shown = request.options.shown()
+    del shown["attacker_view"]
+    return new_resource(
+        Kind.MEASUREMENT,
+        request.name,
+        {**request.options.document(), "measure": asked},
+        {
+            **sources.hashes,
+            **{pointer: stored.sha256 for pointer, stored in by_pointer.items()},
+            **({} if rule is None else {"rule": rule.sha256}),
+        },
+        {
+            **dict.fromkeys(("dictionary", "sensitivity", "failure")),
+            **sources.names,
+            **shown,
+            "measure": measure.name,
+            "version": measure.version,
+            "guarantee": measure.guarantee,
+            "rule": None if rule is None else rule.in_short,
+        },
+        {"sources": sources.refs, **rule_kept(rule)},
+        (
+            *sources.ids,
+            *(() if rule is None else rule.uses),
+            *(stored.id for stored in by_pointer.values()),
+        ),
+    )
+
+
+async def with_released_rules(work: UnitOfWork, parameters: Any, dataset: Stored) -> Any:  # noqa: ANN401
+    """The parameters with the rules of the dataset's releases, oldest first, where they ask for these."""
+    asked = [name for name in fields_of_releases(type(parameters)) if getattr(parameters, name) is None]
+    if not asked:
+        return parameters
+    rules = [
+        release.summary["rule"]["name"]
+        for release in reversed(await all_resources(work, Kind.RELEASE))
+        if release.summary["dataset_sha256"] == dataset.sha256
+    ]
+    return replace(parameters, **dict.fromkeys(asked, tuple(dict.fromkeys(rules))))

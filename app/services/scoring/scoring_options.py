@@ -1,0 +1,129 @@
+"""How a score is taken, beside what it is of: the options that assessments, searches and measures share.
+
+Their document names only what is not the default, so that a request which leaves an option out and one which
+spells its default out mean, and hash, the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.domain.dictionaries.consistency import COMPATIBLE, Consistency
+from app.domain.errors import Fault, InvalidInput
+from app.domain.risk.attackers import View
+from app.domain.risk.loss import AbsentPolicy
+from app.domain.risk.models import MODEL_I, ModelName, RiskModel
+from app.domain.tables.table import Table
+from app.services.resources import JsonObject
+from app.services.scoring import utility_building
+from app.services.scoring.utility_building import DEPTH_SUM, UtilitySpec
+
+
+@dataclass(frozen=True)
+class ConsistencyOptions:
+    """When a disclosed value and a dictionary's cell agree: by default, and attribute by attribute."""
+
+    default: Consistency = COMPATIBLE
+    attributes: Mapping[str, Consistency] = field(default_factory=dict)
+
+    def document(self) -> JsonObject:
+        """Plain JSON; attributes that say what the default says are left out."""
+        default = _consistency_document(self.default)
+        attributes = {name: _consistency_document(own) for name, own in self.attributes.items()}
+        return {
+            "default": default,
+            "attributes": {name: own for name, own in sorted(attributes.items()) if own != default},
+        }
+
+    @classmethod
+    def of(cls, document: JsonObject) -> ConsistencyOptions:
+        """The options that :meth:`document` wrote down."""
+        attributes = {name: Consistency(**own) for name, own in document["attributes"].items()}
+        return cls(Consistency(**document["default"]), attributes)
+
+    def check(self, table: Table) -> None:
+        """Raise InvalidInput for every attribute that the table does not disclose."""
+        faults = [
+            Fault(
+                f"/consistency/attributes/{name}",
+                "unknown-attribute",
+                f"The dataset discloses no attribute {name!r}.",
+                "It discloses: " + ", ".join(table.attributes) + ".",
+            )
+            for name in self.attributes
+            if name not in table.attributes
+        ]
+        if faults:
+            raise InvalidInput(faults)
+
+
+def _consistency_document(consistency: Consistency) -> JsonObject:
+    if consistency.mode != "jaro":
+        return {"mode": consistency.mode}
+    return {
+        "mode": consistency.mode,
+        "threshold": float(consistency.threshold),
+        "normalise": consistency.normalise,
+    }
+
+
+NO_CONSISTENCY: JsonObject = ConsistencyOptions().document()
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How a score is taken.
+
+    ``attacker_view`` None is what is usual for the attacker's dictionaries: ``known`` for a single one,
+    ``bayes`` for a set with a prior, ``worst_case`` for one without.
+    """
+
+    utility: UtilitySpec = DEPTH_SUM
+    absent_policy: AbsentPolicy = "zero"
+    risk_model: RiskModel = MODEL_I
+    consistency: ConsistencyOptions = field(default_factory=ConsistencyOptions)
+    attacker_view: View | None = None
+
+    def document(self) -> JsonObject:
+        """Plain JSON: utility and absent policy always, the others unless they are as usual."""
+        document: JsonObject = {
+            "utility": utility_building.to_document(self.utility),
+            "absent_policy": self.absent_policy,
+        }
+        if self.risk_model != MODEL_I:
+            document["risk_model"] = _model_document(self.risk_model)
+        if self.consistency.document() != NO_CONSISTENCY:
+            document["consistency"] = self.consistency.document()
+        if self.attacker_view not in (None, "known"):
+            document["attacker_view"] = self.attacker_view
+        return document
+
+    def shown(self) -> JsonObject:
+        """Plain JSON with every option, for summaries."""
+        return {
+            "utility": utility_building.to_summary(self.utility),
+            "absent_policy": self.absent_policy,
+            "risk_model": _model_document(self.risk_model),
+            "consistency": self.consistency.document(),
+            "attacker_view": self.attacker_view or "known",
+        }
+
+    @classmethod
+    def of(cls, document: JsonObject) -> ScoringOptions:
+        """The options of a document; it may hold other keys too."""
+        return cls(
+            utility_building.from_document(document["utility"]),
+            document["absent_policy"],
+            _model_of(document.get("risk_model", MODEL_I.name)),
+            ConsistencyOptions.of(document.get("consistency", NO_CONSISTENCY)),
+            document.get("attacker_view"),
+        )
+
+
+def _model_of(document: ModelName | JsonObject) -> RiskModel:
+    return RiskModel("custom", document["formula"]) if isinstance(document, dict) else RiskModel(document)
+
+
+def _model_document(model: RiskModel) -> str | JsonObject:
+    return model.name if model.formula is None else {"kind": "custom", "formula": model.formula}

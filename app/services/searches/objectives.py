@@ -1,0 +1,125 @@
+"""What an optimisation asks for, and with what it may be found: as values and as plain documents."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+
+from annotated_types import Gt, Le, doc
+from pydantic import TypeAdapter
+
+from app.domain.analyses.catalogue import CRITERIA
+from app.domain.catalogue.catalogue_types import Example
+from app.domain.errors import InvalidInput, pointing_into
+from app.domain.losses.loss import LossChoice
+from app.domain.models.criterion import Criterion
+from app.domain.search.budget import Budget
+from app.domain.search.objectives import OBJECTIVES, MinLoss, Objective, ScoredObjective
+from app.domain.search.problem import Aggregate, Constraint, Problem, Scope
+from app.domain.search.solvers import SOLVERS, Solver
+from app.services.resources import JsonObject
+from app.services.scoring.measurement_documents import document_of_parameters
+from app.services.scoring.scoring_options import ScoringOptions
+
+_CRITERIA: Final[Mapping[str, type[Criterion]]] = {own.kind: own for own in CRITERIA}
+
+
+def objective_of(document: JsonObject) -> Objective:
+    """The objective that a problem wrote into its document."""
+    fields = {name: value for name, value in document.items() if name != "kind"}
+    if document["kind"] == MinLoss.kind:
+        loss = document["loss"]
+        fields["privacy"] = tuple(criterion_of(own) for own in document["privacy"])
+        fields["loss"] = TypeAdapter(LossChoice).validate_python(
+            {"kind": loss} if isinstance(loss, str) else loss
+        )
+    return OBJECTIVES[document["kind"]](**fields)
+
+
+def scored_problem(
+    objective: ScoredObjective,
+    scope: Scope,
+    options: ScoringOptions,
+    constraint: Constraint = "per_record",
+    aggregate: Aggregate = "average",
+) -> Problem:
+    """The problem that an objective poses under the options; InvalidInput where they do not go together."""
+    try:
+        return replace(
+            Problem.of(objective, scope),
+            absent_policy=options.absent_policy,
+            view=options.attacker_view or "known",
+            constraint=constraint,
+            aggregate=aggregate,
+            round_utility=options.utility.round_before_constraint,
+        )
+    except InvalidInput as error:
+        # The domain names its own option; it was sent as one of the utility.
+        raise InvalidInput(
+            [replace(f, pointer=f.pointer.replace("/round_", "/utility/round_")) for f in error.faults]
+        ) from None
+
+
+def criterion_of(document: Mapping[str, Any], pointer: str = "") -> Criterion:
+    """The criterion of a document that is at ``pointer``."""
+    fields = {name: value for name, value in document.items() if name != "kind"}
+    with pointing_into(pointer):
+        return TypeAdapter(_CRITERIA[document["kind"]]).validate_python(fields)
+
+
+LONGEST_SECONDS: Final = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class SearchBudget(Budget):
+    """What a search may use; at its end the best rule found is shown with a lower bound and the gap."""
+
+    time_limit_seconds: Annotated[
+        float | None,
+        Gt(0),
+        Le(LONGEST_SECONDS),
+        doc(
+            "Seconds of searching, loading not counted; an attempt after the loss of a worker has as many "
+            "again. A result that was cut short by it is not `reproducible`, and answers no other run."
+        ),
+        Example(60),
+    ] = None
+
+    @property
+    def counted(self) -> Budget:
+        """The counts, which make a search stop at the same place every time."""
+        return Budget(self.max_nodes, self.relative_gap)
+
+    def document(self) -> JsonObject:
+        """Plain JSON; beside ``max_nodes`` only what limits is written down."""
+        limits = {"relative_gap": self.relative_gap, "time_limit_seconds": self.time_limit_seconds}
+        return {
+            "max_nodes": self.max_nodes,
+            **{name: float(limit) for name, limit in limits.items() if limit is not None},
+        }
+
+    def shown(self) -> JsonObject:
+        """Plain JSON with every limit, None where there is none."""
+        return {"relative_gap": None, "time_limit_seconds": None, **self.document()}
+
+    @classmethod
+    def of(cls, document: JsonObject) -> SearchBudget:
+        """The budget that :meth:`document` wrote among other keys."""
+        return cls(document["max_nodes"], document.get("relative_gap"), document.get("time_limit_seconds"))
+
+
+def solver_document(solver: Solver) -> str | JsonObject:
+    """The solver's name; with every parameter, if it has any."""
+    if not dataclasses.fields(solver):
+        return solver.name
+    return {"kind": solver.name, **document_of_parameters(solver)}
+
+
+def solver_of(document: str | JsonObject) -> Solver:
+    """The solver that :func:`solver_document` wrote down, or that a request asks for."""
+    if isinstance(document, str):
+        return SOLVERS[document]()  # type: ignore[call-arg]
+    parameters: dict[str, Any] = {name: value for name, value in document.items() if name != "kind"}
+    return TypeAdapter(SOLVERS[document["kind"]]).validate_python(parameters)

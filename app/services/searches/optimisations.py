@@ -1,0 +1,288 @@
+"""Use cases on optimisations: the question which rule is best; its work is always a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final, Literal
+
+from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.objectives import MinLoss, MinRisk, Objective, ScoredObjective
+from app.domain.search.problem import Aggregate, Constraint, Problem
+from app.domain.search.solvers import AUTO, Solver
+from app.services.datasets.cell_values import require_to_name_values
+from app.services.datasets.dataset_schema import DISCLOSED, Role
+from app.services.datasets.tables import TableLoader
+from app.services.fingerprints import new_resource
+from app.services.named import add_resource
+from app.services.ports import Store, UnitOfWork
+from app.services.questions import RUN_BYTES
+from app.services.references import document_of
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored
+from app.services.rules.rule_documents import require_rule_of
+from app.services.scoring.measurement_documents import references_in, with_references
+from app.services.scoring.scoring_inputs import SourceRefs, Sources
+from app.services.scoring.scoring_options import ScoringOptions
+from app.services.searches.objectives import SearchBudget, scored_problem, solver_document
+from app.services.searches.optimisation_work import OptimisationPreparation, found_rule
+from app.services.searches.searches import SearchQuestion, SearchService, warnings_about
+
+
+@dataclass(frozen=True)
+class CreateOptimisation:
+    """What to optimise; the optimal rule will be stored under the same name.
+
+    ``constraint`` says of record-level rules whether the threshold holds for every record (None) or for the
+    mean of the table; ``aggregate`` whether the risk of a table is the mean of its records' or the greatest.
+    Of all this the objective :class:`MinLoss` takes name, dataset, scope and budget, and a dictionary where a
+    criterion needs a population; others need dictionary and sensitivity.
+    """
+
+    name: str
+    dataset: str
+    dictionary: str | None
+    sensitivity: str | None
+    objective: Objective
+    scope: Literal["table_level", "record_level"] = "table_level"
+    solver: Solver = AUTO
+    failure: str | None = None
+    options: ScoringOptions = field(default_factory=ScoringOptions)
+    constraint: Constraint | None = None
+    aggregate: Aggregate = "average"
+    budget: SearchBudget = field(default_factory=SearchBudget)
+
+    @property
+    def refs(self) -> SourceRefs:
+        """What the question is about."""
+        dictionary = None if self.ignores_dictionary else self.dictionary
+        return SourceRefs(self.dataset, dictionary, self.sensitivity, self.failure)
+
+    @property
+    def ignores_dictionary(self) -> bool:
+        """Whether a dictionary is named that the objective does not need."""
+        objective = self.objective
+        unneeded = isinstance(objective, MinLoss) and not objective.needs_population
+        return unneeded and self.dictionary is not None
+
+    @property
+    def named(self) -> Sequence[tuple[str, Kind, str]]:
+        """The rules that the solver is to choose from."""
+        return [(found.pointer, found.kind, found.ref) for found in references_in(self.solver, "/solver")]
+
+
+class OptimisationService(SearchService[CreateOptimisation]):
+    """Ask questions and read their answers."""
+
+    kind: ClassVar[Kind] = Kind.OPTIMISATION
+
+    def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
+        super().__init__(store, OptimisationPreparation(store, loader), run_bytes)
+
+    def _require_for(self, actor: Actor, request: CreateOptimisation) -> None:
+        """Criteria that name values ask who has them."""
+        super()._require_for(actor, request)
+        if isinstance(request.objective, MinLoss):
+            require_to_name_values(actor, *request.objective.privacy)
+
+    async def _resource(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
+        objective = request.objective
+        if isinstance(objective, MinLoss):
+            _require_population(objective, sources)
+            return _least_loss(request, AnonymityProblem.of(objective, request.scope), sources)
+        request = _resolved(request, sources)
+        candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
+        _require_rules_of(sources.dataset, candidates)
+        document = _document(request, _problem(request, objective), candidates)
+        return _new(request, document, sources, candidates)
+
+    async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
+        """Refuse the work whose rule could not be stored; one that an equal question found is no obstacle."""
+        try:
+            rule = await work.resources.get(Kind.RULE, new.name)
+        except NotFound:
+            return
+        if document_of(rule)["found_by"] != new.sha256 and not await _has_succeeded(work, new):
+            raise Conflict(
+                f"A rule named {new.name!r} exists already; the best rule is to be stored under this name.",
+                "Choose another name for the optimisation, or delete that rule first.",
+                {"existing": {"kind": Kind.RULE.value, "name": rule.name, "id": rule.id}},
+            )
+
+    async def _complete(
+        self,
+        work: UnitOfWork,
+        actor: Actor,
+        question: SearchQuestion,
+        stored: Stored,
+        result: JsonObject,
+        run: Run | None,
+    ) -> None:
+        """Store the rule that an equal question has found.
+
+        A search that was stopped keeps its answer, even if an equal question has found another since.
+        """
+        if run is not None and run.state is RunState.SUCCEEDED and await work.runs.result(run.id) != result:
+            return
+        new = found_rule(result, stored.name, question.sources, stored.sha256)
+        if new is not None:
+            await add_resource(work, actor, new)
+
+
+async def _has_succeeded(work: UnitOfWork, new: NewResource) -> bool:
+    """Whether this very optimisation is stored and has its answer, be it of a search that was stopped."""
+    try:
+        stored = await work.resources.get(Kind.OPTIMISATION, new.name)
+    except NotFound:
+        return False
+    runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
+    return stored.sha256 == new.sha256 and bool(runs) and runs[0].state is RunState.SUCCEEDED
+
+
+def _require_rules_of(dataset: Stored, candidates: Mapping[str, Stored]) -> None:
+    """Raise InvalidInput for every candidate, by its pointer, that is a rule for another dataset."""
+    faults: list[Fault] = []
+    for pointer, rule in candidates.items():
+        try:
+            require_rule_of(rule, dataset)
+        except InvalidInput as error:
+            faults += [replace(fault, pointer=pointer) for fault in error.faults]
+    if faults:
+        raise InvalidInput(faults)
+
+
+def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisation:
+    """The request with the view that its dictionaries have; InvalidInput where parts do not fit."""
+    missing = [
+        Fault(f"/{role}", "missing", f"The objective needs a {role}.", "Name one.")
+        for role in ("dictionary", "sensitivity")
+        if getattr(request, role) is None
+    ]
+    if missing:
+        raise InvalidInput(missing)
+    if request.scope == "table_level" and request.constraint == "per_record":
+        raise InvalidInput.of(
+            "/constraint",
+            "constraint-of-records",
+            "Table-level rules are compared with the threshold as a whole, by the mean over the table.",
+            "Leave constraint out, choose average, or ask for record_level.",
+        )
+    if isinstance(request.objective, MinRisk):
+        _check_floor(request.objective, request.options)
+    view = sources.view(request.options.attacker_view)
+    return replace(request, options=replace(request.options, attacker_view=view))
+
+
+def _problem(request: CreateOptimisation, objective: ScoredObjective) -> Problem:
+    is_mean = request.scope == "record_level" and request.constraint == "average"
+    constraint: Constraint = "average" if is_mean else "per_record"
+    return scored_problem(objective, request.scope, request.options, constraint, request.aggregate)
+
+
+def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:
+    """A loss of information is capped, any other utility has a floor (Definitions: losses as utilities)."""
+    is_loss = options.utility.kind.startswith("info_loss")
+    given, wanted = ("loss_cap", "utility_floor") if objective.utility_floor is None else (
+        "utility_floor", "loss_cap"
+    )  # fmt: skip
+    if is_loss != (given == "loss_cap"):
+        kind = "a loss: less of it is better" if is_loss else "no loss: more of it is better"
+        raise InvalidInput.of(
+            f"/objective/{given}",
+            "wrong-direction",
+            f"The utility {options.utility.kind} is {kind}.",
+            f"Give {wanted} instead.",
+        )
+
+
+def _require_population(objective: MinLoss, sources: Sources) -> None:
+    """Refuse criteria that need a population without one, and a set of dictionaries as one."""
+    if not objective.needs_population:
+        return
+    if sources.dictionary is None or sources.is_set:
+        raise InvalidInput.of(
+            "/dictionary",
+            "missing" if sources.dictionary is None else "not-supported",
+            "A criterion compares the classes with a population, which is one dictionary.",
+            "Name a dictionary that lists it.",
+        )
+
+
+_IGNORED: Final = (
+    "The dictionary is ignored: no criterion of the objective compares the classes with a population."
+)
+
+
+def _least_loss(request: CreateOptimisation, problem: AnonymityProblem, sources: Sources) -> NewResource:
+    """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
+    document = {
+        **problem.to_document(),
+        "solver": AUTO.name,
+        **request.budget.document(),
+    }
+    return new_resource(
+        Kind.OPTIMISATION,
+        request.name,
+        document,
+        sources.hashes,
+        {
+            **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
+            **sources.shown(),
+            "objective": document["objective"],
+            "scope": request.scope,
+            "solver": AUTO.name,
+            "budget": request.budget.shown(),
+            "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
+            **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
+        },
+        {"sources": sources.refs},
+        sources.ids,
+    )
+
+
+def _document(request: CreateOptimisation, problem: Problem, candidates: Mapping[str, Stored]) -> JsonObject:
+    """What is asked, apart from what it is asked about; all of it has meaning.
+
+    Rules to choose from are in it by their hashes.
+    """
+    solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
+    document = {
+        "objective": problem.to_document()["objective"],
+        "scope": request.scope,
+        "solver": solver_document(solver),
+        **request.options.document(),
+        **request.budget.document(),
+    }
+    # Only what is not as usual is written down, so that it means and hashes the same if it is left out.
+    if problem.constraint == "average":
+        document["constraint"] = "average"
+    if request.aggregate != "average":
+        document["aggregate"] = request.aggregate
+    return document
+
+
+def _new(
+    request: CreateOptimisation, document: JsonObject, sources: Sources, candidates: Mapping[str, Stored]
+) -> NewResource:
+    per_record = request.scope == "record_level" and request.constraint != "average"
+    named = with_references(request.solver, lambda found: candidates[found.pointer].name, "/solver")
+    return new_resource(
+        Kind.OPTIMISATION,
+        request.name,
+        document,
+        sources.hashes,
+        {
+            "objective": document["objective"],
+            "scope": request.scope,
+            "solver": solver_document(named),
+            "budget": request.budget.shown(),
+            **sources.shown(),
+            **request.options.shown(),
+            "constraint": "per_record" if per_record else "average",
+            "aggregate": request.aggregate,
+            # Among given rules nothing is generalised or suppressed that they do not.
+            "warnings": [] if candidates else warnings_about(sources.dataset, *DISCLOSED),
+        },
+        {"sources": sources.refs, "candidates": {rule.sha256: rule.id for rule in candidates.values()}},
+        (*sources.ids, *(rule.id for rule in candidates.values())),
+    )

@@ -1,0 +1,110 @@
+"""Break the product in one place at a time, and say whether the tests notice.
+
+Usage: ``python -m tests.mutation [WORD ...]``: the changes whose text has one of the words, or all of them.
+No file is changed: each change is made in the memory of a process of its own. Tests that start processes do
+not see it there. Exits 1 unless every change is noticed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import io
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from types import CodeType
+
+import numpy as np
+import pytest
+
+from tests.mutation.changes import CHANGES, TOP, Change, files_of, place_of
+
+SECONDS = 600
+"""Most that the tests of one change may take."""
+NO_RESULT = 99
+"""Of tests that took longer, or could not be run."""
+
+
+def made(change: Change, place: Path) -> None:
+    """From now on this process imports the product with the change."""
+    unchanged = importlib.machinery.SourceFileLoader.get_code
+
+    def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        if Path(path) != place:
+            return unchanged(self, fullname)
+        return compile(
+            place.read_text().replace(change.text, change.becomes), path, "exec", dont_inherit=True
+        )
+
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+
+
+class Unshrunk:
+    """Ends a property at the first instance that it does not hold for: any will do."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        # Imported here, for pytest to rewrite what it asserts.
+        from hypothesis import Phase, settings
+
+        suite, phases = settings.get_profile("suite"), (Phase.explicit, Phase.generate)
+        settings.register_profile("unshrunk", suite, phases=phases)
+        settings.load_profile("unshrunk")
+
+
+def run_by(files: list[str], change: Change | None) -> int:
+    """pytest's exit status of a child that runs these files, with the change or without any."""
+    place = None if change is None else place_of(change)
+    child = os.fork()
+    if child == 0:
+        status = NO_RESULT
+        try:
+            if change is not None and place is not None:
+                made(change, place)
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                arguments = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", *files]
+                status = int(pytest.main(arguments, plugins=[Unshrunk()]))
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        ended, left = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(left)
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return NO_RESULT
+
+
+def main() -> int:
+    """Make the changes asked for, one after the other."""
+    # Imported before the children are made: each would import it.
+    print(f"Python {sys.version.split()[0]}, numpy {np.__version__}", flush=True)
+    wanted = [own for own in CHANGES if not sys.argv[1:] or any(word in own.text for word in sys.argv[1:])]
+    unchanged: dict[str, int] = {}
+    counted = Counter[str]()
+    for change in wanted:
+        files = files_of(change)
+        found = run_by(files, change)
+        if found == pytest.ExitCode.TESTS_FAILED:
+            # Only files that pass without the change have noticed it.
+            own = " ".join(files)
+            if own not in unchanged:
+                unchanged[own] = run_by(files, None)
+            found = found if unchanged[own] == pytest.ExitCode.OK else NO_RESULT
+        said = {1: "noticed", 0: "MISSED"}.get(found, "NO RESULT")
+        counted[said] += 1
+        place = place_of(change).relative_to(TOP)
+        print(f"{said:9} {place}: {change.text}  →  {change.becomes}", flush=True)
+    print(", ".join(f"{number} {said}" for said, number in counted.items()))
+    return 0 if counted["noticed"] == len(wanted) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

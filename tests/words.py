@@ -1,0 +1,48 @@
+"""Words that once stood for what the field calls otherwise, and where a text uses one of them.
+
+Names of fields, options and codes are not prose: clients and stored documents hold them. They are passed over
+where they stand between backquotes, in code, or as a text without blanks.
+"""
+
+from __future__ import annotations
+
+import re
+
+GONE = {
+    r"withh(?:old|olds|olding|eld)": "suppress",
+    r"coars(?:e|er|est|en|ens|ened|ening|ely)": "generalise, more general",
+    r"demand(?:s|ed|ing)?": "require; requirement, criterion or condition",
+    r"(?:disclosed|shown|those) alike|disclosed like": "equivalence class",
+    r"(?:and|their|its|with) kin|\w+'s kin": "the models that are meant",
+    r"(?:best|all) compromises?|one compromise": "Pareto-optimal rules",
+    r"harm profiles?|profiles? of harm|harm of success": "sensitivity",
+    r"(?:chance|probability) of being named": "re-identification probability",
+    r"people whom a \w*\s?record may be|whom? (?:a|the) record may be (?:about|of)": "consistent entities",
+    r"(?:hold|holds|held|holding)\b[^.;:]{0,60}?\bagainst": "compare with, evaluate by",
+    r"missing [\w -]{0,24}(?:is|are) (?:like|read as)": "a missing value matches",
+    r"readings? of (?:a )?missing|under (?:this|that|every|each) reading": "matching of missing values",
+    r"interface for programs": "API",
+    r"leaves? the house|left the house": "is published, release",
+    r"rules? for the table": "table-level rule",
+    r"concluded? from": "posterior belief; follows from",
+    r"lacks? (?:a|an|any|every|no|one of the|the) quasi-identifiers?": "has it missing",
+}
+"""Words that are gone → what to say."""
+
+ALLOWED = {
+    "what each asks its demand": "what format 1 of policies calls it",
+    "made on demand": "an idiom of programming",
+    "levels on demand": "an idiom of programming",
+}
+"""Phrases in which such a word stands with a reason."""
+
+PATTERN = re.compile(rf"\b(?:{'|'.join(GONE)})\b", re.IGNORECASE)
+CODE = re.compile(r"```\w*|``[^`]+``|`[^`]+`|\{[^{}]*\}")
+
+
+def found(text: str) -> list[str]:
+    """The phrases of a text that hold a word that is gone, with what is around them."""
+    plain = CODE.sub("…", " ".join(text.split()))
+    for phrase in ALLOWED:
+        plain = plain.replace(phrase, "…")
+    return [plain[max(0, one.start() - 40) : one.end() + 40] for one in PATTERN.finditer(plain)]
