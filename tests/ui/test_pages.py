@@ -130,9 +130,9 @@ def test_every_mark_of_a_map_and_lattice_is_reached_by_keyboard(contexts, served
     """From the top of the page: the skip links first, then what the page has, in its order."""
     page = opened(contexts["light"], served, "optimisation").page
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    expect(page.locator(".skip").first).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    expect(page.locator("#main")).to_be_focused()
     walked = []
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -147,7 +147,7 @@ def test_every_mark_of_a_map_and_lattice_is_reached_by_keyboard(contexts, served
     page.keyboard.press("Tab")
     assert page.evaluate(FOCUSED)["label"].startswith("The same as a table")
     marks = page.locator(".picture a.mark")
-    assert marks.count() == 300
+    expect(marks).to_have_count(300)
     marks.nth(40).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("levels")
@@ -167,7 +167,7 @@ def test_a_value_of_a_hierarchy_leads_below_it(contexts, served: Served):
     page = opened(contexts["no-script"], served, "hierarchy-city").page
     page.locator(".picture a.box").filter(has_text="Indiana").click()
     way = page.get_by_role("navigation", name="Way from the top")
-    assert way.get_by_role("listitem").all_inner_texts() == ["*", "Midwest", "Indiana"]
+    expect(way.get_by_role("listitem")).to_have_text(["*", "Midwest", "Indiana"])
     expect(page.get_by_role("cell", name="Lafayette").first).to_have_count(0)
     expect(page.get_by_role("rowheader", name="West Lafayette")).to_be_visible()
     page.close()

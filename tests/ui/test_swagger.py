@@ -17,7 +17,7 @@ def watched(browser: Browser, served: Served) -> Watched:
     page.set_default_timeout(TIMEOUT)
     watched = Watched(page, served)
     page.goto(f"{served.url}/docs")
-    expect(page.locator(".opblock").first).to_be_visible(timeout=TIMEOUT)
+    expect(page.locator("[id$='-delete_rule']")).to_be_visible(timeout=TIMEOUT)
     yield watched
     page.close()
 
