@@ -45,7 +45,17 @@ def made(change: Change, place: Path) -> None:
 
 
 class Unshrunk:
-    """Ends a property at the first instance that it does not hold for: any will do."""
+    """Ends a property at the first instance that it does not hold for: any will do.
+
+    Writes the name of the test that fails to ``noted``.
+    """
+
+    def __init__(self, noted: int) -> None:
+        self._noted = noted
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            os.write(self._noted, f"{report.nodeid}\n".encode())
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
@@ -57,9 +67,10 @@ class Unshrunk:
         settings.load_profile("unshrunk")
 
 
-def run_by(files: list[str], change: Change | None) -> int:
-    """pytest's exit status of a child that runs these files, with the change or without any."""
+def run_by(files: list[str], change: Change | None) -> tuple[int, str]:
+    """pytest's exit status of a child that runs these files, with the change or without any; what failed."""
     place = None if change is None else place_of(change)
+    read, noted = os.pipe()
     child = os.fork()
     if child == 0:
         status = NO_RESULT
@@ -68,9 +79,19 @@ def run_by(files: list[str], change: Change | None) -> int:
                 made(change, place)
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 arguments = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", *files]
-                status = int(pytest.main(arguments, plugins=[Unshrunk()]))
+                status = int(pytest.main(arguments, plugins=[Unshrunk(noted)]))
         finally:
             os._exit(status)
+    os.close(noted)
+    status = ended_by(child)
+    # What the child has started may outlive it and hold the pipe's end open: nothing is waited for.
+    os.set_blocking(read, False)
+    with os.fdopen(read, "rb") as failed:
+        return status, (failed.readline() or b"").decode().strip()
+
+
+def ended_by(child: int) -> int:
+    """The exit status of a child, unless it takes too long."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         ended, left = os.waitpid(child, os.WNOHANG)
@@ -91,17 +112,19 @@ def main() -> int:
     counted = Counter[str]()
     for change in wanted:
         files = files_of(change)
-        found = run_by(files, change)
+        found, test = run_by(files, change)
         if found == pytest.ExitCode.TESTS_FAILED:
             # Only files that pass without the change have noticed it.
             own = " ".join(files)
             if own not in unchanged:
-                unchanged[own] = run_by(files, None)
+                unchanged[own], _ = run_by(files, None)
             found = found if unchanged[own] == pytest.ExitCode.OK else NO_RESULT
         said = {1: "noticed", 0: "MISSED"}.get(found, "NO RESULT")
         counted[said] += 1
         place = place_of(change).relative_to(TOP)
         print(f"{said:9} {place}: {change.text}  →  {change.becomes}", flush=True)
+        if said == "noticed":
+            print(f"{'':9} by {test}", flush=True)
     print(", ".join(f"{number} {said}" for said, number in counted.items()))
     return 0 if counted["noticed"] == len(wanted) else 1
 

@@ -17,6 +17,7 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.k_map import KMap
 from app.domain.models.population_uniqueness import SampleUniqueness
 from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
+from app.domain.models.rho_privacy import RhoPrivacy
 from tests.oracles.effort import examples
 
 
@@ -160,6 +161,8 @@ def test_what_is_impossible_says_by_how_much():
         lambda: SampleUniqueness(1.5),
         lambda: DeltaPresence(0.6, 0.5),
         lambda: DeltaPresence(-0.1, 0.5),
+        lambda: RhoPrivacy(0.5, 0.5),
+        lambda: RhoPrivacy(0.6, 0.5),
     ],
 )
 def test_values_out_of_range_are_refused(wrong):
