@@ -11,9 +11,8 @@ import contextlib
 import importlib.machinery
 import io
 import os
-import signal
+import resource
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from types import CodeType
@@ -24,9 +23,9 @@ import pytest
 from tests.mutation.changes import CHANGES, TOP, Change, files_of, place_of
 
 SECONDS = 600
-"""Most that the tests of one change may take."""
+"""Most processor time that the tests of one change may take, however busy the machine."""
 NO_RESULT = 99
-"""Of tests that took longer, or could not be run."""
+"""Of tests that could not be run; those that took longer are ended by a signal."""
 
 
 def made(change: Change, place: Path) -> None:
@@ -44,11 +43,8 @@ def made(change: Change, place: Path) -> None:
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
-class Unshrunk:
-    """Ends a property at the first instance that it does not hold for: any will do.
-
-    Writes the name of the test that fails to ``noted``.
-    """
+class FirstFailure:
+    """Writes which test fails to ``noted``; ends a property at its first instance that fails."""
 
     def __init__(self, noted: int) -> None:
         self._noted = noted
@@ -75,32 +71,20 @@ def run_by(files: list[str], change: Change | None) -> tuple[int, str]:
     if child == 0:
         status = NO_RESULT
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
             if change is not None and place is not None:
                 made(change, place)
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 arguments = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", *files]
-                status = int(pytest.main(arguments, plugins=[Unshrunk(noted)]))
+                status = int(pytest.main(arguments, plugins=[FirstFailure(noted)]))
         finally:
             os._exit(status)
     os.close(noted)
-    status = ended_by(child)
+    _, left = os.waitpid(child, 0)
     # What the child has started may outlive it and hold the pipe's end open: nothing is waited for.
     os.set_blocking(read, False)
     with os.fdopen(read, "rb") as failed:
-        return status, (failed.readline() or b"").decode().strip()
-
-
-def ended_by(child: int) -> int:
-    """The exit status of a child, unless it takes too long."""
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        ended, left = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(left)
-        time.sleep(0.1)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return NO_RESULT
+        return os.waitstatus_to_exitcode(left), (failed.readline() or b"").decode().strip()
 
 
 def main() -> int:
