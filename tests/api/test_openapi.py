@@ -181,11 +181,17 @@ BREAKS = [
 ]
 
 
+PARTS = {"/v1/releases", "/v1/rules", "/v1/runs"}
+PART = DOCUMENT | {"paths": {path: own for path, own in DOCUMENT["paths"].items() if path in PARTS}}
+"""The operations that are changed: to compare all ten times takes seconds."""
+
+
 @pytest.mark.parametrize("change", BREAKS, ids=lambda change: change.__name__.strip("_"))
 def test_the_checker_sees_each_kind_of_breaking_change(change):
-    changed = copy.deepcopy(DOCUMENT)
+    changed = copy.deepcopy(PART)
     change(changed)
-    assert breaking_changes(DOCUMENT, changed)
+    assert breaking_changes(PART, PART) == []
+    assert breaking_changes(PART, changed)
 
 
 def test_the_checker_lets_additions_pass():
