@@ -1,6 +1,9 @@
-"""Missing, suppressed and generalised to the root are told apart."""
+"""Missing, suppressed and generalised to the root are told apart, and no file tells them apart for itself."""
 
 from __future__ import annotations
+
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +18,25 @@ from app.domain.tables.table import Table
 from app.services.datasets.dataset_encoding import encode, table_of
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnknown, Role
 from app.services.datasets.text_columns import TextColumn
+
+APP = Path(__file__).parents[3] / "app"
+
+ABOUT_NODES = {
+    "domain/attacks/similarity_attack.py": 1,  # groups of similar values are inner nodes below the root
+    "domain/counting/bitsets.py": 4,  # everybody is consistent with the root: nothing is looked up for it
+    "domain/counting/compatibility.py": 2,
+    "domain/counting/counter.py": 1,
+    "domain/dictionaries/dictionary.py": 2,  # the codes outside a hierarchy come before its root
+    "domain/hierarchies/hierarchy.py": 1,  # climbing ends at the root
+    "domain/analyses/rule_reuse.py": 1,  # inner nodes that both hierarchies have
+    "domain/losses/kl_boxes.py": 1,  # every value is inside a box whose side is the root
+    "domain/risk/dictionary_order.py": 2,  # the root is above all values
+    "domain/risk/linkage.py": 5,  # nodes numbered anew, but for the root
+    "domain/rules/steps.py": 1,  # the root has no label to show
+    "domain/search/axes.py": 1,  # every entry is in the set of the root
+    "domain/tables/masks.py": 3,
+}
+"""How often files compare a node with the root of its hierarchy, meaning the node."""
 
 CITY = Hierarchy.from_parents({"Ulm": ["south"], "Lindau": ["south"], "Kiel": [None], "south": [None]})
 SEX = Hierarchy.from_parents({"f": [None], "m": [None]})
@@ -42,6 +64,26 @@ def rule_of_records(table: Table) -> CellRule:
     codes[GENERALISED, 0] = TOP
     codes[[SUPPRESSED, BOTH], :2] = TOP
     return CellRule(codes)
+
+
+def comparisons_with_the_root(source: str) -> int:
+    """How many comparisons name the root."""
+    compared = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Compare))
+    sides = ((node.left, *node.comparators) for node in compared)
+    return sum(any(ast.unparse(side).split(".")[-1] == "TOP" for side in own) for own in sides)
+
+
+def test_only_what_is_about_nodes_of_hierarchies_is_compared_with_the_root():
+    found = {
+        path.relative_to(APP).as_posix(): comparisons_with_the_root(path.read_text())
+        for path in APP.rglob("*.py")
+    }
+    assert {name: number for name, number in found.items() if number} == ABOUT_NODES
+
+
+def test_comparisons_with_the_root_are_found():
+    source = "a = codes[:, 0] == TOP\nwhile hierarchy.TOP != node: pass\nb = x < TOP <= y\ncodes[0] = TOP\n"
+    assert comparisons_with_the_root(source) == 3
 
 
 def test_cells_that_look_alike_are_told_apart():
