@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries.similarity import jaro, similar_pairs
+from app.domain.dictionaries.consistency import jaro, similar_pairs
 from app.domain.risk.assessment import assess
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.models import RiskModel

@@ -10,8 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le, MaxLen, doc
 
-from app.domain.analyses.given_links import MOST_LINKS, GivenLink, GivenLinks, given_links
-from app.domain.analyses.linkage_units import LinkageUnits, units_of
+from app.domain.analyses.linkage_units import (
+    MOST_LINKS,
+    GivenLink,
+    GivenLinks,
+    LinkageUnits,
+    given_links,
+    units_of,
+)
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import ADDED_LATER, DictionaryRef
 from app.domain.catalogue.meanings import FROM_ZERO, HIDING, HIGH, LOW_ASIDE, LOW_SHARE, RISK, SHARE

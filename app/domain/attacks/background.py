@@ -9,12 +9,15 @@ import numpy as np
 from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.attacks.beliefs import Beliefs
 from app.domain.attacks.elimination import PairCounts
-from app.domain.attacks.tallies import records_per_entry, value_numbers
 from app.domain.classes.grouping import EquivalenceClasses, Grouping
 from app.domain.classes.released import Release
-from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
-from app.domain.risk.informed import likelihoods, units_of
-from app.domain.risk.population import Population
+from app.domain.classes.sensitive_counts import (
+    SensitiveCounts,
+    records_per_entry,
+    sensitive_counts,
+    value_numbers,
+)
+from app.domain.risk.population import Population, likelihoods, units_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.arrays import Bools, Longs
-from app.domain.attacks.tallies import records_per_entry, value_numbers
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
 from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values

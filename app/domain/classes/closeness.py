@@ -18,9 +18,8 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
-from app.domain.classes.by_class import sum_by_class
 from app.domain.classes.ratios import is_at_most
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.sensitive_counts import SensitiveCounts, sum_by_class
 from app.domain.classes.value_groups import NO_GROUP, group_counts, inner_layers
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy

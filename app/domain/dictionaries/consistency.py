@@ -4,24 +4,60 @@ A mode is resolved once, by rewriting the links of a dictionary: each code gets 
 hierarchy, so that a disclosed node is consistent with the code iff it is ⪰ one of them. Hence every mode is
 an up-set per attribute (generalising never loses consistency), and everything that counts or searches works
 on the rewritten dictionary without knowing of modes. ⊥ disclosed is consistent with every cell.
+
+Jaro similarities (Definitions: Jaro similarity) are those of rapidfuzz, which has the same definition. Its
+own cut-off is not used: it rejects pairs whose similarity is the threshold but for the rounding of doubles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz.distance import Jaro
+from rapidfuzz.process import cdist
 
 from app.domain.arrays import Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.dictionaries.dictionary import Mode as Mode
-from app.domain.dictionaries.similarity import normalised, similar_pairs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import UNKNOWN, Hierarchy
 from app.domain.tables.distinct import starts_of_runs
+from app.domain.tables.numbers import lowest_accepted
+
+PAIRS_AT_ONCE = 1 << 22
+
+
+def jaro(a: str, b: str) -> float:
+    """Jaro similarity in [0, 1]: 1 iff equal, two empty strings included; symmetric."""
+    return float(Jaro.similarity(a, b))
+
+
+def normalised(text: str) -> str:
+    """The text in Unicode normal form C, case-folded, without surrounding white space."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).strip()
+
+
+def similar_pairs(
+    queries: Sequence[str], choices: Sequence[str], threshold: float
+) -> Iterator[tuple[int, Ints, Ints]]:
+    """All pairs with similarity ≥ ``threshold`` − 1e-9, in blocks of queries.
+
+    Yields the number of the block's first query, the queries' positions within the block and the choices'
+    positions, ordered by query and then by choice. A block holds at most ``PAIRS_AT_ONCE`` similarities.
+    """
+    height = max(1, PAIRS_AT_ONCE // max(1, len(choices)))
+    for first in range(0, len(queries), height):
+        block = queries[first : first + height]
+        similarity: npt.NDArray[np.float64] = cdist(
+            block, choices, scorer=Jaro.similarity, dtype=np.float64, score_cutoff=None
+        )
+        rows, found = np.nonzero(similarity >= lowest_accepted(threshold))
+        yield first, rows.astype(np.int32), found.astype(np.int32)
 
 
 @dataclass(frozen=True)

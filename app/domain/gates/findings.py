@@ -6,12 +6,17 @@ margin stands for the criterion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import Guarantee
-from app.domain.errors import NotSupported
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.policies.comparison import Comparison, Value, holds, margin
+from app.domain.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,23 @@ def held(
 def worst_of(parts: Sequence[Part]) -> Part:
     """The part of the least margin, one that fails before one that passes, the first of equals."""
     return min(parts, key=lambda part: (part.passes, part.margin))
+
+
+def groups_of(table: Table, attribute: str) -> Iterator[tuple[Group, Bools]]:
+    """The groups by original value of an attribute, numbered from 1 in the hierarchy's order, with (n,) who.
+
+    Records without a value are a group, too. InvalidInput for an attribute that the table does not have.
+    """
+    if attribute not in table.attributes:
+        raise InvalidInput.of(
+            "/scope/groups",
+            "unknown-attribute",
+            f"There is no attribute {attribute!r}.",
+            f"The attributes are: {', '.join(table.attributes)}.",
+        )
+    j = table.position(attribute)
+    column, labels = table.codes[:, j], table.hierarchies[j].labels
+    for number, node in enumerate(np.unique(column).tolist(), start=1):
+        members: Bools = column == node
+        label = labels[node] if node != TOP else ""
+        yield Group(number, int(np.count_nonzero(members)), label), members

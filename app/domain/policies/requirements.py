@@ -26,8 +26,7 @@ from app.domain.policies.policy import (
     Scope,
     ScoreCondition,
 )
-from app.domain.policies.scores import SCORE_VALUES
-from app.domain.policies.thresholds import check_threshold
+from app.domain.policies.thresholds import SCORE_VALUES, check_threshold
 from app.domain.search.full_domain.problem import AnonymityProblem
 
 MEASURE_OF: Final[Mapping[str, Measure[Any, Any]]] = {measure.name: measure for measure in MEASURES}

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.direct_identifiers.recognisers import RECOGNISERS
-from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
+from app.domain.direct_identifiers.recognition import RECOGNISERS, IdentifierFinding, recognised_kinds
 from tests.unit.direct_identifiers.columns import Column, columns
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries.consistency import Consistency, least_covers, under
+from app.domain.dictionaries.consistency import Consistency, jaro, least_covers, under
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity, link_lookup
-from app.domain.dictionaries.similarity import jaro
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import dates, flat, leaf_range
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
@@ -143,7 +142,7 @@ def test_many_labels_are_compared_in_blocks(monkeypatch):
     link = link_identity("zip", h, [*labels, "0000", None])
     counts = []
     for pairs in (1 << 22, 5000):
-        monkeypatch.setattr("app.domain.dictionaries.similarity.PAIRS_AT_ONCE", pairs)
+        monkeypatch.setattr("app.domain.dictionaries.consistency.PAIRS_AT_ONCE", pairs)
         dictionary = under(Dictionary(3002, (link,)), JARO)
         counts.append(Counter(table, dictionary).count_records(table.codes).values.tolist())
     by_hand = [
