@@ -18,7 +18,7 @@ from app.domain.risk.independence import MAX_CLUSTER, LeastLoss, choose_in_clust
 from app.domain.risk.loss import loss
 from app.domain.risk.summaries import mean, quantiles
 from app.domain.tables.distinct import distinct_rows
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 ROWS_PER_BLOCK: Final = 50_000
 SECONDS_PER_CELL: Final = 4e-8
@@ -92,11 +92,7 @@ def _clusters(table: Table, parameters: IndependenceParameters) -> list[list[int
         for k, name in enumerate(cluster):
             pointer = f"/measure/clusters/{i}/{k}"
             if name not in table.attributes:
-                known = ", ".join(table.attributes)
-                faults.append(
-                    Fault(pointer, "unknown-attribute", f"There is no attribute {name!r}.",
-                          f"The attributes are: {known}.")
-                )  # fmt: skip
+                faults.append(no_attribute(pointer, name, table.attributes))
             elif name in seen:
                 faults.append(
                     Fault(pointer, "duplicate-attribute", f"The attribute {name!r} is in two places.",

@@ -20,7 +20,7 @@ from app.domain.rules.rule import TableRule, apply_to_codes
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, exact_sum
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 DRAWS_PER_BLOCK: Final = 50_000
 SECONDS_PER_CELL: Final = 1e-7
@@ -89,9 +89,7 @@ def _check(table: Table, given: Mapping[str, Mapping[str, float]]) -> None:
     for attribute, shares in given.items():
         pointer = f"/measure/marginals/{attribute}"
         if attribute not in table.attributes:
-            known = ", ".join(table.attributes)
-            message = f"There is no attribute {attribute!r}."
-            faults.append(Fault(pointer, "unknown-attribute", message, f"The attributes are: {known}."))
+            faults.append(no_attribute(pointer, attribute, table.attributes))
             continue
         hierarchy = table.hierarchies[table.position(attribute)]
         faults += [

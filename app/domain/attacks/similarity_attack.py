@@ -201,7 +201,7 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
     counts = values.counts
     sets, nodes, number = _sets(values, parameters)
     beliefs, gains = worst_beliefs(counts, sets, parameters.negations), _gains(values, sets)
-    reaching = beliefs.reach(as_written(parameters.confidence))
+    reaching = ~beliefs.below(as_written(parameters.confidence))
     exposed = np.zeros(counts.n_classes, dtype=bool)
     exposed[sets.of_class[reaching]] = True
     belief = beliefs.floats

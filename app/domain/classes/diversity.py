@@ -19,34 +19,18 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.ratios import is_at_most, is_below
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class, sum_by_class
 
 ENTROPY_TOLERANCE = 1e-9
-
-
-def _sums(of_entries: npt.NDArray[np.int64], starts: Longs) -> Longs:
-    """Sum per class."""
-    before = np.zeros(len(of_entries) + 1, dtype=np.int64)
-    np.cumsum(of_entries, out=before[1:])
-    return np.asarray(before[starts[1:]] - before[starts[:-1]])
-
-
-def _greatest(of_entries: Longs, starts: Longs) -> Longs:
-    """Greatest entry per class, none of them negative; 0 where a class has none."""
-    if not len(of_entries):
-        return np.zeros(len(starts) - 1, dtype=np.int64)
-    found = np.maximum.reduceat(np.append(of_entries, 0), starts[:-1])
-    return np.asarray(np.where(starts[1:] > starts[:-1], found, 0))
 
 
 def most_frequent(counts: SensitiveCounts, among: Bools | None = None) -> Longs:
     """(G,) r_1, how often the most frequent value of each class occurs in it; of some (m,) values only."""
     entries = counts.counts if among is None else np.where(among[counts.values], counts.counts, 0)
-    return _greatest(entries, counts.starts)
+    return greatest_by_class(counts, entries, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +95,7 @@ class RankedCounts:
         """(G,) how many ranks from 2 on hold what is given per entry."""
         later = holds.copy()
         later[self.starts[:-1][self.distinct > 0]] = False
-        return _sums(later.astype(np.int64), self.starts)
+        return np.bincount(self.of_entry[later], minlength=self.n_classes)
 
 
 def ranked(counts: SensitiveCounts, among: Bools | None = None) -> RankedCounts:
@@ -134,16 +118,17 @@ def effective_entropy(counts: SensitiveCounts) -> Floats:
     Exactly m where all m values are equally frequent; +∞ in a class without values.
     """
     m, sizes = counts.distinct, counts.sizes
-    found = np.clip(np.exp(_entropy(counts)), 1.0, np.maximum(m, 1))
+    found = np.clip(np.exp(entropy(counts, np.log(counts.counts))), 1.0, np.maximum(m, 1))
     found = np.where(most_frequent(counts) * m == sizes, m, found)
     return np.where(m > 0, found, np.inf)
 
 
-def _entropy(counts: SensitiveCounts) -> Floats:
-    """(G,) entropy in nats, to about 1e-14 per nat; 0 in a class without values."""
-    terms = np.append(counts.counts * np.log(counts.counts), 0.0)
-    sums = np.add.reduceat(terms, counts.starts[:-1]) if counts.n_classes else np.empty(0)
-    sizes = np.maximum(counts.sizes, 1)
+def entropy(counts: SensitiveCounts, logs: Floats) -> Floats:
+    """(G,) ln N − (1/N) Σ r_i · ``logs``_i, to about 1e-14 per nat; 0 in a class without values.
+
+    With ``logs`` (E,) the logarithms of the counts it is the entropy of each class in nats.
+    """
+    sums, sizes = sum_by_class(counts, counts.counts * logs), np.maximum(counts.sizes, 1)
     return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
 
 
@@ -153,11 +138,11 @@ def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
     Source: Machanavajjhala (2008), definition 3.7.
     """
     m = counts.distinct
-    entropy = _entropy(counts)
+    found = entropy(counts, np.log(counts.counts))
     if not float(ell).is_integer():
-        return np.asarray((entropy >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
-    passes = np.asarray((entropy >= math.log(ell)) | (m == 0))
-    near = (np.abs(entropy - math.log(ell)) <= ENTROPY_TOLERANCE) & (m > 0)
+        return np.asarray((found >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
+    passes = np.asarray((found >= math.log(ell)) | (m == 0))
+    near = (np.abs(found - math.log(ell)) <= ENTROPY_TOLERANCE) & (m > 0)
     uniform = most_frequent(counts) * m == counts.sizes
     passes[uniform & near] = m[uniform & near] >= ell
     for class_ in np.flatnonzero(near & ~uniform).tolist():
@@ -303,7 +288,7 @@ def is_disclosure_recursive(counts: SensitiveCounts, harmless: Bools, c: Fractio
 
 def records_with(counts: SensitiveCounts, chosen: Bools) -> Longs:
     """(G,) records of each class with one of the chosen (m,) values."""
-    return _sums(np.where(chosen[counts.values], counts.counts, 0), counts.starts)
+    return sum_by_class(counts, np.where(chosen[counts.values], counts.counts, 0))
 
 
 def has_percentage(amounts: Longs, percent: Fraction, sizes: Longs) -> Bools:

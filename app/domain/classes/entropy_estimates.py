@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.special import digamma
 
 from app.domain.arrays import Floats, Longs
+from app.domain.classes.diversity import entropy
 from app.domain.classes.sensitive_counts import SensitiveCounts
 
 ESTIMATE_TOLERANCE: Final = 1e-9
@@ -34,10 +35,7 @@ def corrected_entropy(counts: SensitiveCounts) -> Floats:
 
     The estimate of a small class may be negative, or above the logarithm of its number of values.
     """
-    terms: npt.NDArray[np.float64] = np.append(counts.counts * grassberger(counts.counts), 0.0)
-    sums = np.add.reduceat(terms, counts.starts[:-1]) if counts.n_classes else np.empty(0)
-    sizes = np.maximum(counts.sizes, 1)
-    return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
+    return entropy(counts, grassberger(counts.counts))
 
 
 def corrected_values(counts: SensitiveCounts) -> Floats:

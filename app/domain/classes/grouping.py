@@ -21,7 +21,7 @@ from app.domain.classes.wildcards import matching_records, seconds_of_matching
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 SECONDS_PER_CELL: Final = 3e-8
 
@@ -133,13 +133,8 @@ def positions_of(table: Table, names: tuple[str, ...] | None, pointer: str = "/m
         )
     unknown = [name for name in names if name not in table.attributes]
     if unknown:
-        raise InvalidInput.of(
-            f"{pointer}/quasi_identifiers",
-            "unknown-attribute",
-            f"There is no attribute {unknown[0]!r}.",
-            f"The attributes are: {', '.join(table.attributes)}.",
-        )
-    return tuple(sorted(table.attributes.index(name) for name in names))
+        raise InvalidInput([no_attribute(f"{pointer}/quasi_identifiers", unknown[0], table.attributes)])
+    return tuple(sorted(map(table.position, names)))
 
 
 def seconds_of_grouping(table: Table, grouping: Grouping) -> float:

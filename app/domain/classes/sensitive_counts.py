@@ -170,9 +170,9 @@ def _summed(
     )
 
 
-def sum_by_class(counts: SensitiveCounts, amounts: Longs) -> Longs:
-    """(G,) sums of the (E,) whole numbers of each class's entries, exact; 0 for a class without entries."""
-    sums: Longs = np.add.reduceat(np.append(amounts, amounts.dtype.type(0)), counts.starts[:-1])
+def sum_by_class(counts: SensitiveCounts, amounts: Numbers) -> Numbers:
+    """(G,) sums of the (E,) numbers of each class's entries, of whole ones exact; 0 without entries."""
+    sums = np.add.reduceat(np.append(amounts, amounts.dtype.type(0)), counts.starts[:-1])
     return np.where(counts.distinct > 0, sums, 0)
 
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
-from app.domain.classes.ratios import is_below
+from app.domain.arrays import Ints, Longs
+from app.domain.classes.ratios import Quotients
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import TreeGroups, group_counts
 
@@ -120,27 +120,9 @@ def removable(counts: SensitiveCounts, sets: SetsInClasses, negations: int) -> L
     return removed
 
 
-@dataclass(frozen=True, eq=False)
-class Beliefs:
-    """(P,) the worst belief in each set as a quotient of whole numbers."""
-
-    numerators: Longs
-    denominators: Longs
-
-    @property
-    def floats(self) -> Floats:
-        """The beliefs, rounded once."""
-        return np.asarray(self.numerators / self.denominators, dtype=np.float64)
-
-    def reach(self, confidence: Fraction) -> Bools:
-        """(P,) which beliefs are at least the confidence, exactly."""
-        return ~is_below(self.numerators, confidence, self.denominators)
-
-
-def worst_beliefs(counts: SensitiveCounts, sets: SetsInClasses, negations: int) -> Beliefs:
-    """What an attacker who rules out so many values outside a set believes of it at most."""
-    rest = counts.sizes[sets.of_class] - removable(counts, sets, negations)
-    return Beliefs(sets.amounts, rest)
+def worst_beliefs(counts: SensitiveCounts, sets: SetsInClasses, negations: int) -> Quotients:
+    """(P,) what an attacker who rules out so many values outside a set believes of it at most."""
+    return Quotients(sets.amounts, counts.sizes[sets.of_class] - removable(counts, sets, negations))
 
 
 def _number(label: str) -> Decimal | None:

@@ -16,7 +16,7 @@ from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.policies.comparison import Comparison, Value, holds, margin
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,7 @@ def groups_of(table: Table, attribute: str) -> Iterator[tuple[Group, Bools]]:
     Records without a value are a group, too. InvalidInput for an attribute that the table does not have.
     """
     if attribute not in table.attributes:
-        raise InvalidInput.of(
-            "/scope/groups",
-            "unknown-attribute",
-            f"There is no attribute {attribute!r}.",
-            f"The attributes are: {', '.join(table.attributes)}.",
-        )
+        raise InvalidInput([no_attribute("/scope/groups", attribute, table.attributes)])
     j = table.position(attribute)
     column, labels = table.codes[:, j], table.hierarchies[j].labels
     for number, node in enumerate(np.unique(column).tolist(), start=1):

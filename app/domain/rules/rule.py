@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,7 @@ def suppression(table: Table, attributes: Iterable[str]) -> TableRule:
 def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels") -> TableRule:
     """Check a level per attribute, 0 for those not named; every fault names its attribute and bound."""
     faults = [
-        Fault(
-            f"{pointer}/{attribute}",
-            "unknown-attribute",
-            f"There is no attribute {attribute!r}.",
-            f"The attributes are: {', '.join(table.attributes)}.",
-        )
+        no_attribute(f"{pointer}/{attribute}", attribute, table.attributes)
         for attribute in levels
         if attribute not in table.attributes
     ]

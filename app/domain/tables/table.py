@@ -111,13 +111,7 @@ class Table:
         try:
             return self.attributes.index(attribute)
         except ValueError:
-            known = ", ".join(self.attributes)
-            raise InvalidInput.of(
-                f"/{attribute}",
-                "unknown-attribute",
-                f"There is no attribute {attribute!r}.",
-                f"The attributes are: {known}.",
-            ) from None
+            raise InvalidInput([no_attribute(f"/{attribute}", attribute, self.attributes)]) from None
 
     @cached_property
     def reduced(self) -> DistinctRows:
@@ -191,6 +185,12 @@ def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:
                 )
             ]
         )
+
+
+def no_attribute(pointer: str, name: str, known: Sequence[str]) -> Fault:
+    """The fault of an attribute that is none of those that there are."""
+    listed = f"The attributes are: {', '.join(known)}."
+    return Fault(pointer, "unknown-attribute", f"There is no attribute {name!r}.", listed)
 
 
 def unknown_attribute(pointer: str, attribute: str, table: Table) -> Fault:
