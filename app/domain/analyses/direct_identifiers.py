@@ -78,11 +78,8 @@ def _cost(context: MeasureContext, parameters: DirectIdentifiersParameters) -> C
     table = context.table
     looked_at = sum(min(LOOKED_AT, len(used)) for used in table.used_nodes)
     plans = sum(
-        any(sum(map(str.isdecimal, hierarchy.labels[node])) >= FEWEST_DIGITS for node in used.tolist())
-        for hierarchy, used in (
-            (hierarchy, used[-DIGITS_ASKED_OF:])
-            for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
-        )
+        any(sum(map(str.isdecimal, own.labels[v])) >= FEWEST_DIGITS for v in used[-DIGITS_ASKED_OF:].tolist())
+        for own, used in zip(table.hierarchies, table.used_nodes, strict=True)
     )
     n_cells = table.n_records * table.n_attributes
     seconds = plans * SECONDS_OF_PLANS + looked_at * SECONDS_PER_TEXT + n_cells * SECONDS_PER_CELL

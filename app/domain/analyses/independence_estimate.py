@@ -119,7 +119,7 @@ class _Rows:
 def _rows(context: MeasureContext, parameters: IndependenceParameters) -> _Rows:
     table, sensitivity = context.table, given(context.sensitivity)
     n, m = table.n_records, table.n_attributes
-    groups = sensitivity.groups if sensitivity.is_personal else None
+    groups = sensitivity.personal_groups
     columns: list[npt.NDArray[np.integer]] = [table.codes[:, j] for j in range(m)]
     sizes = list(table.sizes)
     if groups is not None:

@@ -17,7 +17,6 @@ from app.domain.dictionaries.dictionary import Dictionary, own_rows
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import MeasureContext, given
 from app.domain.rules.rule import apply
-from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, exact_sum
 
@@ -160,7 +159,9 @@ def units_of(context: MeasureContext, auxiliary: Dictionary, pairs: GivenLinks |
     own_auxiliary = own_rows(table, auxiliary) if auxiliary.comparable_ids else none
     dictionary = given(context.dictionary)
     own_entity = own_rows(table, dictionary) if dictionary.comparable_ids else none
-    groups, failure_groups = _groups(context.sensitivity), _groups(context.failure)
+    groups, failure_groups = (
+        None if own is None else own.personal_groups for own in (context.sensitivity, context.failure)
+    )
     columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(table.n_attributes)]
     sizes = list(table.sizes)
     for column, size in (
@@ -186,7 +187,3 @@ def units_of(context: MeasureContext, auxiliary: Dictionary, pairs: GivenLinks |
         rows.counts,
         first,
     )
-
-
-def _groups(sensitivity: Sensitivity | None) -> Ints | None:
-    return sensitivity.groups if sensitivity is not None and sensitivity.is_personal else None

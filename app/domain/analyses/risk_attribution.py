@@ -27,7 +27,7 @@ from app.domain.analyses.scoring import (
     explainable,
     score_of,
 )
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.catalogue.meanings import LOSS, LOW_ASIDE, RISK
 from app.domain.counting.counter import Counter, Engine
 from app.domain.hierarchies.hierarchy import TOP
@@ -35,22 +35,13 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.risk.assessment import Assessment
 from app.domain.risk.loss import with_self
 from app.domain.rules.rule import TableRule, apply
-from app.domain.sensitivity.sensitivity import Sensitivity
-from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import exact_sum, tie_margin
 
 MOST_ATTRIBUTES: Final = 12
 """Shapley values are exact over all coalitions, 2^12 of them at most."""
 
 SECONDS_PER_CELL: Final = 2e-8
-
-
-@dataclass(frozen=True, eq=False)
-class _OwnEntity:
-    """Per row: whether its entity is in the dictionary, and on which linked attributes it is consistent."""
-
-    present: npt.NDArray[np.bool_]
-    consistent: npt.NDArray[np.bool_]
 
 
 class PartialDisclosure:
@@ -82,7 +73,7 @@ class PartialDisclosure:
         rows = distinct_rows(columns, [*table.sizes, *(size for _, size in splits)], table.n_records)
         self.codes: Ints = rows.codes[:, :m]
         self.records: Longs = rows.counts
-        self.weights: Floats = self._weights(rows)
+        self.weights = np.bincount(rows.inverse, table.weights, rows.size).astype(np.float64)
         self.total = exact_sum(self.weights)
         self._read_splits(rows.codes[:, m:])
         self.disclosed = tuple(j for j in range(m) if (self.codes[:, j] != TOP).any())
@@ -102,10 +93,10 @@ class PartialDisclosure:
         counts = self.counter.count(linked, engine=self._engine).values
         if self._own is None:
             return counts
-        agreed = self._own.present.copy()
-        for i, j in enumerate(self.counter.linked):
+        agreed = self._own[:, 0].copy()
+        for i, j in enumerate(self.counter.linked, start=1):
             if j in visible:
-                agreed &= self._own.consistent[:, i]
+                agreed &= self._own[:, i]
         return with_self(counts, agreed)
 
     def losses(self, shown: Iterable[int], counts: Longs) -> Floats:
@@ -121,7 +112,7 @@ class PartialDisclosure:
         psi = None if failure is None else failure.phi(codes, self._failure_groups)
         return context.model.of(counts, phi, psi, self._n_entities)
 
-    def mean(self, values: Floats, rows: npt.NDArray[np.bool_] | None = None) -> float:
+    def mean(self, values: Floats, rows: Bools | None = None) -> float:
         """What some rows (default: all) add to the mean over records; +∞ if one that counts has +∞."""
         held = self.weights > 0 if rows is None else rows & (self.weights > 0)
         return exact_sum(self.weights[held] * values[held]) / self.total
@@ -131,8 +122,8 @@ class PartialDisclosure:
         context, n = self._context, self._context.table.n_records
         splits: list[tuple[npt.NDArray[np.integer], int]] = []
         for sensitivity in (given(context.sensitivity), context.failure):
-            if _is_split(sensitivity) and sensitivity is not None and sensitivity.groups is not None:
-                splits.append((sensitivity.groups, sensitivity.n_groups))
+            if sensitivity is not None and sensitivity.personal_groups is not None:
+                splits.append((sensitivity.personal_groups, sensitivity.n_groups))
         if context.absent_policy == "add_self":
             row = self.counter.own_rows.row
             present = row >= 0
@@ -148,25 +139,17 @@ class PartialDisclosure:
         context, at = self._context, 0
         groups: list[Ints | None] = []
         for sensitivity in (given(context.sensitivity), context.failure):
-            groups.append(found[:, at] if _is_split(sensitivity) else None)
-            at += _is_split(sensitivity)
+            is_split = sensitivity is not None and sensitivity.is_personal
+            groups.append(found[:, at] if is_split else None)
+            at += is_split
         self._groups, self._failure_groups = groups
-        self._own: _OwnEntity | None = None
+        # Whether a row's entity is in the dictionary, and on which linked attributes it is consistent.
+        self._own: Bools | None = None
         self._n_entities: Longs | int = given(context.dictionary).n_entities
         if context.absent_policy == "add_self":
-            self._own = _OwnEntity(found[:, at].astype(bool), found[:, at + 1 :].astype(bool))
+            self._own = found[:, at:].astype(bool)
             # The dictionary with the record's own entity, which it may have to be given.
-            self._n_entities = self._n_entities + (~self._own.present).astype(np.int64)
-
-    def _weights(self, rows: DistinctRows) -> Floats:
-        given_weights = self._context.table.weights
-        if given_weights is None:
-            return rows.counts.astype(np.float64)
-        return np.bincount(rows.inverse, given_weights, minlength=rows.size).astype(np.float64)
-
-
-def _is_split(sensitivity: Sensitivity | None) -> bool:
-    return sensitivity is not None and sensitivity.is_personal
+            self._n_entities = self._n_entities + (~self._own[:, 0]).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from annotated_types import Ge, Le, doc
 from app.domain.analyses.scoring import cost_of_scores, score_of
 from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.meanings import RISK
-from app.domain.counting.compatibility import Compatibility
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.rules.rule import apply
@@ -94,7 +93,7 @@ class _Candidates:
         own_fits = []
         for j in self.positions:
             compatibility = counter.compatibilities[linked[j]]
-            of_code = _consistent_codes(compatibility, int(codes[j]))
+            of_code = compatibility.fitting(int(codes[j]))
             self._fits.append(of_code[reduced.codes[:, linked[j]]])
             own_fits.append(own >= 0 and bool(of_code[compatibility.link.column[own]]))
         if own >= 0:
@@ -148,12 +147,6 @@ class _Candidates:
             return 0
         counted = self._own_fits is not None and all(self._own_fits[i] for i in chosen)
         return 0 if counted else 1
-
-
-def _consistent_codes(compatibility: Compatibility, node: int) -> npt.NDArray[np.bool_]:
-    """Per code of the dictionary, whether the disclosed node is consistent with it."""
-    codes = np.arange(compatibility.link.n_codes, dtype=np.int32)
-    return compatibility.consistent(np.full(len(codes), node, dtype=np.int32), codes)
 
 
 def _compute(context: MeasureContext, parameters: RiskiestParameters, tick: Tick) -> RiskiestRecords:

@@ -89,7 +89,7 @@ class Beliefs:
             high = np.full(entries.shape, entries.shape[1] - 1, dtype=np.int64)
             while (low < high).any():
                 middle = (low + high) // 2
-                passed = _reach(ranked.weights, ranked.left(middle), confidence)
+                passed = reach(ranked.weights, ranked.left(middle), confidence)
                 high = np.where(passed, middle, high)
                 low = np.where(passed, low, np.minimum(middle + 1, high))
             needed = np.where(ranked.weights > 0, high, NEVER)
@@ -135,7 +135,7 @@ class _Ranked:
         return np.where(place >= negations, behind, self.weights + ahead)
 
 
-def _reach(parts: Weights, wholes: Weights, confidence: float) -> Bools:
+def reach(parts: Weights, wholes: Weights, confidence: float) -> Bools:
     """Whether each part is at least that share of its whole, counts exactly."""
     if parts.dtype.kind == "i":
         return ~is_below(parts.astype(np.int64), as_written(confidence), wholes.astype(np.int64))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, MaxLen, doc
+from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import ASKED, FROM_ZERO, LOW, LOW_SHARE
 from app.domain.classes.diversity import most_frequent
-from app.domain.classes.grouping import EquivalenceClasses, Grouping
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveName
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
@@ -61,9 +61,7 @@ def expected_if_independent(counts: SensitiveCounts, records: Longs) -> tuple[fl
 class HomogeneityParameters(Grouping):
     """Of what attribute, and how alike a class must be."""
 
-    attribute: Annotated[
-        str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
-    ] = None
+    attribute: SensitiveName = None
     theta: Annotated[
         float,
         Gt(0),

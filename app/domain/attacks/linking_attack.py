@@ -23,6 +23,9 @@ from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 1.5e-8
+UNLINKED: Final = (
+    "The dictionary carries none of the quasi-identifiers. Use one that is linked to some of them."
+)
 
 
 class CandidateSets:
@@ -58,10 +61,7 @@ class CandidateSets:
         links = {table.position(link.attribute): link for link in dictionary.links}
         self.linked = tuple(j for j in attributes if j in links)
         if not self.linked:
-            raise NotSupported(
-                "The dictionary carries none of the quasi-identifiers.",
-                "Use one that is linked to some of them.",
-            )
+            raise NotSupported.because(UNLINKED)
         self._links = [links[j] for j in self.linked]
         self.rows = np.flatnonzero(kept)
         self._released = released
@@ -123,15 +123,11 @@ def _turned_round(compatibility: Compatibility, shown: Ints) -> LinkedAttribute:
     link = compatibility.link
     flat = Hierarchy(("⊥", *map(str, range(link.n_codes))), ((), *((TOP,),) * link.n_codes))
     used, column = np.unique(shown, return_inverse=True)
-    nodes, codes = compatibility.pairs
-    always = np.flatnonzero(link.everything)
-    lists = []
-    for node in used.tolist():
-        own = codes[np.searchsorted(nodes, node) : np.searchsorted(nodes, node, side="right")]
-        lists.append(np.empty(0, dtype=np.int32) if node == TOP else np.union1d(own, always))
+    none = np.empty(0, dtype=np.int32)
+    lists = [none if node == TOP else np.flatnonzero(compatibility.fitting(node)) for node in used.tolist()]
     starts = np.zeros(len(used) + 1, dtype=np.int64)
     np.cumsum([len(own) for own in lists], out=starts[1:])
-    leaves = np.concatenate([np.empty(0, dtype=np.int32), *lists]).astype(np.int32)
+    leaves = np.concatenate([none, *lists]).astype(np.int32)
     return LinkedAttribute(
         link.attribute, flat, column.astype(np.int32).reshape(-1), starts, leaves, used == TOP
     )
@@ -214,14 +210,12 @@ class LinkingAttack:
     ]
 
 
-def _own(
-    context: MeasureContext, sets: CandidateSets, found: tuple[Longs, Longs], disclosed_kept: Longs
-) -> OwnRecords | None:
+def _own(context: MeasureContext, sets: CandidateSets, found: tuple[Longs, Longs]) -> OwnRecords | None:
     dictionary = given(context.dictionary)
     if not dictionary.comparable_ids:
         return None
     person_of = own_rows(context.table, dictionary)
-    rows = disclosed_kept[person_of[disclosed_kept] >= 0]
+    rows = sets.rows[person_of[sets.rows] >= 0]
     persons = person_of[rows]
     agrees = sets.contain(persons, rows)
     own_row = np.full(dictionary.n_entities, -1, dtype=np.int64)
@@ -270,7 +264,7 @@ def _compute(context: MeasureContext, parameters: LinkingParameters, tick: Tick)
                 numbers[: parameters.top].tolist(), persons[: parameters.top].tolist(), strict=True
             )
         ),
-        own=_own(context, sets, found, sets.rows),
+        own=_own(context, sets, found),
     )
 
 
@@ -278,7 +272,7 @@ def _supports(context: MeasureContext, parameters: LinkingParameters) -> str | N
     table, known = context.table, given(context.dictionary).attributes
     if any(table.attributes[j] in known for j in positions_of(table, parameters.quasi_identifiers)):
         return None
-    return "The dictionary carries none of the quasi-identifiers. Use one that is linked to some of them."
+    return UNLINKED
 
 
 def _cost(context: MeasureContext, parameters: LinkingParameters) -> Cost:

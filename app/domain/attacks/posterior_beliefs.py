@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Ge, Interval, Le, MaxLen, doc
+from annotated_types import Ge, Interval, Le, doc
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import HIGH, LOW, LOW_AMOUNT, LOW_SHARE, SHARE
-from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.classes.grouping import Grouping, SensitiveName, positions_of
 from app.domain.classes.sensitive_counts import value_numbers
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
@@ -124,9 +124,7 @@ class PosteriorBeliefs:
 class PosteriorParameters(Grouping):
     """Of what attribute, and which beliefs count as disclosures."""
 
-    attribute: Annotated[
-        str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
-    ] = None
+    attribute: SensitiveName = None
     delta: Annotated[
         float, Open01, doc("A record's value is disclosed if the belief in it is above 1 − delta.")
     ] = 0.05
@@ -182,7 +180,7 @@ class _Tally:
         judged = block.is_judged[:, None]
         own = judged & (block.targets > 0)
         self._add_disclosures(block, judged, own)
-        self._add_breaches(block, block.is_comparable)
+        self._add_breaches(block)
         found = _places(block, own, block.belief, self.parameters.top)
         self.exposed = sorted([*self.exposed, *found], key=lambda place: -place.score)[: self.parameters.top]
 
@@ -195,8 +193,8 @@ class _Tally:
         )
         self.ruled_out += _with_another(block, judged & (block.belief == 0))
 
-    def _add_breaches(self, block: BayesBlock, comparable: Bools) -> None:
-        prior, belief, p = block.prior, block.belief, self.parameters
+    def _add_breaches(self, block: BayesBlock) -> None:
+        prior, belief, p, comparable = block.prior, block.belief, self.parameters, block.is_comparable
         change = belief - prior
         self.increase = max(self.increase, float(change.max(initial=0.0, where=comparable)))
         self.decrease = max(self.decrease, float((-change).max(initial=0.0, where=comparable)))

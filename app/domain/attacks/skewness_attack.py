@@ -120,6 +120,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     exposed = np.zeros(counts.n_classes, dtype=bool)
     exposed[counts.of_entry[raised]] = True
     first, sizes = most_frequent(counts)[values.judged], counts.sizes[values.judged]
+    own = values.classes.records[values.judged]
     records = values.records_of(exposed)
     highest = listed.one_per_class()
     tick(1)
@@ -131,7 +132,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
         share_exposed=records / values.classes.n_judged if values.classes.n_judged else 0.0,
         worst_posterior=float((first / sizes).max()) if len(sizes) else None,
         worst_gain=max(0.0, float(listed.gains.relative.max())) if len(sizes) else None,
-        success_rate=_mean_share(values, first, sizes),
+        success_rate=exact_sum(first / sizes * own) / int(own.sum()) if len(sizes) else None,
         success_before=int(counts.totals.max()) / total,
         by_value=_by_value(values, _own_records(context, parameters, values), raised, parameters.top),
         worst=listed.greatest(highest[raised[highest]], parameters.top),
@@ -146,12 +147,6 @@ def _own_records(context: MeasureContext, parameters: SkewnessParameters, values
     return records_per_entry(
         counts.starts, counts.values, counts.n_values, of_record, numbers, of_record >= 0
     )
-
-
-def _mean_share(values: SensitiveValues, first: Longs, sizes: Longs) -> float | None:
-    """Mean over records of the share of their class's most frequent value."""
-    records = values.classes.records[values.judged]
-    return exact_sum(first / sizes * records) / int(records.sum()) if len(sizes) else None
 
 
 SKEWNESS_ATTACK: Final = Measure(

@@ -28,6 +28,9 @@ SECONDS_PER_CELL: Final = 3e-8
 Missing = Literal["own_category", "matches_everything", "excluded"]
 MissingSensitive = Literal["own_category", "excluded"]
 Suppressed = Literal["excluded", "own_block"]
+SensitiveName = Annotated[
+    str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)

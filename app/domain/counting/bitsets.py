@@ -145,7 +145,9 @@ class EntityBitsets:
 
     def is_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
         """Per code of a linked attribute, whether the node is consistent with it."""
-        found: npt.NDArray[np.bool_] = self._member.get((attribute, node), self._make_member)
+        found: npt.NDArray[np.bool_] = self._member.get(
+            (attribute, node), lambda j, node: self._compatibilities[j].fitting(node)
+        )
         return found
 
     def steps(self, attribute: int, node: int) -> Bytes:
@@ -244,16 +246,6 @@ class EntityBitsets:
 
     def _codes_of(self, attribute: int, node: int) -> Longs:
         return np.flatnonzero(self.is_member(attribute, node))
-
-    def _make_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
-        compatibility = self._compatibilities[attribute]
-        if node == TOP:
-            return np.ones(compatibility.link.n_codes, dtype=bool)
-        found = compatibility.link.everything.copy()
-        owners, codes = compatibility.pairs
-        first, last = np.searchsorted(owners, (node, node + 1))
-        found[codes[first:last]] = True
-        return found
 
     def _make_steps(self, attribute: int, node: int) -> Bytes:
         hierarchy = self._compatibilities[attribute].link.hierarchy

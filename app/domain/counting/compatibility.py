@@ -76,6 +76,16 @@ class Compatibility:
         nodes, codes = self.pairs
         return nodes.astype(np.int64) * max(1, self.link.n_codes) + codes
 
+    def fitting(self, node: int) -> npt.NDArray[np.bool_]:
+        """Per code, whether the node is consistent with it."""
+        if node == TOP:
+            return np.ones(self.link.n_codes, dtype=bool)
+        found = self.link.everything.copy()
+        nodes, codes = self.pairs
+        first, last = np.searchsorted(nodes, (node, node + 1))
+        found[codes[first:last]] = True
+        return found
+
     def consistent(self, nodes: Ints, codes: Ints) -> npt.NDArray[np.bool_]:
         """Per row, whether the node is consistent with the code."""
         passed: npt.NDArray[np.bool_] = (nodes == TOP) | self.link.everything[codes]

@@ -7,7 +7,7 @@ them is the divergence of :mod:`kl_divergence`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +24,6 @@ from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import group
 from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
-
-Total = Callable[[CellCost], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +43,6 @@ class ShownCells:
     original: Ints
     shown: Ints
     cells: Longs
-
-    @property
-    def n_records(self) -> int:
-        """Cells of the attribute, one per record."""
-        return int(self.cells.sum())
 
     def total(self, cost: CellCost) -> float:
         """What the cells cost in all; a whole number, exactly, where costs are whole."""

@@ -91,7 +91,7 @@ def histogram_of_counts(counts: Longs, records: Longs) -> Histogram:
     return Histogram(tuple(float(edge) for edge in edges), tuple(held.tolist()))
 
 
-def histogram_of_losses(losses: Floats, records: Longs, bins: int = LOSS_BINS) -> Histogram:
+def histogram_of_losses(losses: Floats, records: Longs) -> Histogram:
     """Records by loss, in equal bins from 0 to the greatest finite loss; of III_raw from the least to 0."""
     finite = np.isfinite(losses)
     infinite = int(records[~finite].sum())
@@ -100,9 +100,9 @@ def histogram_of_losses(losses: Floats, records: Longs, bins: int = LOSS_BINS) -
     least, greatest = min(0.0, losses.min(initial=0.0)), max(0.0, losses.max(initial=0.0))
     if least == greatest:
         return Histogram((0.0, 0.0), (int(records.sum()),), infinite)
-    edges = np.linspace(least, greatest, bins + 1)
-    place = _bin_of(losses, edges, bins)
-    held = np.bincount(place, records, minlength=bins).astype(np.int64)
+    edges = np.linspace(least, greatest, LOSS_BINS + 1)
+    place = _bin_of(losses, edges, LOSS_BINS)
+    held = np.bincount(place, records, minlength=LOSS_BINS).astype(np.int64)
     return Histogram(tuple(edges.tolist()), tuple(held.tolist()), infinite)
 
 

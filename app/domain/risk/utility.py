@@ -169,35 +169,12 @@ def rounded_half_away(value: float) -> float:
     return math.copysign(whole + (abs(value) - whole >= 0.5), value)
 
 
-def _depth(hierarchy: Hierarchy) -> Floats:
-    return hierarchy.depth.astype(np.float64)
-
-
-def _inverse_leaves(hierarchy: Hierarchy) -> Floats:
-    return 1.0 / hierarchy.leaf_count
-
-
-def _log_leaves(hierarchy: Hierarchy) -> Floats:
-    values: Floats = np.log(hierarchy.n_leaves / hierarchy.leaf_count)
-    return values
-
-
-def _kept_xt(hierarchy: Hierarchy) -> Floats:
-    values: Floats = (hierarchy.n_leaves - hierarchy.leaf_count) / hierarchy.n_leaves
-    return values
-
-
-def _kept_lm(hierarchy: Hierarchy) -> Floats:
-    values: Floats = (hierarchy.n_leaves - hierarchy.leaf_count) / max(1, hierarchy.n_leaves - 1)
-    return values
-
-
 _NODE_VALUES: dict[Model, Callable[[Hierarchy], Floats]] = {
-    "depth_sum": _depth,
-    "inverse_leaves": _inverse_leaves,
-    "log_leaves": _log_leaves,
-    "info_loss_xt": _kept_xt,
-    "info_loss_lm": _kept_lm,
+    "depth_sum": lambda own: own.depth.astype(np.float64),
+    "inverse_leaves": lambda own: 1.0 / own.leaf_count,
+    "log_leaves": lambda own: np.log(own.n_leaves / own.leaf_count),
+    "info_loss_xt": lambda own: (own.n_leaves - own.leaf_count) / own.n_leaves,
+    "info_loss_lm": lambda own: (own.n_leaves - own.leaf_count) / max(1, own.n_leaves - 1),
 }
 
 

@@ -103,6 +103,11 @@ class Sensitivity:
         return self.groups is not None and self.n_groups > 1
 
     @property
+    def personal_groups(self) -> Ints | None:
+        """Weight group of each record (n,); None if everybody has the same weights."""
+        return self.groups if self.is_personal else None
+
+    @property
     def n_bytes(self) -> int:
         """Bytes of its arrays."""
         arrays = [*self.shapes, self.factors, *(one.weights for one in self.interactions)]
