@@ -9,7 +9,6 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Len, doc
 
 from app.domain.arrays import Bools, Longs
-from app.domain.attacks.background import Attacked, Pairs, attack, pairs_of
 from app.domain.attacks.background_results import (
     BackgroundKnowledgeAttack,
     Elimination,
@@ -20,7 +19,7 @@ from app.domain.attacks.background_results import (
     TargetBelief,
     ValueBelief,
 )
-from app.domain.attacks.beliefs import reach
+from app.domain.attacks.beliefs import Attacked, Pairs, attack, pairs_of, reach
 from app.domain.attacks.elimination import Statement, eliminate
 from app.domain.catalogue.catalogue_types import CellValue, DictionaryRef
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveName, positions_of

@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Ge, Interval, Le, doc
 
 from app.domain.arrays import Bools, Floats, Longs
+from app.domain.attacks.beliefs import Contradicted, Inconsistent
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import HIGH, LOW, LOW_AMOUNT, LOW_SHARE, SHARE
 from app.domain.classes.grouping import Grouping, SensitiveName, positions_of
@@ -87,16 +88,8 @@ class PosteriorBeliefs:
     entities: Annotated[int, doc("People of the dictionary whose values are all known exactly.")]
     entities_left_out: Annotated[int, doc("People of whom some value is missing or vague.")]
     records_with_number: Annotated[int, doc("Records of whom beliefs could be computed.")]
-    records_contradicted: Annotated[
-        int,
-        doc(
-            "Records without a number: their class shows a value that nobody in the dictionary has whom it "
-            "may stand for."
-        ),
-    ]
-    records_inconsistent: Annotated[
-        int, doc("Records without a number: for people like them no value of the class is possible.")
-    ]
+    records_contradicted: Contradicted
+    records_inconsistent: Inconsistent
     positive: Annotated[PositiveDisclosure, doc("Positive disclosures.")]
     negative: Annotated[NegativeDisclosure, doc("Negative disclosures.")]
     upward: Annotated[

@@ -175,13 +175,6 @@ def _nodes_wanted(values: SensitiveValues, groups: tuple[str, ...]) -> frozenset
     return frozenset(node for label in groups for node in inner[label])
 
 
-def _gains(values: SensitiveValues, sets: SetsInClasses) -> Gains:
-    counts = values.counts
-    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
-    totals = up_to[sets.last] - up_to[sets.first]
-    return Gains(sets.amounts, counts.sizes[sets.of_class], totals, int(counts.totals.sum()))
-
-
 def _likeness(values: SensitiveValues, of_sets: Gains) -> GroupLikeness:
     of_values = Gains.of(values.counts)
     greatest, single = (max(0.0, float(found.relative.max(initial=0.0))) for found in (of_sets, of_values))
@@ -200,7 +193,10 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
     require_values(values)
     counts = values.counts
     sets, nodes, number = _sets(values, parameters)
-    beliefs, gains = worst_beliefs(counts, sets, parameters.negations), _gains(values, sets)
+    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
+    totals, sizes = up_to[sets.last] - up_to[sets.first], counts.sizes[sets.of_class]
+    gains = Gains(sets.amounts, sizes, totals, int(counts.totals.sum()))
+    beliefs = worst_beliefs(counts, sets, parameters.negations)
     reaching = ~beliefs.below(as_written(parameters.confidence))
     exposed = np.zeros(counts.n_classes, dtype=bool)
     exposed[sets.of_class[reaching]] = True

@@ -163,11 +163,7 @@ def _summed(
 ) -> tuple[Longs, Longs, Longs]:
     owners, values, amounts = (np.concatenate(own) for own in zip(*parts, strict=True))
     starts, found, counts = count_values(owners, values, amounts, n_classes, n_values)
-    return (
-        np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)),
-        found.astype(np.int64),
-        counts,
-    )
+    return (np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)), found.astype(np.int64), counts)
 
 
 def sum_by_class(counts: SensitiveCounts, amounts: Numbers) -> Numbers:

@@ -44,11 +44,7 @@ class OrderedRows:
     ends: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(
-        cls,
-        others: Sequence[Column],
-        last: Column,
-    ) -> OrderedRows:
+    def of(cls, others: Sequence[Column], last: Column) -> OrderedRows:
         """Order rows by the classes of their columns; ``codes`` are the classes of the last one."""
         n = sum(map(len, last.codes))
         limit = math.prod(column.size for column in others)

@@ -111,11 +111,7 @@ class RollUps:
     """
 
     def __init__(
-        self,
-        ladders: Sequence[Ladder],
-        entities: Sequence[Ints],
-        weights: Longs,
-        parts: Sequence[Ints],
+        self, ladders: Sequence[Ladder], entities: Sequence[Ints], weights: Longs, parts: Sequence[Ints]
     ) -> None:
         self._ladders = ladders
         self._entities = entities

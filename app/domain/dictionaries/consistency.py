@@ -25,16 +25,11 @@ from app.domain.arrays import Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.dictionaries.dictionary import Mode as Mode
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import UNKNOWN, Hierarchy
+from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.tables.distinct import starts_of_runs
 from app.domain.tables.numbers import lowest_accepted
 
 PAIRS_AT_ONCE = 1 << 22
-
-
-def jaro(a: str, b: str) -> float:
-    """Jaro similarity in [0, 1]: 1 iff equal, two empty strings included; symmetric."""
-    return float(Jaro.similarity(a, b))
 
 
 def normalised(text: str) -> str:
@@ -110,13 +105,6 @@ def under(
     return Dictionary(dictionary.n_entities, links, dictionary.entity_ids, dictionary.comparable_ids)
 
 
-def least_covers(hierarchy: Hierarchy, leaves: Ints) -> list[int]:
-    """The least nodes that cover all of some leaf indices: one in a tree, several perhaps in a DAG."""
-    common = frozenset.intersection(*(hierarchy.up(int(hierarchy.leaves[leaf])) for leaf in leaves))
-    ups = {node: hierarchy.up(node) for node in common}
-    return sorted(v for v in common if not any(v != w and v in ups[w] for w in common))
-
-
 def _rewritten(link: LinkedAttribute, consistency: Consistency) -> LinkedAttribute:
     if consistency.mode == "subsumed":
         return _subsumed(link)
@@ -127,11 +115,11 @@ def _subsumed(link: LinkedAttribute) -> LinkedAttribute:
     own = np.full(link.n_codes, UNKNOWN, dtype=np.int32) if link.nodes is None else link.nodes
     lists: list[list[int]] = []
     for code, node in enumerate(own.tolist()):
-        leaves = link.leaves[link.starts[code] : link.starts[code + 1]]
+        leaves = link.hierarchy.leaves[link.leaves[link.starts[code] : link.starts[code + 1]]]
         if node != UNKNOWN:
             lists.append([node])
         else:
-            lists.append(least_covers(link.hierarchy, leaves) if len(leaves) else [])
+            lists.append(link.hierarchy.least_above(leaves.tolist()) if len(leaves) else [])
     starts = np.zeros(link.n_codes + 1, dtype=np.int64)
     np.cumsum([len(nodes) for nodes in lists], out=starts[1:])
     return replace(

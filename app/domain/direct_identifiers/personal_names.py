@@ -68,12 +68,7 @@ def name_lists() -> NameLists:
     first, last = _listed(person, "first_name"), _listed(person, "last_name")
     titles = _listed(person, "prefix") | _listed(person, "suffix")
     others = _listed(company, "company_suffix") | _listed(address, "street_")
-    return NameLists(
-        first,
-        last,
-        titles - first - last,
-        others - first - last - titles,
-    )
+    return NameLists(first, last, titles - first - last, others - first - last - titles)
 
 
 def _listed(providers: ModuleType, name: str) -> frozenset[str]:
@@ -111,8 +106,8 @@ def personal_names(sample: Sample) -> Found:
     """
     lists = name_lists()
     written = sample.where(_is_written_as_name)
-    texts = [text for text, is_written in zip(sample.texts, written.tolist(), strict=True) if is_written]
-    is_evident = _are_names([words for text in texts if (words := _words_of(text))], lists)
+    texts = map(_words_of, sample.chosen(written))
+    is_evident = _are_names([words for words in texts if words], lists)
     return Found(written & is_evident, is_evident)
 
 

@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.direct_identifiers.checked_numbers import ibans, national_numbers, payment_cards, tax_numbers
-from app.domain.direct_identifiers.free_text import free_texts
-from app.domain.direct_identifiers.patterns import coordinates, emails, ip_addresses, mac_addresses, urls
+from app.domain.direct_identifiers.patterns import (
+    coordinates,
+    emails,
+    free_texts,
+    ip_addresses,
+    mac_addresses,
+    urls,
+)
 from app.domain.direct_identifiers.personal_names import personal_names
 from app.domain.direct_identifiers.postal_addresses import postal_addresses
 from app.domain.direct_identifiers.sample import Counts, Found, Sample, sample_of

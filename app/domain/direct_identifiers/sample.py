@@ -60,10 +60,13 @@ class Sample:
         """Which texts something holds of."""
         return np.fromiter((holds(text) for text in self.texts), dtype=bool, count=len(self.texts))
 
+    def chosen(self, where: Bools) -> tuple[str, ...]:
+        """Some of the texts."""
+        return tuple(text for text, is_chosen in zip(self.texts, where.tolist(), strict=True) if is_chosen)
+
     def only(self, chosen: Bools) -> Sample:
         """The chosen texts, each with its share of all of the column's cells."""
-        texts = tuple(text for text, is_chosen in zip(self.texts, chosen.tolist(), strict=True) if is_chosen)
-        return Sample(texts, self.weights[chosen], self.counts[chosen])
+        return Sample(self.chosen(chosen), self.weights[chosen], self.counts[chosen])
 
 
 @dataclass(frozen=True, eq=False)

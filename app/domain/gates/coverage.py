@@ -162,7 +162,8 @@ def coverage_of(
         if not own and not is_told_apart:
             unread.append(released)
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
-        together = _singled_out_together(group)
+        codes = [own.codes + 1 for own in group]
+        together = int(alone_in(codes, [len(own.texts) + 1 for own in group]).sum()) if group else 0
         if together > allowed:
             uncovered.append(Uncovered(tuple(own.name for own in group), "single_out_together", together))
     schema = policy.schema
@@ -232,14 +233,6 @@ def _apart_only_singly(
     if any(names <= apart for apart in bounds):
         return []
     return [own for own in columns if own.name in names]
-
-
-def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:
-    """Records that differ from every other in these columns, and that have a value in some of them."""
-    if not columns:
-        return 0
-    codes = [own.codes + 1 for own in columns]
-    return int(alone_in(codes, [len(own.texts) + 1 for own in columns]).sum())
 
 
 def alone_in(columns: Sequence[Ints], sizes: Sequence[int]) -> Bools:

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Context, Decimal, InvalidOperation, localcontext
-from typing import Literal, get_args
+from typing import get_args
 
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.definitions import TOP_LABEL, nodes_of_levels
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.hierarchy_definitions import Side, Unit
 from app.domain.hierarchies.periods import Period, period_of
-
-DateLevel = Literal["day", "month", "quarter", "year", "decade"]
-Side = Literal["left", "right"]
 
 MAX_LEAVES = 2_000_000
 MAX_MASKED_CHARACTERS = 200_000_000
@@ -122,12 +120,12 @@ def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: S
     return _of_levels(rows, top_label=char * length)
 
 
-def dates(values: Sequence[str], levels: Sequence[DateLevel] = ("day", "month", "year")) -> Hierarchy:
+def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year")) -> Hierarchy:
     """Dates truncated to the levels given, finest first; leaves are written as the first level is.
 
     Labels: 1975-05-10, 1975-05, 1975-Q2, 1975, 1970s.
     """
-    known = get_args(DateLevel)
+    known = get_args(Unit)
     places = [known.index(level) if level in known else -1 for level in levels]
     if not levels or -1 in places or places != sorted(set(places)) or levels[0] == "decade":
         raise InvalidInput.of(
@@ -201,7 +199,7 @@ def _require_few(size: int) -> None:
         )
 
 
-_TRUNCATED: dict[DateLevel, Callable[[date], str]] = {
+_TRUNCATED: dict[Unit, Callable[[date], str]] = {
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "year": lambda day: f"{day.year:04d}",

@@ -7,7 +7,7 @@ that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is ‚ä
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -232,34 +232,11 @@ class Hierarchy:
         )
         return found
 
-    def compatible(self, a: int, b: int) -> bool:
-        """Whether the two nodes share a leaf; ‚ä• is compatible with everything."""
-        if self.is_tree:
-            return bool(self.leaf_lo[a] < self.leaf_hi[b] and self.leaf_lo[b] < self.leaf_hi[a])
-        return bool(np.intersect1d(self.leaves_of(a), self.leaves_of(b), assume_unique=True).size)
-
-    def meet(self, a: int, b: int) -> tuple[int, ...]:
-        """What two values say together: the more specific one, or nothing if they share no leaf.
-
-        Values of a DAG that are compatible without being comparable have no single meet: then both are
-        returned, and mean the leaves that they share.
-        """
-        if self.is_above(a, b):
-            return (b,)
-        if self.is_above(b, a):
-            return (a,)
-        return (a, b) if self.compatible(a, b) else ()
-
-    def lub(self, a: int, b: int) -> int:
-        """Least common upper bound; NotSupported if a hierarchy that is no semi-lattice has none."""
-        common = self.up(a) & self.up(b)
-        lowest = [v for v in common if not any(v != w and v in self.up(w) for w in common)]
-        if len(lowest) != 1:
-            raise NotSupported(
-                f"The values {self.labels[a]!r} and {self.labels[b]!r} have no least common upper bound.",
-                "Add one value above both, or use a tree.",
-            )
-        return lowest[0]
+    def least_above(self, nodes: Iterable[int]) -> list[int]:
+        """The least nodes above or equal to all of these, ascending: one in a tree, perhaps more in a DAG."""
+        common = frozenset.intersection(*map(self.up, nodes))
+        ups = {node: self.up(node) for node in common}
+        return sorted(v for v in common if not any(v != w and v in ups[w] for w in common))
 
     @cached_property
     def _codes_by_label(self) -> dict[str, int]:

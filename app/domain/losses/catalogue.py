@@ -15,25 +15,20 @@ from app.domain.losses.loss import Loss, LossChoice
 from app.domain.tables.table import Table
 
 
-def loss_of(table: Table, choice: LossChoice, attributes: Sequence[int] | None = None) -> Loss:
-    """The chosen loss of a table's rules.
-
-    Parameters
-    ----------
-    attributes
-        Positions of the attributes that rules generalise; None: the table's quasi-identifiers.
+def loss_of(table: Table, choice: LossChoice) -> Loss:
+    """The chosen loss of a table's rules, which generalise its quasi-identifiers.
 
     Losses of cells are the mean of what the attributes have lost, or what else ``counting`` makes of it:
-    precision of levels as a share of the height (Sweeney (2002)), non-uniform entropy of bits (Gionis and Tassa
-    (2009)), ail of what cells leave open as they are shown (Cao and Karras (2012); NCP), squared error of
-    squared errors where values are numbers and of the normalised loss elsewhere.
+    precision of levels as a share of the height (Sweeney (2002)), non-uniform entropy of bits (Gionis and
+    Tassa (2009)), ail of what cells leave open as they are shown (Cao and Karras (2012); NCP), squared error
+    of squared errors where values are numbers and of the normalised loss elsewhere.
 
     Raises InvalidInput at ``/objective/loss/numeric`` for an attribute there that is none of these or that
     holds values which are no numbers, at ``/objective/loss/weights`` for one that is none of these or if no
     weight is above 0, at ``/objective/loss/aggregate`` for a rank of one attribute; NotSupported if a
     hierarchy with levels between is no tree.
     """
-    chosen = table.quasi_identifiers if attributes is None else tuple(attributes)
+    chosen = table.quasi_identifiers
     names = [table.attributes[j] for j in chosen]
     counting = Counting.of(names, choice)
     if choice.kind in ("ail", "squared_error"):

@@ -129,13 +129,20 @@ class NumberRange(CellCost):
         leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
         if domain == "active":
             leaves = leaves[records[hierarchy.leaves] > 0]
-        low, high = ends(hierarchy, numbers, leaves)
-        self._range: Longs = np.maximum(high - low, 0)
+        self._low, self._high = ends(hierarchy, numbers, leaves)
+        self._range: Longs = np.maximum(self._high - self._low, 0)
         self.scale = n * int(self._range[TOP])
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
         """Greatest less least number under the node shown, in the whole units of :func:`whole_numbers`."""
         return self._range[shown]
+
+    def within(self, nodes: Nodes, starts: Longs) -> Longs:
+        """The same of each run of nodes; ⊥ may be any number of the domain."""
+        if not len(starts):
+            return np.zeros(0, dtype=np.int64)
+        greatest: Longs = np.maximum.reduceat(self._high[nodes], starts)
+        return np.maximum(greatest - np.minimum.reduceat(self._low[nodes], starts), 0)
 
 
 class SquaredError(CellCost):

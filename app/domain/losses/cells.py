@@ -20,13 +20,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Longs
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.losses.cell_costs import (
-    CategoryRange,
-    CellCost,
-    LeafShare,
-    NumberRange,
-    SquaredError,
-)
+from app.domain.losses.cell_costs import CategoryRange, CellCost, LeafShare, NumberRange, SquaredError
 from app.domain.losses.counting import Counting
 from app.domain.losses.loss import RANKED, LeafDomain, LossKind, SummedLoss, Sums
 from app.domain.tables.table import Table

@@ -220,17 +220,14 @@ def _axis(side: BoxSides, suppressed: Bools, amounts: Longs, domain: LeafDomain)
         known = (own == TOP) & (shown == TOP) & ~suppressed
     depths = np.where(known, KNOWN_MISSING, hierarchy.depth[shown]).astype(np.int32)
     areas = log_areas(hierarchy, _amounts(own, amounts, hierarchy.n_nodes), domain)
-    return _Axis(_ancestors_by_depth(hierarchy), areas, own, shown, depths)
+    # (depths, nodes) the ancestor of each depth, −1 where a node has none.
+    ancestors = [
+        np.where(hierarchy.depth >= d, hierarchy.ancestors_at(hierarchy.height - d), -1)
+        for d in range(hierarchy.height + 1)
+    ]
+    return _Axis(np.stack(ancestors).astype(np.int32), areas, own, shown, depths)
 
 
 def _amounts(of: npt.NDArray[np.integer], amounts: Longs, n: int) -> Longs:
     """(n,) the amounts added up by what they are of."""
     return np.bincount(of, amounts, n).astype(np.int64)
-
-
-def _ancestors_by_depth(hierarchy: Hierarchy) -> Ints:
-    """(depths, nodes) the ancestor of each depth, −1 where a node has none."""
-    depths = range(hierarchy.height + 1)
-    return np.stack(
-        [np.where(hierarchy.depth >= d, hierarchy.ancestors_at(hierarchy.height - d), -1) for d in depths]
-    ).astype(np.int32)

@@ -49,11 +49,6 @@ LeafDomain = Literal["declared", "active"]
 """All leaves of a hierarchy, those without records included, or the values that occur in the table."""
 
 ACTIVE_BY_DEFAULT: Final[frozenset[LossKind]] = frozenset({"kl_divergence"})
-OF_LEAVES: Final[frozenset[LossKind]] = frozenset(
-    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail", "squared_error"}
-)
-"""The losses that count leaves, and hence depend on the leaf domain."""
-
 Aggregate = Literal["sum", "mean", "maximum", "rank"]
 """What is made of the attributes' losses. ``rank``: the greatest is compared first, then the next, …"""
 

@@ -18,10 +18,12 @@ from app.domain.catalogue.meanings import (
     Range,
 )
 from app.domain.catalogue.result_values import ResultValue
-from app.domain.policies.comparison import WORDS, Comparison, Value
+from app.domain.policies.comparison import WORDS, Comparison
 from app.domain.policies.findings import Findings
+from app.domain.policies.policy import MeasureCondition, ScoreCondition
 from app.domain.risk.summaries import LOSS_QUANTILES
 
+_Compared = MeasureCondition | ScoreCondition
 _TOWARDS: dict[Comparison, str] = {"at_least": "high", "above": "high", "at_most": "low", "below": "low"}
 
 _NUMBERS: Final = (
@@ -75,16 +77,12 @@ SCORE_VALUES: Final[tuple[ResultValue, ...]] = (
 
 
 def check_threshold(
-    found: Findings,
-    pointer: str,
-    value: ResultValue,
-    comparison: Comparison,
-    threshold: Value,
-    options: Mapping[str, Any],
+    found: Findings, pointer: str, value: ResultValue, condition: _Compared, options: Mapping[str, Any]
 ) -> None:
-    """Note what is wrong with a condition that is at ``pointer``."""
+    """Note what is wrong with the threshold of a condition that is at ``pointer``."""
+    comparison, threshold = condition.comparison, condition.threshold
     if value.kind == "boolean" or isinstance(threshold, bool):
-        _check_boolean(found, pointer, value, comparison, threshold)
+        _check_boolean(found, pointer, value, condition)
         return
     if value.kind == "whole number" and math.isinf(threshold):
         found.error(
@@ -99,7 +97,7 @@ def check_threshold(
             "Give a threshold that it can reach.",
         )  # fmt: skip
         return
-    _check_outcome(found, f"{pointer}/threshold", value, comparison, threshold, possible)
+    _check_outcome(found, f"{pointer}/threshold", value, condition, possible)
     side = value.marks.safer
     if side is not None and _TOWARDS.get(comparison, side) != side:
         found.warn(
@@ -110,13 +108,8 @@ def check_threshold(
         )  # fmt: skip
 
 
-def _check_boolean(
-    found: Findings,
-    pointer: str,
-    value: ResultValue,
-    comparison: Comparison,
-    threshold: Value,
-) -> None:
+def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition: _Compared) -> None:
+    threshold = condition.threshold
     if value.kind != "boolean" or not isinstance(threshold, bool):
         wanted = "true or false" if value.kind == "boolean" else "a number"
         found.error(
@@ -124,7 +117,7 @@ def _check_boolean(
             f"{value.path} is a {value.kind}; its threshold is {wanted}.", f"Give {wanted}.",
         )  # fmt: skip
         return
-    if comparison != "equals":
+    if condition.comparison != "equals":
         found.error(
             f"{pointer}/comparison", "wrong-kind", f"{value.path} is true or false and has no order.",
             "Write equals.",
@@ -139,14 +132,10 @@ def _check_boolean(
 
 
 def _check_outcome(
-    found: Findings,
-    pointer: str,
-    value: ResultValue,
-    comparison: Comparison,
-    threshold: Value,
-    possible: Range,
+    found: Findings, pointer: str, value: ResultValue, condition: _Compared, possible: Range
 ) -> None:
     """Note thresholds at an end of what is possible, where no value or every value keeps them."""
+    comparison, threshold = condition.comparison, condition.threshold
     least, greatest = possible.least, possible.greatest
     whole = value.kind == "whole number"
     unreachable = (

@@ -234,17 +234,14 @@ class Knowledge:
         shown
             (G, q) nodes that the classes show.
         """
-        population = self._population(sensitive)
+        if sensitive not in self._known:
+            quasi = self._table.quasi_identifiers
+            self._known[sensitive] = KeptCounts(self._table, self._dictionary, quasi, sensitive)
+        population = self._known[sensitive]
         units = self._units(population, class_of_group, shown)
         nodes = values_of(counts, self._table.hierarchies[sensitive], population)
         for block in beliefs(units, counts, NOBODY, nodes, population):
             yield block, units.class_[block.units]
-
-    def _population(self, sensitive: int) -> Population:
-        if sensitive not in self._known:
-            quasi = self._table.quasi_identifiers
-            self._known[sensitive] = KeptCounts(self._table, self._dictionary, quasi, sensitive)
-        return self._known[sensitive]
 
     def _units(self, population: Population, class_of_group: Longs, shown: Ints) -> Units:
         """Units of the groups; which records they have is left open."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries.consistency import least_covers
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
@@ -134,7 +133,7 @@ def _overlaps(hierarchy: Hierarchy, link: LinkedAttribute, nodes: Ints) -> tuple
 
 
 def _least_cover(hierarchy: Hierarchy, leaves: Ints) -> int:
-    covers = least_covers(hierarchy, leaves)
+    covers = hierarchy.least_above(hierarchy.leaves[leaves].tolist())
     if len(covers) > 1:
         named = " and ".join(repr(hierarchy.labels[node]) for node in covers[:2])
         raise NotSupported(

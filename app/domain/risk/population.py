@@ -12,7 +12,7 @@ import numpy as np
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
@@ -68,7 +68,8 @@ class Population:
         chosen = [links[j] for j in (*self.linked, sensitive)]
         exact = np.ones(dictionary.n_entities, dtype=bool)
         for link in chosen:
-            exact &= _is_exact(link)[link.column]
+            # A value outside the hierarchy is one value.
+            exact &= ((np.diff(link.starts) <= 1) & ~link.everything)[link.column]
         self.n_entities = int(np.count_nonzero(exact))
         self.n_left_out = dictionary.n_entities - self.n_entities
         kept = tuple(replace(link, column=link.column[exact], outside=None) for link in chosen)
@@ -101,12 +102,6 @@ class Population:
         )
         counted = self.joint(distinct.codes, np.full(distinct.size, TOP, dtype=np.int32))
         return counted[distinct.inverse]
-
-
-def _is_exact(link: LinkedAttribute) -> Bools:
-    """Per code of a link, whether it means one value; a value outside the hierarchy is one."""
-    exact: Bools = (np.diff(link.starts) <= 1) & ~link.everything
-    return exact
 
 
 @dataclass(frozen=True, eq=False)

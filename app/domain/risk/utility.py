@@ -17,27 +17,15 @@ from app.domain.arrays import Floats, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.definitions import MAX_FAULTS
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.sensitivity.weights import shares_label_of_top
-from app.domain.tables.table import Table, unknown_attribute
+from app.domain.sensitivity.weights import values_by_label
+from app.domain.tables.table import Table, unknown_attributes
 
 Model = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm", "custom"]
 
 
-def custom_values(hierarchy: Hierarchy, given: Mapping[str, float]) -> Floats:
-    """The value of every node (nodes,): NaN where none is given, 0 for ⊥ unless its label is its own."""
-    values = np.array([given.get(label, math.nan) for label in hierarchy.labels], dtype=float)
-    if math.isnan(values[TOP]) or shares_label_of_top(hierarchy):
-        values[TOP] = 0.0
-    return values
-
-
-def faults_of_custom_values(table: Table, given: Mapping[str, Mapping[str, float]]) -> list[Fault]:
+def _faults_of_custom_values(table: Table, given: Mapping[str, Mapping[str, float]]) -> list[Fault]:
     """Attributes without values or unknown, and in each the values that are not valid, by name."""
-    faults = [
-        unknown_attribute(f"/utility/values/{name}", name, table)
-        for name in given
-        if name not in table.attributes
-    ]
+    faults = unknown_attributes("/utility/values", given, table)
     for attribute, hierarchy in zip(table.attributes, table.hierarchies, strict=True):
         if attribute in given:
             faults += _faults_of_attribute(attribute, hierarchy, given[attribute])
@@ -82,7 +70,7 @@ def _faults_of_attribute(attribute: str, hierarchy: Hierarchy, given: Mapping[st
 
 def _faults_of_missing(attribute: str, hierarchy: Hierarchy, given: Mapping[str, float]) -> list[Fault]:
     """Nodes without a value. A leaf directly below ⊥ may be a cell of the data, so those are only counted."""
-    values = custom_values(hierarchy, given)
+    values = values_by_label(hierarchy, given)
     missing = np.flatnonzero(np.isnan(values)).tolist()
     from_data = {v for v in missing if hierarchy.is_leaf[v] and hierarchy.parents[v] == (TOP,)}
     pointer, remedy = f"/utility/values/{attribute}", "Give every value but the top a number, 0 or more."
@@ -110,7 +98,7 @@ def _faults_of_missing(attribute: str, hierarchy: Hierarchy, given: Mapping[str,
 
 def _faults_of_order(attribute: str, hierarchy: Hierarchy, given: Mapping[str, float]) -> list[Fault]:
     """Edges on which the more general value would be of more use."""
-    values, labels = custom_values(hierarchy, given), hierarchy.labels
+    values, labels = values_by_label(hierarchy, given), hierarchy.labels
     child, parent = hierarchy.edges
     return [
         Fault(
@@ -205,7 +193,7 @@ def build_utility(
         )
     factors, faults = _factors(table, weights or {})
     if model == "custom":
-        faults += faults_of_custom_values(table, node_values or {})
+        faults += _faults_of_custom_values(table, node_values or {})
     elif node_values:
         faults.append(
             Fault(
@@ -219,7 +207,7 @@ def build_utility(
         raise InvalidInput(faults)
     values = tuple(
         factor
-        * (custom_values(hierarchy, node_values[name]) if node_values else _NODE_VALUES[model](hierarchy))
+        * (values_by_label(hierarchy, node_values[name]) if node_values else _NODE_VALUES[model](hierarchy))
         for name, hierarchy, factor in zip(table.attributes, table.hierarchies, factors, strict=True)
     )
     if not model.startswith("info_loss"):
@@ -229,11 +217,7 @@ def build_utility(
 
 def _factors(table: Table, weights: Mapping[str, float]) -> tuple[list[float], list[Fault]]:
     """What each attribute's values are multiplied by, and the faults of the weights given."""
-    faults = [
-        unknown_attribute(f"/utility/weights/{name}", name, table)
-        for name in weights
-        if name not in table.attributes
-    ]
+    faults = unknown_attributes("/utility/weights", weights, table)
     faults += [
         Fault(
             f"/utility/weights/{name}",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table, no_attribute
 
 
@@ -118,38 +119,6 @@ def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/r
     return RecordRule(np.asfortranarray(steps, dtype=np.int16))
 
 
-def cell_rule(table: Table, codes: npt.NDArray[np.integer], pointer: str = "/cells") -> CellRule:
-    """Check disclosed nodes (n, m); faults name attribute and the first rows (numbered from 1)."""
-    if codes.shape != table.codes.shape:
-        raise InvalidInput.of(
-            pointer,
-            "wrong-shape",
-            f"The rule is for {codes.shape[0]} records; the dataset has {table.n_records}.",
-            "Give the disclosed value of every cell of the dataset.",
-        )
-    disclosed = np.asfortranarray(codes, dtype=np.int32)
-    faults = []
-    for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
-        column = disclosed[:, j]
-        passed = (column >= 0) & (column < hierarchy.n_nodes)
-        passed[passed] = hierarchy.are_above(column[passed], table.codes[passed, j])
-        bad = np.flatnonzero(~passed)
-        if len(bad):
-            rows = ", ".join(str(row + 1) for row in bad[:10])
-            faults.append(
-                Fault(
-                    f"{pointer}/{attribute}",
-                    "not-a-generalisation",
-                    f"{len(bad)} records would disclose a value of attribute {attribute!r} that is not the "
-                    f"original or a generalisation of it (first rows: {rows}).",
-                    "Disclose the value itself, one above it in the hierarchy, or null.",
-                )
-            )
-    if faults:
-        raise InvalidInput(faults)
-    return CellRule(disclosed)
-
-
 def apply(rule: Rule, table: Table) -> Ints:
     """Disclosed node codes (n, m), column-major. Every result is ⪰ its original."""
     return apply_to_codes(rule, table, table.codes)
@@ -165,7 +134,7 @@ def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
     disclosed = np.empty(codes.shape, dtype=np.int32, order="F")
     if isinstance(rule, RecordRule):
         for j in range(table.n_attributes):
-            disclosed[:, j] = _climb(table, j, codes[:, j], rule.steps[:, j])
+            disclosed[:, j] = climbed(table.hierarchies[j], codes[:, j], rule.steps[:, j])
         return disclosed
     _require_width(rule.levels, table)
     for j, (hierarchy, level) in enumerate(zip(table.hierarchies, rule.levels, strict=True)):
@@ -191,11 +160,10 @@ def _require_width(levels: Sequence[int], table: Table) -> None:
         )
 
 
-def _climb(table: Table, j: int, column: Ints, steps: npt.NDArray[np.int16]) -> Ints:
-    """Column with each value raised by its own number of steps."""
+def climbed(hierarchy: Hierarchy, nodes: Ints, steps: npt.NDArray[np.integer]) -> Ints:
+    """The nodes, each raised by its own number of steps."""
     if not steps.any():
-        return column
-    hierarchy = table.hierarchies[j]
+        return nodes
     ladder = np.stack([hierarchy.ancestor_steps(s) for s in range(int(steps.max()) + 1)])
-    climbed: Ints = ladder[steps, column]
-    return climbed
+    found: Ints = ladder[steps, nodes]
+    return found

@@ -36,7 +36,7 @@ from app.domain.sensitivity.weights import (
     unit_weights,
 )
 from app.domain.tables.numbers import TIE_TOLERANCE
-from app.domain.tables.table import Table, unknown_attribute
+from app.domain.tables.table import Table, unknown_attributes
 
 Family = Literal[
     "linear", "linear_personal", "interactions", "multiplicative", "multiplicative_centered", "constant"
@@ -248,11 +248,7 @@ def build_sensitivity(
 
 
 def _faults_of_attributes(table: Table, weights: Mapping[str, AttributeWeights]) -> list[Fault]:
-    faults = [
-        unknown_attribute(f"/attributes/{name}", name, table)
-        for name in weights
-        if name not in table.attributes
-    ]
+    faults = unknown_attributes("/attributes", weights, table)
     faults += [
         Fault(
             f"/attributes/{name}",

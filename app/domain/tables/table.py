@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -191,6 +191,12 @@ def no_attribute(pointer: str, name: str, known: Sequence[str]) -> Fault:
     """The fault of an attribute that is none of those that there are."""
     listed = f"The attributes are: {', '.join(known)}."
     return Fault(pointer, "unknown-attribute", f"There is no attribute {name!r}.", listed)
+
+
+def unknown_attributes(pointer: str, names: Iterable[str], table: Table) -> list[Fault]:
+    """The faults of the names of attributes that are not disclosed, each below the pointer."""
+    unknown = (name for name in names if name not in table.attributes)
+    return [unknown_attribute(f"{pointer}/{name}", name, table) for name in unknown]
 
 
 def unknown_attribute(pointer: str, attribute: str, table: Table) -> Fault:
