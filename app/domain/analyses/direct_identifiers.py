@@ -10,7 +10,7 @@ from annotated_types import doc
 
 from app.domain.arrays import Ints
 from app.domain.catalogue.meanings import LOW
-from app.domain.direct_identifiers.recognition import recognised_kinds
+from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.direct_identifiers.sample import LOOKED_AT, Counts
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
@@ -29,17 +29,6 @@ BYTES_PER_NODE: Final = 200
 @dataclass(frozen=True)
 class DirectIdentifiersParameters:
     """Nothing to choose: all disclosed attributes are looked at."""
-
-
-@dataclass(frozen=True)
-class RecognisedKind:
-    """Cells of one attribute that are of one kind."""
-
-    kind: Annotated[str, doc("Which kind, such as email, telephone or personal_name.")]
-    share: Annotated[float, doc("Share of the attribute's disclosed cells that are of the kind.")]
-    is_direct_identifier: Annotated[
-        bool, doc("Whether the attribute as a whole looks like a direct identifier of the kind.")
-    ]
 
 
 @dataclass(frozen=True)
@@ -94,10 +83,7 @@ def _compute(
     found = []
     for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
         texts, counts = _texts(hierarchy.labels, codes[:, j])
-        kinds = tuple(
-            RecognisedKind(own.kind, own.share, own.is_direct_identifier)
-            for own in recognised_kinds(texts, counts)
-        )
+        kinds = recognised_kinds(texts, counts)
         is_direct = any(own.is_direct_identifier for own in kinds)
         looked_at = min(LOOKED_AT, len(texts))
         found.append(LookedAtAttribute(name, is_direct, kinds, int(counts.sum()), len(texts), looked_at))

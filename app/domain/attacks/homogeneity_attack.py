@@ -23,15 +23,13 @@ from app.domain.tables.numbers import exact_sum
 SECONDS_PER_CELL: Final = 3e-8
 SECONDS_PER_LISTED_RECORD: Final = 1e-9
 
-NO_VALUE = -1
-
 
 def leading_values(counts: SensitiveCounts) -> Ints:
     """(G,) number of the most frequent value of each class, the least one of equals.
 
     −1 for classes none of whose records has a value.
     """
-    values = np.full(counts.n_classes, NO_VALUE, dtype=np.int32)
+    values = np.full(counts.n_classes, -1, dtype=np.int32)
     tops = np.flatnonzero(counts.counts == most_frequent(counts)[counts.of_entry])
     # Written last to first, so that the first of equals stays.
     values[counts.of_entry[tops[::-1]]] = counts.values[tops[::-1]]

@@ -255,7 +255,10 @@ class RollUps:
         """Counts of all parts at one node of the other attributes and some rungs of the last."""
         ladder, n_entities = self._ladders[last], len(self._weights)
         of_last = None if ladder.is_nested else ladder.classes[node[last]]
-        rows = OrderedRows.of(self._columns(last, node), self._last_column(last, of_last))
+        # Of the last attribute its codes, where no classes of them are asked for.
+        codes = np.arange(len(ladder.classes[0]), dtype=np.int32) if of_last is None else of_last
+        own = Column((self._entities[last], self._parts[last]), codes, int(codes.max(initial=0)) + 1)
+        rows = OrderedRows.of(self._columns(last, node), own)
         weights = np.zeros(n_entities + self.n_parts, dtype=self._type)
         weights[:n_entities] = self._weights
         total = self._typed(np.cumsum(weights[rows.order], dtype=self._type))
@@ -280,11 +283,6 @@ class RollUps:
             for j, rung in enumerate(node)
             if j != last
         ]
-
-    def _last_column(self, last: int, classes: Ints | None) -> Column:
-        """Of the last attribute; its codes where no classes are given."""
-        own = np.arange(len(self._ladders[last].classes[0]), dtype=np.int32) if classes is None else classes
-        return Column((self._entities[last], self._parts[last]), own, int(own.max(initial=0)) + 1)
 
 
 def _rolled_up(cells: Counts, axis: int, leads: Ints) -> Counts:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from annotated_types import doc
 
 from app.domain.direct_identifiers.checked_numbers import ibans, national_numbers, payment_cards, tax_numbers
 from app.domain.direct_identifiers.patterns import (
@@ -76,29 +78,22 @@ TITLES: Final = {recogniser.kind: recogniser.title for recogniser in RECOGNISERS
 
 
 @dataclass(frozen=True)
-class IdentifierFinding:
-    """What was found of one kind in a column.
+class RecognisedKind:
+    """Cells of one attribute that are of one kind."""
 
-    Parameters
-    ----------
-    kind
-        Which one: a ``kind`` of the recognisers.
-    share
-        Share of the non-missing cells that are of this kind, above 0.
-    is_direct_identifier
-        Whether the column as a whole looks like one: at least the kind's least share of its cells does, and
-        what the kind asks of the whole column holds.
-    """
-
-    kind: str
-    share: float
-    is_direct_identifier: bool
+    kind: Annotated[str, doc("Which kind, such as email, telephone or personal_name.")]
+    share: Annotated[float, doc("Share of the attribute's disclosed cells that are of the kind.")]
+    is_direct_identifier: Annotated[
+        bool, doc("Whether the attribute as a whole looks like a direct identifier of the kind.")
+    ]
 
 
-def recognised_kinds(values: Sequence[str], counts: Counts) -> tuple[IdentifierFinding, ...]:
+def recognised_kinds(values: Sequence[str], counts: Counts) -> tuple[RecognisedKind, ...]:
     """The kinds that cells of a column are of, in the recognisers' order; empty if of none.
 
-    Cells of a kind that the column looks like are not looked at for the kinds behind it.
+    The column as a whole looks like a kind if at least the kind's least share of its cells does, and what the
+    kind asks of the whole column holds. Cells of a kind that the column looks like are not looked at for the
+    kinds behind it.
 
     A pure function of the set of pairs: neither their order nor a clock enters. Of a column with more than
     5,000 distinct texts the 1,000 most frequent ones and 4,000 of the others, chosen by hash, are looked at,
@@ -124,7 +119,7 @@ def recognised_kinds(values: Sequence[str], counts: Counts) -> tuple[IdentifierF
         share = sample.share(found.texts)
         is_direct = found.is_evident and share >= recogniser.least_share
         if share > 0:
-            findings.append(IdentifierFinding(recogniser.kind, share, is_direct))
+            findings.append(RecognisedKind(recogniser.kind, share, is_direct))
         if is_direct:
             sample = sample.only(~found.texts)
     return tuple(findings)

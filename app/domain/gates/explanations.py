@@ -120,13 +120,10 @@ def quantity_of(condition: Condition) -> str:
     match condition:
         case PrivacyModelCondition(model, parameters):
             return f"in classes that fail {_model(model, parameters)}"
-        case ScoreCondition():
-            value = value_of(condition)
-            return _clause(value.meaning) if value is not None and value.meaning else condition.value
-        case MeasureCondition(measure):
+        case ScoreCondition() | MeasureCondition():
             value = value_of(condition)
             said = _clause(value.meaning) if value is not None and value.meaning else condition.value
-            return f"{said} ({measure})"
+            return said if isinstance(condition, ScoreCondition) else f"{said} ({condition.measure})"
         case BoundCondition():
             return "whether the risk is an upper bound"
         case _:

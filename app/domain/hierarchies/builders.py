@@ -15,7 +15,7 @@ from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.definitions import TOP_LABEL, nodes_of_levels
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import Side, Unit
-from app.domain.hierarchies.periods import Period, period_of
+from app.domain.hierarchies.periods import period_of
 
 MAX_LEAVES = 2_000_000
 MAX_MASKED_CHARACTERS = 200_000_000
@@ -152,18 +152,15 @@ def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year
 def leaf_range(first: str, last: str, step: str = "1") -> list[str]:
     """Numbers, or dates with ``step`` in days, from ``first`` to ``last`` inclusive."""
     low, high = period_of(first), period_of(last)
-    if _is_day(low) and _is_day(high):
-        return _date_range(low.first, high.first, step) if low and high else []
+    if low is not None and high is not None and low.unit == high.unit == "day":
+        return _date_range(low.first, high.first, step)
     with localcontext(_EXACT):
         return _number_range(first, last, step)
 
 
 def _number_range(first: str, last: str, step: str) -> list[str]:
-    start, end, width = (
-        _number("/range/first", first),
-        _number("/range/last", last),
-        _number("/range/step", step),
-    )
+    start, end = _number("/range/first", first), _number("/range/last", last)
+    width = _number("/range/step", step)
     if width <= 0 or end < start:
         raise InvalidInput.of(
             "/range",
@@ -174,10 +171,6 @@ def _number_range(first: str, last: str, step: str) -> list[str]:
     size = int((end - start) // width) + 1
     _require_few(size)
     return [_plain(start + i * width) for i in range(size)]
-
-
-def _is_day(period: Period | None) -> bool:
-    return period is not None and period.unit == "day"
 
 
 def _date_range(first: date, last: date, step: str) -> list[str]:

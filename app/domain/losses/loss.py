@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -223,7 +223,6 @@ class SummedLoss(ABC):
         same ones.
     """
 
-    separable: ClassVar[Literal[True]] = True
     kind: LossKind
     aggregate: Aggregate
     is_monotone: bool = True
@@ -307,7 +306,6 @@ class ClassLoss(ABC):
         Estimated time that a rule which suppresses takes beyond what its classes do.
     """
 
-    separable: ClassVar[Literal[False]] = False
     kind: LossKind
     more_seconds: float = 0.0
 

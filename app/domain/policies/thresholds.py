@@ -54,25 +54,14 @@ _COUNTS: Final = (
     ("n_records", "Records of the dataset.", NOTHING_KNOWN),
     ("n_entities", "Entities of the dictionary; null for a dictionary set.", NOTHING_KNOWN),
 )
-_MAY_BE_NULL: Final = frozenset(
-    {"add_self_risk_average", "information_loss_average", "information_loss_max", "n_entities"}
-)
 
 SCORE_VALUES: Final[tuple[ResultValue, ...]] = (
-    *(ResultValue(name, "number", meaning, name in _MAY_BE_NULL, marks) for name, meaning, marks in _NUMBERS),
+    *(ResultValue(name, "number", meaning, marks) for name, meaning, marks in _NUMBERS),
     *(
-        ResultValue(
-            f"loss_quantiles.{level}",
-            "number",
-            f"Risk that {level:.0%} of the records do not exceed.",
-            marks=RISK,
-        )
-        for level in LOSS_QUANTILES
+        ResultValue(f"loss_quantiles.{q}", "number", f"Risk that {q:.0%} of the records do not exceed.", RISK)
+        for q in LOSS_QUANTILES
     ),
-    *(
-        ResultValue(name, "whole number", meaning, name in _MAY_BE_NULL, marks)
-        for name, meaning, marks in _COUNTS
-    ),
+    *(ResultValue(name, "whole number", meaning, marks) for name, meaning, marks in _COUNTS),
 )
 
 

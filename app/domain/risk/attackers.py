@@ -180,9 +180,9 @@ def expected_loss(losses: Floats, prior: tuple[float, ...]) -> Floats:
 
 def _worst_case(found: tuple[Assessment, ...], losses: Floats) -> ViewScore:
     """Per rule: the greatest of each figure over the dictionaries."""
-    at_average = _first_greatest([assessment.risk_average for assessment in found])
-    at_max = _first_greatest([assessment.risk_max for assessment in found])
-    at_min = _first_greatest([assessment.risk_min for assessment in found])
+    at_average = int(np.argmax([assessment.risk_average for assessment in found]))
+    at_max = int(np.argmax([assessment.risk_max for assessment in found]))
+    at_min = int(np.argmax([assessment.risk_min for assessment in found]))
     worst = found[at_average]
     return ViewScore(
         view="worst_case",
@@ -221,10 +221,6 @@ def _of_records(view: View, loss: Floats, at: Ints | None, mass: Floats, monoton
         loss=loss,
         at=at,
     )
-
-
-def _first_greatest(risks: list[float]) -> int:
-    return max(range(len(risks)), key=lambda i: (risks[i], -i))
 
 
 def _all_of(found: Sequence[Assessment]) -> Monotone:
