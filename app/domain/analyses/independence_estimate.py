@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Integers, Ints, Longs
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
@@ -120,7 +119,7 @@ def _rows(context: MeasureContext, parameters: IndependenceParameters) -> _Rows:
     table, sensitivity = context.table, given(context.sensitivity)
     n, m = table.n_records, table.n_attributes
     groups = sensitivity.personal_groups
-    columns: list[npt.NDArray[np.integer]] = [table.codes[:, j] for j in range(m)]
+    columns: list[Integers] = [table.codes[:, j] for j in range(m)]
     sizes = list(table.sizes)
     if groups is not None:
         columns.append(groups)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, doc
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Integers, Ints, Longs
 from app.domain.catalogue.catalogue_types import ProbedRow
 from app.domain.dictionaries.dictionary import Dictionary, own_rows
 from app.domain.errors import InvalidInput
@@ -162,7 +161,7 @@ def units_of(context: MeasureContext, auxiliary: Dictionary, pairs: GivenLinks |
     groups, failure_groups = (
         None if own is None else own.personal_groups for own in (context.sensitivity, context.failure)
     )
-    columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(table.n_attributes)]
+    columns: list[Integers] = [codes[:, j] for j in range(table.n_attributes)]
     sizes = list(table.sizes)
     for column, size in (
         (None if pairs is None else pairs.owners(n), n + 1),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, MaxLen, doc
 
 from app.domain.analyses.linkage_units import (
@@ -18,7 +17,7 @@ from app.domain.analyses.linkage_units import (
     given_links,
     units_of,
 )
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import ADDED_LATER, DictionaryRef
 from app.domain.catalogue.meanings import FROM_ZERO, HIDING, HIGH, LOW_ASIDE, LOW_SHARE, RISK, SHARE
 from app.domain.dictionaries.consistency import Consistency, under
@@ -130,7 +129,7 @@ class _Found:
 
     unlinked: Floats
     linked: Floats
-    absent: npt.NDArray[np.bool_]
+    absent: Bools
     candidates: Floats
     no_link: Floats
     conflict: Floats

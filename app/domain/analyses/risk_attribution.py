@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import doc
 
 from app.domain.analyses.scoring import (
@@ -27,7 +26,7 @@ from app.domain.analyses.scoring import (
     explainable,
     score_of,
 )
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Integers, Ints, Longs
 from app.domain.catalogue.meanings import LOSS, LOW_ASIDE, RISK
 from app.domain.counting.counter import Counter, Engine
 from app.domain.hierarchies.hierarchy import TOP
@@ -117,10 +116,10 @@ class PartialDisclosure:
         held = self.weights > 0 if rows is None else rows & (self.weights > 0)
         return exact_sum(self.weights[held] * values[held]) / self.total
 
-    def _splits(self, codes: Ints) -> list[tuple[npt.NDArray[np.integer], int]]:
+    def _splits(self, codes: Ints) -> list[tuple[Integers, int]]:
         """What splits rows of equal codes: weight groups, and the consistency of the own entity."""
         context, n = self._context, self._context.table.n_records
-        splits: list[tuple[npt.NDArray[np.integer], int]] = []
+        splits: list[tuple[Integers, int]] = []
         for sensitivity in (given(context.sensitivity), context.failure):
             if sensitivity is not None and sensitivity.personal_groups is not None:
                 splits.append((sensitivity.personal_groups, sensitivity.n_groups))

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, doc
 
 from app.domain.analyses.scoring import cost_of_scores, score_of
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.catalogue.meanings import RISK
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
@@ -86,7 +85,7 @@ class _Candidates:
         self.positions = [j for j in range(len(codes)) if j in linked and codes[j] != TOP]
         reduced = counter.dictionary.reduced
         self._entities: Longs = reduced.counts
-        self._fits: list[npt.NDArray[np.bool_]] = []
+        self._fits: list[Bools] = []
         self._own_fits: list[bool] | None = None
         self._adds_self = context.absent_policy == "add_self"
         own = int(counter.own_rows.row[row]) if self._adds_self else -1

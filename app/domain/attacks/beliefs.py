@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
@@ -29,7 +28,7 @@ from app.domain.classes.sensitive_counts import (
 from app.domain.risk.population import Population, likelihoods, units_of
 from app.domain.tables.numbers import lowest_accepted
 
-Weights = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Weights = Longs | Floats
 
 NEVER = -1
 
@@ -138,7 +137,7 @@ class _Ranked:
     """Weights (u, d) of units by descending weight, and where in that order each entry is."""
 
     weights: Weights
-    rank: npt.NDArray[np.int64]
+    rank: Longs
 
     @cached_property
     def _tails(self) -> Weights:

@@ -20,7 +20,6 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import digamma
 
 from app.domain.arrays import Bools, Floats, Longs
@@ -338,6 +337,6 @@ def corrected_values(counts: SensitiveCounts) -> Floats:
     return np.where(m > 0, found, np.inf)
 
 
-def has_corrected_entropy(counts: SensitiveCounts, ell: float) -> npt.NDArray[np.bool_]:
+def has_corrected_entropy(counts: SensitiveCounts, ell: float) -> Bools:
     """(G,) whether :func:`corrected_values` is at least ℓ, to 1e-9 nats; always in a class without values."""
     return np.asarray(np.log(corrected_values(counts)) >= np.log(ell) - ESTIMATE_TOLERANCE)

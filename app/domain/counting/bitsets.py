@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.counting.calibration import (
     SECONDS_PER_AND_OF_BITS,
     SECONDS_PER_BITSET,
@@ -143,9 +143,9 @@ class EntityBitsets:
             self._sizes[key] = int((starts[codes + 1] - starts[codes]).sum())
         return self._sizes[key]
 
-    def is_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
+    def is_member(self, attribute: int, node: int) -> Bools:
         """Per code of a linked attribute, whether the node is consistent with it."""
-        found: npt.NDArray[np.bool_] = self._member.get(
+        found: Bools = self._member.get(
             (attribute, node), lambda j, node: self._compatibilities[j].fitting(node)
         )
         return found

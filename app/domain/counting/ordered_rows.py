@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.tables.distinct import KEY_LIMIT, group, row_keys, sort_with_positions
 
 ROWS_AT_ONCE = 2**15
@@ -41,7 +40,7 @@ class OrderedRows:
 
     order: Longs | Ints
     codes: Ints
-    ends: npt.NDArray[np.bool_]
+    ends: Bools
 
     @classmethod
     def of(cls, others: Sequence[Column], last: Column) -> OrderedRows:

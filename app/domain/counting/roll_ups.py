@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Integers, Ints, Longs
 from app.domain.counting.calibration import (
     SECONDS_PER_DENSE_CELL,
     SECONDS_PER_ENTERED_ROW,
@@ -32,7 +32,7 @@ DENSE_CELLS = 2**25
 FEW_CELLS = 2**16
 CELLS_PER_ROW = 8
 
-Counts = npt.NDArray[np.integer]
+Counts = Integers
 Node = tuple[int, ...]
 
 
@@ -51,7 +51,7 @@ class Ladder:
     up: tuple[Ints | None, ...]
 
     @classmethod
-    def of(cls, levels: Sequence[Ints], held: npt.NDArray[np.bool_]) -> Ladder:
+    def of(cls, levels: Sequence[Ints], held: Bools) -> Ladder:
         """From the class of each code per level; −1, no class, is one of its own.
 
         ``held`` (codes,) marks the codes of the dictionary. Classes without any count nothing: they may be
@@ -79,7 +79,7 @@ class Ladder:
         return all(bool((np.diff(classes) >= 0).all()) for classes in self.classes)
 
 
-def _split_empty(level: Ints, held: npt.NDArray[np.bool_]) -> Ints:
+def _split_empty(level: Ints, held: Bools) -> Ints:
     """The level with a class of its own for each run of codes of a class that holds no code."""
     size = int(level.max(initial=0)) + 2
     is_empty = (np.bincount(level[held] + 1, minlength=size) == 0)[level + 1]

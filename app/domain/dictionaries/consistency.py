@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz.distance import Jaro
 from rapidfuzz.process import cdist
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Floats, Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.dictionaries.dictionary import Mode as Mode
 from app.domain.errors import InvalidInput
@@ -48,7 +47,7 @@ def similar_pairs(
     height = max(1, PAIRS_AT_ONCE // max(1, len(choices)))
     for first in range(0, len(queries), height):
         block = queries[first : first + height]
-        similarity: npt.NDArray[np.float64] = cdist(
+        similarity: Floats = cdist(
             block, choices, scorer=Jaro.similarity, dtype=np.float64, score_cutoff=None
         )
         rows, found = np.nonzero(similarity >= lowest_accepted(threshold))
@@ -168,7 +167,7 @@ def _jaro(link: LinkedAttribute, consistency: Consistency) -> LinkedAttribute:
 
 def _similar_leaves(
     texts: Sequence[str], labels: Sequence[str], consistency: Consistency
-) -> tuple[Longs, npt.NDArray[np.int32]]:
+) -> tuple[Longs, Ints]:
     """Leaf indices similar to each text: those of the i-th are ``near[first[i]:first[i + 1]]``."""
     if consistency.normalise:
         texts, labels = [normalised(t) for t in texts], [normalised(label) for label in labels]

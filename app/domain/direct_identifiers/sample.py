@@ -10,11 +10,10 @@ from typing import Final
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Bools
+from app.domain.arrays import Bools, Floats, Longs
 
-Counts = npt.NDArray[np.int64]
+Counts = Longs
 
 LOOKED_AT: Final = 5_000
 """Most distinct texts of a column that are looked at."""
@@ -49,7 +48,7 @@ class Sample:
     """
 
     texts: tuple[str, ...]
-    weights: npt.NDArray[np.float64]
+    weights: Floats
     counts: Counts
 
     def share(self, chosen: Bools) -> float:

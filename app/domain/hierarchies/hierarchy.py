@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.definitions import TOP as TOP
 from app.domain.hierarchies.definitions import TOP_LABEL, nodes_from_parents, nodes_from_rows
@@ -219,7 +218,7 @@ class Hierarchy:
         """Whether ``lower ⪯ upper``."""
         return upper in self.up(lower)
 
-    def are_above(self, upper: Ints, lower: Ints) -> npt.NDArray[np.bool_]:
+    def are_above(self, upper: Ints, lower: Ints) -> Bools:
         """Per row, whether ``lower ⪯ upper``."""
         used, where = np.unique(lower, return_inverse=True)
         indices, nodes = self.ancestors(used.astype(np.int32))
@@ -227,9 +226,7 @@ class Hierarchy:
         wanted = where.reshape(-1).astype(np.int64) * self.n_nodes + upper
         if not len(keys):
             return np.zeros(len(wanted), dtype=bool)
-        found: npt.NDArray[np.bool_] = (
-            keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
-        )
+        found: Bools = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
         return found
 
     def least_above(self, nodes: Iterable[int]) -> list[int]:

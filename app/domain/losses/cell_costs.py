@@ -10,14 +10,13 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Floats, Integers, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.hierarchies.numbers import ends, number_labels, whole_numbers
 from app.domain.losses.loss import LeafDomain, Sums
 
-Nodes = npt.NDArray[np.integer]
+Nodes = Integers
 
 
 def leaves_under(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Longs:
@@ -178,9 +177,7 @@ class SquaredError(CellCost):
         return np.where((original == shown) | (original == TOP), 0.0, errors)
 
 
-def _means(
-    values: npt.NDArray[np.float64], amounts: npt.NDArray[np.float64], nodes: Nodes, n_nodes: int
-) -> npt.NDArray[np.float64]:
+def _means(values: Floats, amounts: Floats, nodes: Nodes, n_nodes: int) -> Floats:
     """(nodes,) weighted means of the values of each node, 0 where there is none."""
     totals = np.bincount(nodes, amounts, n_nodes)
     sums = np.bincount(nodes, values * amounts, n_nodes)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Integers, Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LeafDomain
 from app.domain.tables.distinct import distinct_rows
@@ -48,7 +47,7 @@ def log_areas(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Float
     return np.asarray(np.log(np.maximum(np.bincount(above, minlength=hierarchy.n_nodes), 1)))
 
 
-def shows_nothing(shown: npt.NDArray[np.integer], suppressed: Bools) -> bool:
+def shows_nothing(shown: Integers, suppressed: Bools) -> bool:
     """Whether a cell (r,) is ⊥ for all records that are not suppressed, of whom there are some."""
     return not suppressed.all() and not shown[~suppressed].any()
 
@@ -228,6 +227,6 @@ def _axis(side: BoxSides, suppressed: Bools, amounts: Longs, domain: LeafDomain)
     return _Axis(np.stack(ancestors).astype(np.int32), areas, own, shown, depths)
 
 
-def _amounts(of: npt.NDArray[np.integer], amounts: Longs, n: int) -> Longs:
+def _amounts(of: Integers, amounts: Longs, n: int) -> Longs:
     """(n,) the amounts added up by what they are of."""
     return np.bincount(of, amounts, n).astype(np.int64)

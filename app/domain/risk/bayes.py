@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -149,7 +148,7 @@ def _block(
     found = likelihoods(population, units, np.repeat(chosen, m), np.tile(nodes, u))
     prior, ratio = found.prior.reshape(u, m), found.ratio.reshape(u, m)
     contradicted: Bools = np.asarray(((shown > 0) & found.is_impossible.reshape(u, m)).any(axis=1))
-    weights: npt.NDArray[np.float64] = shown * ratio
+    weights: Floats = shown * ratio
     totals = weights.sum(axis=1)
     inconsistent = ~contradicted & (totals == 0)
     judged = ~(contradicted | inconsistent)

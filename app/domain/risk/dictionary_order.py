@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.counter import Counter
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.errors import InvalidInput
@@ -140,7 +139,7 @@ def bound_hypotheses(
 # --- the order ---------------------------------------------------------------------------------------
 
 
-def _rows_in(theta: Dictionary, eta: Dictionary) -> npt.NDArray[np.int64]:
+def _rows_in(theta: Dictionary, eta: Dictionary) -> Longs:
     """Row of each entity of θ in η, −1 where η lacks it."""
     if theta.entity_ids is None or eta.entity_ids is None:
         raise InvalidInput.of(
@@ -158,7 +157,7 @@ def _link(dictionary: Dictionary, attribute: str) -> LinkedAttribute | None:
 
 
 def _first_breach(
-    ours: LinkedAttribute | None, theirs: LinkedAttribute | None, row: npt.NDArray[np.int64], limit: int
+    ours: LinkedAttribute | None, theirs: LinkedAttribute | None, row: Longs, limit: int
 ) -> int:
     """First row of θ below ``limit`` whose value is not ⪯ that of the same entity in η, else ``limit``."""
     if theirs is None:
@@ -185,10 +184,10 @@ def _first_breach(
 
 def _below(
     ours: LinkedAttribute, a: Ints, a_text: Ints, theirs: LinkedAttribute, b: Ints, b_text: Ints
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Per pair of codes, whether cell a ⪯ cell b."""
     lower, upper = _nodes(ours)[a], _nodes(theirs)[b]
-    passed: npt.NDArray[np.bool_] = upper == TOP
+    passed: Bools = upper == TOP
     named = (lower != UNKNOWN) & (upper != UNKNOWN)
     passed[named] = ours.hierarchy.are_above(upper[named], lower[named])
     for i in np.flatnonzero(~named & ~passed).tolist():

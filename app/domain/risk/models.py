@@ -14,9 +14,8 @@ from functools import cached_property, lru_cache, reduce
 from typing import Literal, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.errors import InvalidInput
 from app.domain.risk.loss import identification_probability, loss
 
@@ -96,8 +95,8 @@ def refuse_unless_sampled_conditions_hold(formula: str) -> None:
             )
 
 
-def _below(values: Floats, least: Floats) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = values < least
+def _below(values: Floats, least: Floats) -> Bools:
+    found: Bools = values < least
     return found
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Integers, Ints, Longs
 from app.domain.counting.counter import Counter, Engine
 from app.domain.risk.loss import AbsentPolicy, with_self
 from app.domain.risk.models import RiskModel
@@ -147,7 +146,7 @@ def _disclose(counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy) ->
         row_of = RowOf(rows.inverse, reduced.inverse)
     else:
         codes = apply(rule, table)
-        columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(m)]
+        columns: list[Integers] = [codes[:, j] for j in range(m)]
         columns += [column for column, _ in carried.values()]
         rows = distinct_rows(columns, [*table.sizes, *(size for _, size in carried.values())], len(codes))
         records, row_of = rows.counts, RowOf(rows.inverse, None)

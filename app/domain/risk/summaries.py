@@ -106,7 +106,7 @@ def histogram_of_losses(losses: Floats, records: Longs) -> Histogram:
     return Histogram(tuple(edges.tolist()), tuple(held.tolist()), infinite)
 
 
-def _bin_of(values: Longs | Floats, edges: npt.NDArray[np.number], bins: int) -> npt.NDArray[np.int64]:
+def _bin_of(values: Longs | Floats, edges: npt.NDArray[np.number], bins: int) -> Longs:
     """The bin of each value from the first edge on; the last bin is closed."""
     place = np.zeros(len(values), dtype=np.int64)
     # Few edges, and pieces that stay in the processor's cache: faster than searching among them.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Integers, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table, no_attribute
@@ -88,7 +88,7 @@ def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels"
     return TableRule(tuple(levels.get(attribute, 0) for attribute in table.attributes))
 
 
-def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/records") -> RecordRule:
+def record_rule(table: Table, steps: Integers, pointer: str = "/records") -> RecordRule:
     """Check steps (n, m); faults name attribute, bound and the first rows (numbered from 1)."""
     if steps.shape != table.codes.shape:
         raise InvalidInput.of(
@@ -160,7 +160,7 @@ def _require_width(levels: Sequence[int], table: Table) -> None:
         )
 
 
-def climbed(hierarchy: Hierarchy, nodes: Ints, steps: npt.NDArray[np.integer]) -> Ints:
+def climbed(hierarchy: Hierarchy, nodes: Ints, steps: Integers) -> Ints:
     """The nodes, each raised by its own number of steps."""
     if not steps.any():
         return nodes

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply, climbed
@@ -190,9 +189,9 @@ class _Carrier:
         hierarchy, originals = self._source.hierarchies[j], self._source.codes[rows, j]
         return steps_between(hierarchy, originals, self._disclosed[rows, j])
 
-    def _withholds(self, rows: Longs, j: int) -> npt.NDArray[np.bool_]:
+    def _withholds(self, rows: Longs, j: int) -> Bools:
         """Whether the rule suppresses the cell; of a missing value that is known by its steps alone."""
-        hidden: npt.NDArray[np.bool_] = self._disclosed[rows, j] == TOP
+        hidden: Bools = self._disclosed[rows, j] == TOP
         if isinstance(self._rule, RecordRule):
             hidden &= self._source.codes[rows, j] != TOP
         return hidden

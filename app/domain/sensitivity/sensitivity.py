@@ -15,9 +15,8 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Bools, Floats, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.sensitivity.interactions import (
@@ -175,7 +174,7 @@ class Sensitivity:
             total += self.interaction_sums(codes != TOP, groups)
         return self.of_sum(total)
 
-    def interaction_sums(self, disclosed: npt.NDArray[np.bool_], groups: Ints | None = None) -> Floats:
+    def interaction_sums(self, disclosed: Bools, groups: Ints | None = None) -> Floats:
         """What the interactions add to the weights of rows that disclose these attributes (r, m)."""
         return interaction_sums(self.interactions, disclosed, groups)
 

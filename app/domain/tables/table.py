@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Floats, Integers, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import DistinctRows, distinct_rows
@@ -41,7 +41,7 @@ class Table:
     hierarchies: tuple[Hierarchy, ...]
     codes: Ints
     entity_ids: npt.NDArray[Any] | None = None
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     sensitive: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class Table:
     def distinct(
         self,
         attributes: Sequence[int] | None = None,
-        extra: Sequence[tuple[npt.NDArray[np.integer], int]] = (),
+        extra: Sequence[tuple[Integers, int]] = (),
     ) -> DistinctRows:
         """Distinct combinations of some attributes (default: all), optionally split further.
 
@@ -133,7 +133,7 @@ class Table:
         return distinct_rows(columns, sizes, self.n_records)
 
 
-def _checked_weights(weights: npt.NDArray[np.float64], n: int) -> npt.NDArray[np.float64]:
+def _checked_weights(weights: Floats, n: int) -> Floats:
     """The weights scaled by a power of 2 to a greatest one below 1; InvalidInput unless they are right."""
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (n,):
