@@ -89,7 +89,7 @@ def hierarchical_distances(counts: SensitiveCounts, hierarchy: Hierarchy) -> Quo
     above = heights[hierarchy.parent[counts.nodes]]
     rise = np.where(hierarchy.is_leaf[counts.nodes], above, own)
     excess = counts.counts * population - sizes[counts.of_entry] * counts.totals[counts.values]
-    moved: Longs = sum_by_class(counts, np.maximum(excess, 0) * rise[counts.values])
+    moved = sum_by_class(counts, np.maximum(excess, 0) * rise[counts.values])
     for layer in inner_layers(hierarchy, counts.nodes):
         found = group_counts(counts, layer)
         # Records of the table under each node of the layer, behind those of values under none.

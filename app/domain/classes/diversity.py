@@ -24,7 +24,7 @@ from scipy.special import digamma
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.ratios import is_at_most, is_below
-from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class, sum_by_class
+from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class
 
 ENTROPY_TOLERANCE = 1e-9
 
@@ -99,7 +99,7 @@ class RankedCounts:
         """(G,) how many ranks from 2 on hold what is given per entry."""
         later = holds.copy()
         later[self.starts[:-1][self.distinct > 0]] = False
-        return np.bincount(self.of_entry[later], minlength=self.n_classes)
+        return np.diff(np.concatenate([[0], np.cumsum(later)])[self.starts])
 
 
 def ranked(counts: SensitiveCounts, among: Bools | None = None) -> RankedCounts:
@@ -132,7 +132,8 @@ def entropy(counts: SensitiveCounts, logs: Floats) -> Floats:
 
     With ``logs`` (E,) the logarithms of the counts it is the entropy of each class in nats.
     """
-    sums, sizes = sum_by_class(counts, counts.counts * logs), np.maximum(counts.sizes, 1)
+    sums = np.add.reduceat(np.append(counts.counts * logs, 0.0), counts.starts[:-1])
+    sizes = np.maximum(counts.sizes, 1)
     return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
 
 
@@ -289,7 +290,8 @@ def is_disclosure_recursive(counts: SensitiveCounts, harmless: Bools, c: Fractio
 
 def records_with(counts: SensitiveCounts, chosen: Bools) -> Longs:
     """(G,) records of each class with one of the chosen (m,) values."""
-    return sum_by_class(counts, np.where(chosen[counts.values], counts.counts, 0))
+    up_to = np.cumsum(np.where(chosen[counts.values], counts.counts, 0))
+    return np.diff(np.concatenate([[0], up_to])[counts.starts])
 
 
 def has_percentage(amounts: Longs, percent: Fraction, sizes: Longs) -> Bools:

@@ -166,9 +166,9 @@ def _summed(
     return (np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)), found.astype(np.int64), counts)
 
 
-def sum_by_class(counts: SensitiveCounts, amounts: Numbers) -> Numbers:
-    """(G,) sums of the (E,) numbers of each class's entries, of whole ones exact; 0 without entries."""
-    sums = np.add.reduceat(np.append(amounts, amounts.dtype.type(0)), counts.starts[:-1])
+def sum_by_class(counts: SensitiveCounts, amounts: Longs) -> Longs:
+    """(G,) sums of the (E,) whole numbers of each class's entries, exact; 0 for a class without entries."""
+    sums: Longs = np.add.reduceat(np.append(amounts, amounts.dtype.type(0)), counts.starts[:-1])
     return np.where(counts.distinct > 0, sums, 0)
 
 
