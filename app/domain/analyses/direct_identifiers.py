@@ -8,10 +8,10 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.meanings import LOW
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
-from app.domain.direct_identifiers.sample import LOOKED_AT, Counts
+from app.domain.direct_identifiers.sample import LOOKED_AT
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 
@@ -53,7 +53,7 @@ class DirectIdentifiersFound:
     attributes: Annotated[tuple[LookedAtAttribute, ...], doc("The disclosed attributes in schema order.")]
 
 
-def _texts(labels: tuple[str, ...], nodes: Ints) -> tuple[list[str], Counts]:
+def _texts(labels: tuple[str, ...], nodes: Ints) -> tuple[list[str], Longs]:
     """The distinct labels that a column discloses, and how often each does; nodes may share a label."""
     counts = np.bincount(nodes, minlength=len(labels))
     counts[TOP] = 0

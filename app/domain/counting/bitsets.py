@@ -139,7 +139,7 @@ class EntityBitsets:
             if node == TOP:
                 return self.n_entities
             starts, _ = self._order(attribute)
-            codes = self._codes_of(attribute, node)
+            codes = np.flatnonzero(self.is_member(attribute, node))
             self._sizes[key] = int((starts[codes + 1] - starts[codes]).sum())
         return self._sizes[key]
 
@@ -165,7 +165,7 @@ class EntityBitsets:
     def listed(self, attribute: int, node: int) -> Ints:
         """The entities consistent with a node, in the order of their codes."""
         starts, order = self._order(attribute)
-        codes = self._codes_of(attribute, node)
+        codes = np.flatnonzero(self.is_member(attribute, node))
         return order[concatenated_ranges(starts[codes], starts[codes + 1] - starts[codes])]
 
     @staticmethod
@@ -243,9 +243,6 @@ class EntityBitsets:
                 order = sort_with_positions(link.column.astype(np.int64), link.n_codes)[1]
             self._orders[attribute] = starts, order.astype(np.int32)
         return self._orders[attribute]
-
-    def _codes_of(self, attribute: int, node: int) -> Longs:
-        return np.flatnonzero(self.is_member(attribute, node))
 
     def _make_steps(self, attribute: int, node: int) -> Bytes:
         hierarchy = self._compatibilities[attribute].link.hierarchy

@@ -119,11 +119,9 @@ class RollUps:
         self._parts = parts
         n_rows = len(weights) + self.n_parts
         self._most_cells = max(FEW_CELLS, min(DENSE_CELLS, CELLS_PER_ROW * n_rows))
-        shape = [range(len(ladder.sizes)) for ladder in ladders]
-        self._dense_nodes = [node for node in itertools.product(*shape) if self._is_dense(node)]
-        self._by_sort = self._fewest_sorts(
-            [node for node in itertools.product(*shape) if not self._is_dense(node)]
-        )
+        nodes = list(itertools.product(*(range(len(ladder.sizes)) for ladder in ladders)))
+        self._dense_nodes = [node for node in nodes if self._is_dense(node)]
+        self._by_sort = self._fewest_sorts([node for node in nodes if not self._is_dense(node)])
         self._type: type[np.int32] | type[np.int64] = np.int32 if weights.sum() < 2**31 else np.int64
         self._wide: dict[tuple[int, int], Longs] = {}
         self._cells: dict[Node, Counts] = {}
@@ -245,9 +243,8 @@ class RollUps:
         return self._typed(found).reshape(shape)
 
     def _typed(self, counts: npt.NDArray[Any]) -> Counts:
-        if self._type is np.int32:
-            return counts.astype(np.int32, copy=False)
-        return counts.astype(np.int64, copy=False)
+        typed: Counts = counts.astype(self._type, copy=False)
+        return typed
 
     # --- sorted --------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 from annotated_types import doc
 
+from app.domain.arrays import Longs
 from app.domain.direct_identifiers.checked_numbers import ibans, national_numbers, payment_cards, tax_numbers
 from app.domain.direct_identifiers.patterns import (
     coordinates,
@@ -22,7 +23,7 @@ from app.domain.direct_identifiers.patterns import (
 )
 from app.domain.direct_identifiers.personal_names import personal_names
 from app.domain.direct_identifiers.postal_addresses import postal_addresses
-from app.domain.direct_identifiers.sample import Counts, Found, Sample, sample_of
+from app.domain.direct_identifiers.sample import Found, Sample, sample_of
 from app.domain.direct_identifiers.telephone import telephones
 
 _FEW: Final = 0.01
@@ -88,7 +89,7 @@ class RecognisedKind:
     ]
 
 
-def recognised_kinds(values: Sequence[str], counts: Counts) -> tuple[RecognisedKind, ...]:
+def recognised_kinds(values: Sequence[str], counts: Longs) -> tuple[RecognisedKind, ...]:
     """The kinds that cells of a column are of, in the recognisers' order; empty if of none.
 
     The column as a whole looks like a kind if at least the kind's least share of its cells does, and what the

@@ -13,8 +13,6 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
 
-Counts = Longs
-
 LOOKED_AT: Final = 5_000
 """Most distinct texts of a column that are looked at."""
 
@@ -49,7 +47,7 @@ class Sample:
 
     texts: tuple[str, ...]
     weights: Floats
-    counts: Counts
+    counts: Longs
 
     def share(self, chosen: Bools) -> float:
         """Share of the column's cells whose texts are chosen; the weights are added in an exact sum."""
@@ -76,7 +74,7 @@ class Found:
     is_evident: bool
 
 
-def sample_of(values: Sequence[str], counts: Counts) -> Sample:
+def sample_of(values: Sequence[str], counts: Longs) -> Sample:
     """The texts to look at: all, or the most frequent ones and a choice of the others by their hash.
 
     A choice by hash does not depend on the order of the values and, unlike every n-th one of a sorted list,

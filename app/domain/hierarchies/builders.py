@@ -12,7 +12,7 @@ from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import get_args
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.domain.hierarchies.definitions import TOP_LABEL, nodes_of_levels
+from app.domain.hierarchies.definitions import nodes_of_levels
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import Side, Unit
 from app.domain.hierarchies.periods import period_of
@@ -28,7 +28,7 @@ PADDING = " "
 
 def flat(values: Sequence[str]) -> Hierarchy:
     """Every value directly below ⊥."""
-    return _of_levels([[value] for value in _leaves(values)])
+    return Hierarchy(*nodes_of_levels([[value] for value in _leaves(values)]))
 
 
 def intervals(
@@ -40,7 +40,7 @@ def intervals(
     not positive or not a multiple of the one before.
     """
     with localcontext(_EXACT):
-        return _of_levels(_interval_rows(values, widths, origin))
+        return Hierarchy(*nodes_of_levels(_interval_rows(values, widths, origin)))
 
 
 def _interval_rows(
@@ -91,7 +91,7 @@ def ordered_groups(order: Sequence[str], group_sizes: Sequence[int]) -> Hierarch
             members = leaves[first : first + width]
             for row in rows[first : first + width]:
                 row.append(f"[{members[0]}, {members[-1]}]")
-    return _of_levels(rows)
+    return Hierarchy(*nodes_of_levels(rows))
 
 
 def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: Side = "right") -> Hierarchy:
@@ -117,7 +117,7 @@ def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: S
             for n in range(1, length)
         ]
         rows.append([value, *masked])
-    return _of_levels(rows, top_label=char * length)
+    return Hierarchy(*nodes_of_levels(rows, char * length))
 
 
 def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year")) -> Hierarchy:
@@ -146,7 +146,7 @@ def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year
             )
         periods.append((period.first, value))
     rows = [[value, *(_TRUNCATED[level](first) for level in levels[1:])] for first, value in sorted(periods)]
-    return _of_levels(rows)
+    return Hierarchy(*nodes_of_levels(rows))
 
 
 def leaf_range(first: str, last: str, step: str = "1") -> list[str]:
@@ -236,7 +236,3 @@ def _plain(number: Decimal) -> str:
     """The number without exponent and trailing zeros."""
     text = format(number, "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
-
-
-def _of_levels(rows: Sequence[Sequence[str]], top_label: str = TOP_LABEL) -> Hierarchy:
-    return Hierarchy(*nodes_of_levels(rows, top_label))
