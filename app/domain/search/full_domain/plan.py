@@ -15,7 +15,18 @@ from typing import Final, Protocol
 
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import rule_for
-from app.domain.counting.calibration import BYTES_PER_HELD_RULE, BYTES_PER_PAIR, BYTES_PER_PLACE
+from app.domain.counting.calibration import (
+    BYTES_PER_HELD_RULE,
+    BYTES_PER_PAIR,
+    BYTES_PER_PLACE,
+    SECONDS_PER_CHECK,
+    SECONDS_PER_CHECK_AND_ROW,
+    SECONDS_PER_CHECK_AND_RULE,
+    SECONDS_PER_HELD_RULE,
+    SECONDS_PER_JUDGED_ROW,
+    SECONDS_PER_SEARCH,
+    SECONDS_PER_SEARCHED_ROW,
+)
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.losses.catalogue import loss_of
@@ -233,14 +244,21 @@ class AnonymityPlan:
     def seconds(self) -> float:
         """Estimated time; of a search by boxes the most it can take."""
         rows, rules = len(self._judge.records.group), self.units if self._holds_lattice else 0
-        judging = self._judge.more_seconds + (0.0 if self._judge.is_plain else 1.35e-7 * rows)
+        judging = self._judge.more_seconds
+        judging += 0.0 if self._judge.is_plain else SECONDS_PER_JUDGED_ROW * rows
         if self._problem.loss.is_ranked:
             return seconds_of_ranks(self._asked, self._places, self._steps, rows, judging)
-        per_rule = 3e-4 + 1.5e-8 * rows + 2e-9 * rules + judging
+        per_rule = (
+            SECONDS_PER_CHECK
+            + SECONDS_PER_CHECK_AND_ROW * rows
+            + SECONDS_PER_CHECK_AND_RULE * rules
+            + judging
+        )
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
         per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
-        return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
+        begun = SECONDS_PER_SEARCH + SECONDS_PER_SEARCHED_ROW * rows + SECONDS_PER_HELD_RULE * rules
+        return begun + self._steps * per_rule
 
     @property
     def n_bytes(self) -> int:
