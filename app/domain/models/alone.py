@@ -28,5 +28,5 @@ class AloneRecords(JudgedClasses):
         self.amounts: Longs = every.amounts
         """(G,) how many records of the table each stands for."""
         alone = every.one_of_each()
-        somebody = Population(alone.amounts, outside=1)
+        somebody = Population(alone.amounts, outside=1, total=alone.n_groups + 1)
         super().__init__(alone, np.arange(alone.n_groups, dtype=np.int64), alone.n_groups, somebody)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.models.criterion import Others
 from app.domain.risk.bayes import BayesBlock
 from app.domain.risk.knowledge import Knowledge
@@ -32,7 +32,7 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Entities of a population (G,) that are disclosed like each class, and how many like none.
+    """Entities of a population (G,) that are disclosed like each class, how many like none, and all of them.
 
     Attributes
     ----------
@@ -44,13 +44,20 @@ class Population:
 
     entities: Longs
     outside: int
+    total: int
     shown: Ints | None = None
     knowledge: Knowledge | None = None
 
     def only(self, kept: Bools) -> Population:
         """Of the classes that are kept."""
         shown = None if self.shown is None else self.shown[kept]
-        return Population(self.entities[kept], self.outside, shown, self.knowledge)
+        return replace(self, entities=self.entities[kept], shown=shown)
+
+    def with_block(self, gone: Bools) -> Population:
+        """With one more class before those that are not gone: anybody may be in it, and nobody is outside."""
+        kept = self.only(~gone)
+        shown = None if kept.shown is None else with_top(kept.shown)
+        return replace(kept, entities=np.append(self.total, kept.entities), outside=0, shown=shown)
 
 
 class JudgedRecords:
@@ -289,6 +296,19 @@ class JudgedClasses:
         nothing = None if self._shows_nothing is None else self._shows_nothing[kept]
         return JudgedClasses(self._records, *self._only(kept), nothing)
 
+    def with_block(self, gone: Bools) -> JudgedClasses:
+        """The classes that are not gone, and before them the own block: the records of those that are.
+
+        It shows nothing, and nobody else is like its records.
+        """
+        return JudgedClasses(self._records, *self._with_block(gone))
+
+    def _with_block(self, gone: Bools) -> tuple[Longs, int, Population | None]:
+        """Class of each group, number of classes and population with the block."""
+        becomes = np.append(np.where(gone, 0, np.cumsum(~gone)), -1)
+        population = None if self._population is None else self._population.with_block(gone)
+        return becomes[self.class_of_group], 1 + int(np.count_nonzero(~gone)), population
+
     def _only(self, kept: Bools) -> tuple[Longs, int, Population | None]:
         """Class of each group, number of classes and population of those that are kept."""
         becomes = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
@@ -319,6 +339,11 @@ class JudgedClasses:
     def _per_class(self, amounts: Longs, of: Longs) -> Longs:
         kept = of >= 0
         return np.bincount(of[kept], amounts[kept], self.n_classes).astype(np.int64)
+
+
+def with_top(codes: Ints) -> Ints:
+    """(G + 1, q) codes of classes behind one of which nothing is shown."""
+    return np.concatenate([np.full_like(codes, TOP, shape=(1, codes.shape[1])), codes])
 
 
 def _column(codes: Ints, amounts: Longs, n_nodes: int) -> _Column:

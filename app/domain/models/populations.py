@@ -50,7 +50,7 @@ def entities_of(context: MeasureContext, classes: EquivalenceClasses) -> Longs:
     """(G,) entities of the context's dictionary that are consistent with each class."""
     rule = context.release.rule
     levels = rule.levels if isinstance(rule, TableRule) else None
-    return entities_of_classes(context.counter, classes, levels)
+    return entities_of_classes(context.counter, classes.attributes, classes.codes, levels)
 
 
 def cost_of_classes(context: MeasureContext, grouping: Grouping, *, counts_people: bool) -> Cost:

@@ -1,4 +1,4 @@
-"""Classes of rules, counted from those of more specific rules, and the people of a population like each.
+"""Classes of rules, counted from those of more specific rules.
 
 Every class of a rule is made of whole classes of any rule that generalises no attribute further, and records
 and sensitive values of these add up. There are far fewer classes than distinct records, so that adding up is
@@ -8,7 +8,7 @@ faster than counting anew. Some rules' classes are kept for that, and the fewest
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,16 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
-from app.domain.classes.grouping import EquivalenceClasses
-from app.domain.classes.quasi_part import rule_for
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
-from app.domain.counting.counter import Counter
-from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import Others
-from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
-from app.domain.risk.class_populations import entities_of_classes, shared_level
-from app.domain.risk.knowledge import Knowledge
+from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
 from app.domain.tables.table import Table
 
@@ -151,52 +144,6 @@ class ClassesOfRules:
             place = 1 + int(self._used[1:].argmin())
             self._kept[place], self._levels[place] = found, levels
         self._amounts[place], self._used[place] = found.groups.size, self._now
-
-
-class ClassEntities:
-    """Counts the entities of a dictionary that are disclosed like the classes of rules."""
-
-    def __init__(self, table: Table, quasi: Table, dictionary: Dictionary) -> None:
-        self._table = table
-        self._quasi = quasi
-        self._counter = Counter(table, dictionary)
-        self._knowledge = Knowledge(table, dictionary, quasi.reduced.codes)
-        self.total = dictionary.n_entities
-
-    def of(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
-        """The population of the classes that groups make at levels."""
-        shown = shown_by_classes(self._quasi, levels, of_group, n_classes)
-        none = np.zeros(n_classes, dtype=np.int64)
-        classes = EquivalenceClasses(
-            self._table.quasi_identifiers, shown, none, np.empty(0, dtype=np.int32), 0, 0
-        )
-        entities = entities_of_classes(self._counter, classes, rule_for(self._table, levels).levels)
-        return Population(entities, max(0, self.total - int(entities.sum())), shown, self._knowledge)
-
-    def with_block(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
-        """The same where class 0 is the block of whoever is withheld: nothing is known of its members.
-
-        Nobody is taken for outside of it: :meth:`outside` tells that.
-        """
-        found = self.of(levels, of_group, n_classes)
-        found.entities[0] = self.total
-        if found.shown is not None:
-            found.shown[0] = TOP
-        return replace(found, outside=0)
-
-    def outside(self, levels: Levels, withheld: Bools, classes: ClassSizes) -> int:
-        """Entities who would be disclosed like no record, were none of them withheld.
-
-        What is withheld (d,) is not known to be absent. Readers take the least levels that disclose what is
-        shown of the other records.
-        """
-        kept, trees = self._quasi.reduced.codes[~withheld], self._quasi.hierarchies
-        told = []
-        for tree, level, column in zip(trees, levels, kept.T, strict=True):
-            least = shared_level(tree, tree.ancestors_at(level)[column], column)
-            told.append(level if least is None else least)
-        groups = classes.classes(tuple(told))
-        return self.of(tuple(told), groups.of.astype(np.int64, copy=False), groups.size).outside
 
 
 def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:

@@ -29,8 +29,7 @@ from app.domain.losses.kl_boxes import log_areas, shows_nothing
 from app.domain.losses.loss import LeafDomain
 from app.domain.losses.released import ReleaseDivergence
 from app.domain.search.local_recoding.cells import ALL, Cells, Steps
-from app.domain.search.local_recoding.classes import ToldApart, told_apart
-from app.domain.search.local_recoding.demands import codes_by_row, numbered
+from app.domain.search.local_recoding.demands import ToldApart, codes_by_row, numbered, told_apart
 from app.domain.search.local_recoding.losses import After, GainsOfSplits, Recoded, RecodingLoss, Split
 from app.domain.tables.distinct import group, row_keys
 from app.domain.tables.numbers import exact_sum
