@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -56,7 +56,14 @@ from app.domain.search.full_domain.lattice import (
     minimal_rules,
     places_of,
 )
-from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
+from app.domain.search.full_domain.problem import (
+    AnonymityOutcome,
+    AnonymityProblem,
+    Attained,
+    BlockFound,
+    Refusal,
+    told_of,
+)
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.search.outcome import Bounds, Counters, Status
 from app.domain.tables.table import Table
@@ -108,30 +115,22 @@ def _pointer(asked: str) -> str:
     return asked
 
 
-@dataclass(frozen=True)
-class _Found:
+@dataclass(frozen=True, kw_only=True)
+class _Found(BlockFound):
     """What a block found.
 
-    ``levels`` are those of the quasi-identifiers, None if no rule was found, ``smallest_class`` None if the
-    rule suppresses all records; ``attained`` is per criterion; ``bound`` is of the least loss; ``refused``
-    means that the criteria were refused before any rule was looked at; ``minimal`` are the minimal rules,
-    None if they were not asked for or not all of them are known; ``attribute_losses`` are the weighted losses
-    of the quasi-identifiers, None where the loss is plain.
+    ``levels`` are those of the quasi-identifiers, None if no rule was found; ``bound`` is of the least loss;
+    ``refused`` means that the criteria were refused before any rule was looked at; ``minimal`` are the
+    minimal rules, None if they were not asked for or not all of them are known; ``attribute_losses`` are the
+    weighted losses of the quasi-identifiers, None where the loss is plain.
     """
 
     levels: list[int] | None = None
-    loss: float = math.inf
-    suppressed: int = 0
-    classes: int = 0
-    smallest_class: int | None = None
-    attained: tuple[float | None, ...] = ()
     bound: float = math.inf
     proven: bool = True
-    complete: bool = True
     refused: bool = False
     minimal: list[list[int]] | None = None
     attribute_losses: list[float] | None = None
-    visited: int = 0
     counted: int = 0
     evaluated: int = 0
 
@@ -275,7 +274,7 @@ class AnonymityPlan:
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the rules checked so far."""
         if self._judge.refusals():
-            return _encoded(_Found(refused=True, minimal=[] if self._problem.minimal_rules else None))
+            return _Found(refused=True, minimal=[] if self._problem.minimal_rules else None).encoded()
         search = self._search(tick, halted)
         search.run()
         progress = search.progress
@@ -288,7 +287,7 @@ class AnonymityPlan:
         if self._problem.minimal_rules and found.complete:
             minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted))
             found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
-        return _encoded(found)
+        return found.encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""
@@ -355,27 +354,25 @@ class AnonymityPlan:
         # What the rules that are settled may lose with other sets of suppressed classes is open, too.
         least_open = min(least_open, progress.lower if progress.lower < progress.best else math.inf)
         proven = math.isinf(least_open)
-        work = {
-            "proven": proven,
-            "complete": not progress.halted,
-            "visited": progress.visited,
-            "counted": progress.counted,
-            "evaluated": progress.evaluated,
-        }
+        none = _Found(
+            bound=math.inf if proven else max(0.0, least_open),
+            proven=proven,
+            complete=not progress.halted,
+            visited=progress.visited,
+            counted=progress.counted,
+            evaluated=progress.evaluated,
+        )
         if best is None:
-            return _Found(bound=math.inf if proven else max(0.0, least_open), **work)  # type: ignore[arg-type]
+            return none
         levels, loss, suppressed = best
-        remaining = self._judge.remaining(levels)
-        return _Found(
+        return replace(
+            none,
             levels=list(levels),
             loss=loss,
             suppressed=suppressed,
-            classes=remaining.n_classes,
-            smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
-            attained=tuple(own.attained(remaining) for own in self._problem.privacy),
+            **told_of(self._judge.remaining(levels), self._problem.privacy),
             bound=loss if proven else max(0.0, min(loss, least_open)),
             attribute_losses=self._losses_by(levels),
-            **work,  # type: ignore[arg-type]
         )
 
     def _losses_by(self, levels: Levels) -> list[float] | None:
@@ -385,7 +382,3 @@ class AnonymityPlan:
             return None
         added = loss.added(judge.withheld_values(levels, judge.judge(levels)))
         return list(loss.of_attributes(levels, added))
-
-
-def _encoded(found: _Found) -> bytes:
-    return json.dumps(asdict(found), sort_keys=True).encode()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.objectives import MOST_CRITERIA, MinLoss
 from app.domain.search.outcome import Bounds, Counters, Status
@@ -140,6 +142,36 @@ class Attained:
             "attained": shown,
             "guarantee": self.criterion.guarantee,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockFound:
+    """What a block found: the loss of the best rule or recoding, and the classes that it discloses.
+
+    ``smallest_class`` is None if all records are suppressed; ``attained`` is per criterion; ``visited`` are
+    steps of the budget.
+    """
+
+    loss: float = math.inf
+    suppressed: int = 0
+    classes: int = 0
+    smallest_class: int | None = None
+    attained: Sequence[float | None] = ()
+    complete: bool = True
+    visited: int = 0
+
+    def encoded(self) -> bytes:
+        """As JSON."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True).encode()
+
+
+def told_of(remaining: JudgedClasses, privacy: Sequence[Criterion]) -> dict[str, Any]:
+    """The fields of :class:`BlockFound` that tell of the disclosed classes."""
+    return {
+        "classes": remaining.n_classes,
+        "smallest_class": int(remaining.sizes.min()) if remaining.n_classes else None,
+        "attained": [own.attained(remaining) for own in privacy],
+    }
 
 
 @dataclass(frozen=True)

@@ -17,21 +17,29 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Bools, Levels
+from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.suppression import own_block
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.full_domain.plan import AnonymityPlan
-from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem, Attained
+from app.domain.search.full_domain.problem import (
+    AnonymityOutcome,
+    AnonymityProblem,
+    Attained,
+    BlockFound,
+    told_of,
+)
 from app.domain.search.local_recoding.bounds import Work
 from app.domain.search.local_recoding.cells import Cells, Steps
 from app.domain.search.local_recoding.class_losses import Height
@@ -60,8 +68,8 @@ FOR_THE_TABLE: Final = (
 )
 
 
-@dataclass(frozen=True)
-class _Found:
+@dataclass(frozen=True, kw_only=True)
+class _Found(BlockFound):
     """What a block found.
 
     ``for_table`` is the packed answer of the search for a rule of the whole table. ``steps`` (d, q) are
@@ -71,15 +79,8 @@ class _Found:
 
     for_table: str
     steps: str | None = None
-    loss: float = math.inf
-    suppressed: int = 0
-    classes: int = 0
-    smallest_class: int | None = None
-    attained: Sequence[float | None] = ()
     rounds: Sequence[tuple[Sequence[int], int]] = ()
     bound: float | None = None
-    complete: bool = True
-    visited: int = 0
 
 
 class _Steps:
@@ -150,14 +151,14 @@ class RecodingPlan:
         start = self._for_table.combine({0: block})
         if any(refusal.criterion for refusal in start.refusals):
             # What one class of all records cannot be split into is no recoding either.
-            return _encoded(_Found(packed, bound=None))
+            return _Found(for_table=packed, bound=None).encoded()
         steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
         demands = Demands(self._table, self._problem, self._dictionary)
         asked = _Asked(
             self._table, self._problem, self._loss, demands, lambda: self._least_height(demands, start, steps)
         )
         search = _Search(asked, start, steps)
-        return _encoded(search.run(packed, self._budget))
+        return search.run(packed, self._budget).encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best recoding and a bound of the least loss; without the block, those known at once."""
@@ -212,10 +213,9 @@ class RecodingPlan:
         cells = Cells(self._table, self._loss)
         flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
         steps = flat.reshape(cells.most.shape, order="F")
-        problem, misses = self._problem, (cells.raw == TOP).any(axis=1)
-        # Who is left out for a missing value is judged by nothing, and so shows nothing.
-        hidden = np.full(cells.size, problem.suppressed == "excluded")
-        return cells.rule(steps, hidden | (misses & (problem.missing == "excluded")))
+        everybody, missing = np.ones(cells.size, dtype=bool), self._problem.missing
+        left_out = lacking_records(cells.raw, range(cells.n_attributes), missing)
+        return cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +257,8 @@ class _Search:
                 improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._steps.goes_on)
         loss = math.inf if best is None else self._losses.of(best)
         least = min(self._bound.least, loss)
-        found = _Found(packed, bound=least, complete=not self._steps.halted, visited=self._steps.visited)
+        steps = self._steps
+        found = _Found(for_table=packed, bound=least, complete=not steps.halted, visited=steps.visited)
         return found if best is None else self._described(found, best, loss, rounds)
 
     @property
@@ -321,9 +322,7 @@ class _Search:
             steps=base64.b64encode(zlib.compress(raw)).decode("ascii"),
             loss=loss,
             suppressed=best.withheld_records,
-            classes=remaining.n_classes,
-            smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
-            attained=[own.attained(remaining) for own in self._problem.privacy],
+            **told_of(remaining, self._problem.privacy),
             rounds=[(own.levels, own.records) for own in rounds],
         )
 
@@ -357,7 +356,3 @@ def _bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> Ano
     proven = loss - bound <= tie_margin(loss)
     bounds = Bounds(loss, 0.0) if proven else Bounds(bound, loss - bound)
     return replace(outcome, status="optimal" if proven else "heuristic", bounds=bounds)
-
-
-def _encoded(found: _Found) -> bytes:
-    return json.dumps(asdict(found), sort_keys=True).encode()
