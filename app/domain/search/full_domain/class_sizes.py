@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from app.domain.arrays import Floats, Indices, Levels
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables.distinct import group
+from app.domain.tables.distinct import group, one_of_each
 from app.domain.tables.table import Table
 
 SPARSE: Final = 8
@@ -307,8 +307,7 @@ class ClassSizes:
 
     def _rows(self, left: Groups, finer: _Rows | None) -> _Rows:
         """The distinct records with the left half at coarser groups, from finer ones."""
-        members = np.empty(left.size, dtype=np.intp)
-        members[left.of] = np.arange(len(left.of))
+        members = one_of_each(left.of, left.size)
         if finer is None:
             return _Rows(left.of[self._left.positions], self._right.positions, self._counts, members)
         keys = left.of[finer.members][finer.left]

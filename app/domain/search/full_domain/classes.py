@@ -20,6 +20,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.models.criterion import Others
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
+from app.domain.tables.distinct import one_of_each
 from app.domain.tables.table import Table
 
 MOST_KEPT: Final = 16
@@ -78,8 +79,7 @@ class MergedClasses(JudgedClasses):
 
     def kept(self, groups: Groups, sizes: ClassSizes) -> _Kept:
         """What other rules' classes can be made of."""
-        members = np.empty(groups.size, dtype=np.intp)
-        members[groups.of] = np.arange(len(groups.of))
+        members = one_of_each(groups.of, groups.size)
         return _Kept(groups, sizes.halves(members), self.records, self._counts)
 
 
@@ -148,8 +148,6 @@ class ClassesOfRules:
 
 def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
     """(G, q) what classes of a table's distinct records show at levels; any if a class has none."""
-    one = np.zeros(n_classes, dtype=np.intp)
-    inside = np.flatnonzero(of_group >= 0)
-    one[of_group[inside]] = inside
+    one = one_of_each(of_group, n_classes)
     columns = zip(quasi.hierarchies, levels, quasi.reduced.codes[one].T, strict=True)
     return np.stack([tree.ancestors_at(level)[column] for tree, level, column in columns], axis=1)

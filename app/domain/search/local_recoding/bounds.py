@@ -52,7 +52,6 @@ from app.domain.arrays import Floats, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
 from app.domain.losses.cells import CellLoss
-from app.domain.losses.kl_boxes import log_areas
 from app.domain.losses.loss import LeafDomain, Sums
 from app.domain.search.local_recoding.cells import Cells, Pairs, Side
 from app.domain.search.local_recoding.demands import Demands, numbered
@@ -172,7 +171,7 @@ def most_levels(cells: Cells, work: Work) -> int:
 
 def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
     """The attributes in groups of at most so many levels together (or one alone), the most telling first."""
-    heights = [cells.table.heights[j] for j in cells.attributes]
+    heights = [tree.height for tree in cells.trees]
     telling = [
         len(np.unique(column)) if height else 0 for column, height in zip(cells.raw.T, heights, strict=True)
     ]
@@ -214,10 +213,8 @@ class AmbiguityBound:
         self._cells = cells
         self._demands = demands
         self._as_they_are = np.zeros(cells.size)
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._as_they_are += np.log(leaves_under(hierarchy, records, domain)[cells.raw[:, i]])
+        for i, leaves in enumerate(cells.leaves(domain)):
+            self._as_they_are += np.log(leaves[cells.raw[:, i]])
         self.least = self._of(np.exp(self._as_they_are))
 
     def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
@@ -304,13 +301,11 @@ class DivergenceBound:
     def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
         self._cells = cells
         self._demands = demands
-        self._areas: list[Floats] = []
+        self._areas = cells.areas(domain)
         self._are_leaves = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._areas.append(log_areas(hierarchy, records, domain))
-            self._are_leaves.append(not records[TOP] and bool(hierarchy.is_leaf[records > 0].all()))
+        for i, tree in enumerate(cells.trees):
+            records = cells.records_of(i)
+            self._are_leaves.append(not records[TOP] and bool(tree.is_leaf[records > 0].all()))
         self.least = 0.0
 
     def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:

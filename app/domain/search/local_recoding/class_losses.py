@@ -23,7 +23,6 @@ from app.domain.arrays import Bools, Floats, Indices, Ints, Longs
 from app.domain.classes.released import Release
 from app.domain.classes.wildcards import matching_records
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.losses.cell_costs import leaves_under
 from app.domain.losses.counting import Counting
 from app.domain.losses.kl_boxes import log_areas, shows_nothing
 from app.domain.losses.loss import LeafDomain
@@ -31,7 +30,7 @@ from app.domain.losses.released import ReleaseDivergence
 from app.domain.search.local_recoding.cells import ALL, Cells, Steps
 from app.domain.search.local_recoding.demands import ToldApart, codes_by_row, numbered, told_apart
 from app.domain.search.local_recoding.losses import After, GainsOfSplits, Recoded, RecodingLoss, Split
-from app.domain.tables.distinct import group, row_keys
+from app.domain.tables.distinct import group, one_of_each, row_keys
 from app.domain.tables.numbers import exact_sum
 
 NEXT_TO_NOTHING: Final = 1e-9
@@ -180,11 +179,7 @@ class Ambiguity(ClassSums):
 
     def __init__(self, cells: Cells, domain: LeafDomain) -> None:
         super().__init__(cells)
-        self._leaves: list[Floats] = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._leaves.append(leaves_under(hierarchy, records, domain).astype(np.float64))
+        self._leaves = cells.leaves(domain)
 
     def of(self, recoded: Recoded) -> float:
         """Combinations of leaves that all records together may stand for."""
@@ -233,8 +228,7 @@ class Height(RecodingLoss):
         cells = self._cells
         kept = ~cells.is_withheld(recoded.steps)
         found = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
+        for i, hierarchy in enumerate(cells.trees):
             shown = recoded.codes[kept & (recoded.steps[:, i] > 0), i]
             found.append(hierarchy.height - int(hierarchy.depth[shown].min(initial=hierarchy.height)))
         return tuple(found)
@@ -279,11 +273,7 @@ class Divergence(ClassSums):
         first, inverse = group(keys, limit)
         self._value: Longs = inverse.astype(np.int64)
         self._n_values = len(first)
-        self._areas: list[Floats] = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._areas.append(log_areas(hierarchy, records, domain))
+        self._areas = cells.areas(domain)
         of_value = np.zeros(cells.size)
         # Per sensitive attribute that records lack, what it adds if nobody who is disclosed has a value.
         self._open_values: list[tuple[Ints, Floats]] = []
@@ -314,9 +304,7 @@ class Divergence(ClassSums):
             # What is reconstructed is told by what is shown, whatever it is taken to match.
             alike, n_classes = self._cells.alike(recoded.codes)
             of = alike.astype(np.int64)
-        first = np.empty(n_classes, dtype=np.int64)
-        first[of] = np.arange(len(of))
-        shown = recoded.codes[first]
+        shown = recoded.codes[one_of_each(of, n_classes)]
         withheld = (shown == TOP).all(axis=1)
         known = self._lacking & (shown[~withheld] != TOP).any(axis=0)
         area = self._area(shown)[of] - self._not_open(known, recoded.codes)

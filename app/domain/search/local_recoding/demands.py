@@ -33,7 +33,7 @@ from app.domain.models.suppression import (
 from app.domain.risk.class_populations import shared_levels
 from app.domain.search.class_entities import ClassEntities
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.distinct import distinct_rows, one_of_each
 from app.domain.tables.table import Table
 
 NO_CLASS: Final = -1
@@ -170,9 +170,7 @@ class Demands:
         judged = self.judged(placed.without_withheld())
 
         def ranks() -> Longs:
-            first = np.empty(judged.n_classes, dtype=np.int64)
-            inside = np.flatnonzero(judged.class_of_group >= 0)
-            first[judged.class_of_group[inside]] = inside
+            first = one_of_each(judged.class_of_group, judged.n_classes)
             return ranks_by_disclosure(self._trees, placed.codes_of(placed.of[first]))
 
         gone = suppressed_classes(judged, self._all, ranks, self.allowed).classes
@@ -288,9 +286,7 @@ def told_apart(of: Longs, shown: Ints, missing: Bools) -> ToldApart:
     missing
         (d, q) the original values that are missing.
     """
-    rows = np.flatnonzero(of >= 0)
-    first = np.empty(len(shown), dtype=np.int64)
-    first[of[rows]] = rows
+    first = one_of_each(of, len(shown))
     is_shown = shown != TOP
     tells = is_shown.any(axis=0)
     is_wildcard = missing[first] & is_shown.any(axis=1)[:, None]
@@ -309,10 +305,7 @@ def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
     """What classes disclose, from the class (r,) and the codes (r, q) of rows; −1 is no class."""
 
     def found(classes: Longs) -> Ints:
-        first = np.empty(limit + 1, dtype=np.int64)
-        # The last place takes what is in no class.
-        first[of] = np.arange(len(of))
-        shown: Ints = codes[first[classes]]
+        shown: Ints = codes[one_of_each(of, limit)[classes]]
         return shown
 
     return found
