@@ -26,14 +26,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal, Protocol
+from functools import cache
+from typing import Any, ClassVar, Literal, Protocol, get_type_hints
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.ranges import require_bounds
 from app.domain.risk.bayes import BayesBlock
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
@@ -245,3 +247,46 @@ def failing_classes(judged: Judged, attribute: str | None, others: Others, faili
     found = np.zeros(len(judged.sizes), dtype=bool)
     found[judged.class_of_block(attribute)[failing]] = True
     return found
+
+
+def require_bounds(criterion: object) -> None:
+    """Refuse a number that is beyond the bounds of its field, NaN among them: InvalidInput at the field."""
+    for name, bounds in _bounds(type(criterion)).items():  # type: ignore[arg-type] # types are hashable
+        value = getattr(criterion, name)
+        if value is not None and not all(_is_within(value, bound) for bound in bounds):
+            allowed = " and ".join(map(_described, bounds))
+            raise InvalidInput.of(f"/{name}", "out-of-range", f"{name} must be {allowed}.")
+
+
+@cache
+def _bounds(of: type[Any]) -> dict[str, tuple[Any, ...]]:
+    """The bounds of each field."""
+    hints = get_type_hints(of, include_extras=True)
+    marks = {own.name: getattr(hints[own.name], "__metadata__", ()) for own in fields(of)}
+    return {
+        name: tuple(own for own in said if isinstance(own, Ge | Gt | Le | Lt)) for name, said in marks.items()
+    }
+
+
+def _is_within(value: Any, bound: Any) -> bool:  # noqa: ANN401 - what can be compared
+    match bound:
+        case Ge(least):
+            return bool(value >= least)
+        case Gt(below):
+            return bool(value > below)
+        case Le(most):
+            return bool(value <= most)
+        case _:
+            return bool(value < bound.lt)
+
+
+def _described(bound: Any) -> str:  # noqa: ANN401 - one of four
+    match bound:
+        case Ge(least):
+            return f"at least {least:g}"
+        case Gt(below):
+            return f"above {below:g}"
+        case Le(most):
+            return f"at most {most:g}"
+        case _:
+            return f"below {bound.lt:g}"

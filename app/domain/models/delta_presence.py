@@ -15,7 +15,7 @@ from annotated_types import Ge, Le, doc
 from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import ASKED, FAILING, LOW_SHARE, MET, SHARE, STRICTER_DOWN, STRICTER_UP
 from app.domain.classes.grouping import Grouping
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, pointing_into
 from app.domain.models.criterion import Criterion, Judged, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
@@ -69,9 +69,7 @@ class DeltaPresence(Criterion):
 
     def satisfied(self, judged: Judged) -> bool:
         """No class fails, and people without a record do not break the lower bound."""
-        if self.bars_outsiders and judged.outside():
-            return False
-        return not self.failing(judged).any()
+        return not (self.bars_outsiders and judged.outside()) and super().satisfied(judged)
 
     def attained(self, judged: Judged) -> float | None:
         """The greatest share."""
@@ -124,7 +122,7 @@ class DeltaPresenceFound:
 
 
 def _compute(context: MeasureContext, parameters: DeltaPresenceParameters, tick: Tick) -> DeltaPresenceFound:
-    _require_bounds(parameters)
+    criterion = _criterion(parameters)
     classes = context.release.classes(parameters)
     without = without_records(context.counter, context.release, parameters)
     entities = entities_of(context, classes)
@@ -142,22 +140,20 @@ def _compute(context: MeasureContext, parameters: DeltaPresenceParameters, tick:
         classes_failing=int(np.count_nonzero(failing)),
         records_failing=int(classes.records[failing].sum()),
         entities_without_records=without,
-        is_delta_present=not failing.any() and (without == 0 or lowest_accepted(parameters.lower) <= 0),
+        is_delta_present=not failing.any() and not (without and criterion.bars_outsiders),
         most_present=worst_class(classes, shares),
         least_present=worst_class(classes, -shares),
         population=population_of(context, classes, entities),
     )
 
 
-def _require_bounds(parameters: DeltaPresenceParameters) -> None:
-    if parameters.lower > parameters.upper:
-        raise InvalidInput.of(
-            "/measure/lower", "out-of-range", "The lower bound is above the upper one.", "Exchange the two."
-        )
+def _criterion(parameters: DeltaPresenceParameters) -> DeltaPresence:
+    with pointing_into("/measure"):
+        return DeltaPresence(parameters.lower, parameters.upper)
 
 
 def _cost(context: MeasureContext, parameters: DeltaPresenceParameters) -> Cost:
-    _require_bounds(parameters)
+    _criterion(parameters)
     return cost_of_classes(context, parameters, counts_people=True)
 
 

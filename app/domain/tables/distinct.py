@@ -36,7 +36,7 @@ class DistinctRows:
 
 
 def one_of_each(numbers: npt.NDArray[np.integer], size: int) -> Longs:
-    """(size,) the last row that has each number below ``size``, 0 where none has; rows of −1 have no number."""
+    """(size,) the last row that has each number below ``size``, 0 if none has; rows of −1 have no number."""
     found = np.zeros(size + 1, dtype=np.int64)
     found[numbers] = np.arange(len(numbers))
     return found[:size]

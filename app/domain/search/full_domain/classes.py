@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import Others
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
-from app.domain.tables.distinct import one_of_each
+from app.domain.tables.distinct import distinct_rows, one_of_each
 from app.domain.tables.table import Table
 
 MOST_KEPT: Final = 16
@@ -144,6 +145,45 @@ class ClassesOfRules:
             place = 1 + int(self._used[1:].argmin())
             self._kept[place], self._levels[place] = found, levels
         self._amounts[place], self._used[place] = found.groups.size, self._now
+
+
+class ShowsNothing:
+    """Of which distinct records of a table of quasi-identifiers a rule discloses nothing at all.
+
+    It does not disclose an attribute where the level is the highest one, or the value is missing.
+
+    Parameters
+    ----------
+    matters
+        Whether it is asked for; if not, there are never any.
+
+    Attributes
+    ----------
+    always
+        (d,) distinct records of which no rule discloses anything; None if there are none.
+    """
+
+    def __init__(self, table: Table, *, matters: bool = True) -> None:
+        self._heights = table.heights if matters else None
+        codes = table.reduced.codes
+        lacking = np.asarray(codes == TOP)
+        self.always: Bools | None = None
+        self._patterns: Bools | None = None
+        self._everybody: Bools = np.ones(len(codes), dtype=bool)
+        if not (matters and lacking.any()):
+            return
+        patterns = distinct_rows(list(lacking.T.astype(np.int8)), (2,) * codes.shape[1], len(codes))
+        self._patterns, self._pattern_of = np.asarray(patterns.codes > 0), patterns.inverse
+        if self._patterns.all(axis=1).any():
+            self.always = np.asarray(lacking.all(axis=1))
+
+    def at(self, levels: Levels) -> Bools | None:
+        """(d,) the distinct records of which a rule discloses nothing; None if there are none."""
+        if self._patterns is None:
+            return self._everybody if levels == self._heights else None
+        whole = np.array(levels) == self._heights
+        found = np.asarray((self._patterns | whole).all(axis=1))
+        return found[self._pattern_of] if found.any() else None
 
 
 def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:

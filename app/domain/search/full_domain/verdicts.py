@@ -41,11 +41,15 @@ from app.domain.models.suppression import (
 from app.domain.risk.class_populations import require_tuples
 from app.domain.search.class_entities import ClassEntities
 from app.domain.search.full_domain.class_sizes import ClassSizes
-from app.domain.search.full_domain.classes import ClassesOfRules, shown_by_classes
-from app.domain.search.full_domain.criteria import refusals_of, sorted_criteria
+from app.domain.search.full_domain.classes import ClassesOfRules, ShowsNothing, shown_by_classes
 from app.domain.search.full_domain.estimates import seconds_of_believing, seconds_of_overlapping
-from app.domain.search.full_domain.problem import AnonymityProblem, Attained, Refusal
-from app.domain.search.full_domain.shows_nothing import ShowsNothing
+from app.domain.search.full_domain.problem import (
+    AnonymityProblem,
+    Attained,
+    Refusal,
+    refusals_of,
+    sorted_criteria,
+)
 from app.domain.search.full_domain.verdict import Choice, Verdict, choice_of, least_records
 from app.domain.tables.table import Table
 

@@ -137,10 +137,7 @@ def lowest(begun: Recoding | None, everything: Recoding, losses: Height, goes_on
 def within(everything: Recoding, levels: Levels, goes_on: GoesOn) -> Recoding:
     """A recoding of no record beyond the levels; not valid if none was found."""
     cells, demands = everything.cells, everything.demands
-    steps = cells.at_levels(levels)
-    gone = demands.to_withhold(Recoding(cells, demands, everything.losses, steps).placed)
-    steps[gone] = cells.most[gone]
-    found = Recoding(cells, demands, everything.losses, steps)
+    found = Recoding.of_rule(cells, demands, everything.losses, levels)
     while found.withheld_records > demands.allowed and goes_on():
         rows = np.flatnonzero(cells.is_withheld(found.steps) & found.movable)
         search = RoundSearch(found, rows, goes_on, levels)

@@ -27,7 +27,6 @@ from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.losses.cells import CellLoss
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.suppression import own_block
 from app.domain.rules.rule import Rule, TableRule
@@ -40,8 +39,8 @@ from app.domain.search.full_domain.problem import (
     BlockFound,
     told_of,
 )
-from app.domain.search.local_recoding.bounds import Work
-from app.domain.search.local_recoding.cells import Cells, Steps
+from app.domain.search.local_recoding.bounds import Bound, Work
+from app.domain.search.local_recoding.cells import Cells
 from app.domain.search.local_recoding.class_losses import Height
 from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
@@ -154,10 +153,11 @@ class RecodingPlan:
             return _Found(for_table=packed, bound=None).encoded()
         steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
         demands = Demands(self._table, self._problem, self._dictionary)
-        asked = _Asked(
-            self._table, self._problem, self._loss, demands, lambda: self._least_height(demands, start, steps)
+        cells = Cells(self._table, self._loss, overlapping=demands.overlaps)
+        bound = bound_of(
+            cells, demands, self._problem.loss, lambda: self._least_height(demands, start, steps)
         )
-        search = _Search(asked, start, steps)
+        search = _Search(self._problem, cells, demands, bound, start, steps)
         return search.run(packed, self._budget).encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
@@ -218,29 +218,25 @@ class RecodingPlan:
         return cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed))
 
 
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A question, with ``least_height`` for a bound of the height."""
-
-    table: Table
-    problem: AnonymityProblem
-    loss: CellLoss
-    demands: Demands
-    least_height: Callable[[], float]
-
-
 class _Search:
     """One search, from the best rule for the whole table on."""
 
-    def __init__(self, asked: _Asked, start: AnonymityOutcome, steps: _Steps) -> None:
-        problem = asked.problem
+    def __init__(
+        self,
+        problem: AnonymityProblem,
+        cells: Cells,
+        demands: Demands,
+        bound: Bound,
+        start: AnonymityOutcome,
+        steps: _Steps,
+    ) -> None:
         self._problem = problem
+        self._cells = cells
+        self._demands = demands
+        self._bound = bound
         self._start = start
         self._steps = steps
-        self._demands = asked.demands
-        self._cells = Cells(asked.table, asked.loss, overlapping=asked.demands.overlaps)
-        self._losses = recoding_loss_of(self._cells, problem.loss)
-        self._bound = bound_of(self._cells, self._demands, problem.loss, asked.least_height)
+        self._losses = recoding_loss_of(cells, problem.loss)
 
     def run(self, packed: str, budget: Budget) -> _Found:
         """The best recoding, with a bound."""
@@ -275,18 +271,12 @@ class _Search:
             return None
         return tuple(self._start.rule.levels[j] for j in self._cells.attributes)
 
-    def _at(self, steps: Steps) -> Recoding:
-        return Recoding(self._cells, self._demands, self._losses, steps)
-
     def _begun(self) -> Recoding | None:
         """The best table-level rule; None if there is none, or if it is not allowed of single records."""
         levels = self._levels()
         if levels is None:
             return None
-        steps = self._cells.at_levels(levels)
-        gone = self._demands.to_withhold(self._at(steps).placed)
-        steps[gone] = self._cells.most[gone]
-        begun = self._at(steps)
+        begun = Recoding.of_rule(self._cells, self._demands, self._losses, levels)
         # A class that the rule discloses as ⊥ throughout is withheld if records have levels of their own.
         return begun if begun.is_valid else None
 
@@ -299,7 +289,7 @@ class _Search:
 
     def _recoded(self, begun: Recoding | None) -> Recoding | None:
         """The best recoding found from the beginning and from everything withheld."""
-        everything = self._at(self._cells.most)
+        everything = Recoding(self._cells, self._demands, self._losses, self._cells.most)
         if self._demands.shares_levels:
             return best_levels(begun, self._levels(), everything, self._steps.goes_on)
         if isinstance(self._losses, Height):

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Indices, Ints, Longs
+from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.local_recoding.cells import Cells, Steps
 from app.domain.search.local_recoding.demands import (
@@ -159,6 +159,14 @@ class Recoding:
         self.of: Longs = found.astype(np.int64)
         self._loss: float | None = None
         self._fails_withheld: bool | None = None
+
+    @classmethod
+    def of_rule(cls, cells: Cells, demands: Demands, losses: RecodingLoss, levels: Levels) -> Recoding:
+        """That of a table-level rule, whose failing classes are withheld."""
+        steps = cells.at_levels(levels)
+        gone = demands.to_withhold(cls(cells, demands, losses, steps).placed)
+        steps[gone] = cells.most[gone]
+        return cls(cells, demands, losses, steps)
 
     @property
     def loss(self) -> float:
