@@ -19,18 +19,6 @@ from app.domain.tables.numbers import exact_sum, highest_accepted
 SMALLEST_RISK: Final = 1 / GREATEST_K
 
 
-def riskier(together: int, said: str, threshold: float) -> str | None:
-    """Why not even so many records or people together have so low a risk; None if they do."""
-    if together and 1.0 / together <= highest_accepted(threshold):
-        return None
-    return f"{said}: together as one class they still have a higher risk."
-
-
-def _riskier_than_all_records(whole: Judged, threshold: float) -> str | None:
-    records = int(whole.records.sum())
-    return riskier(records, f"There are {records} records", threshold)
-
-
 def least_class(threshold: float) -> int:
     """The least k with a risk 1/k that is accepted."""
     most = highest_accepted(threshold)
@@ -41,12 +29,36 @@ def least_class(threshold: float) -> int:
 
 
 @dataclass(frozen=True)
-class HighestRisk(Criterion):
+class GuessRisk(Criterion):
+    """A bound on the risk 1 / ``_hidden_among`` of guessing right."""
+
+    source: ClassVar[str] = "El Emam (2013)"
+
+    threshold: float
+
+    def _hidden_among(self, judged: Judged) -> Longs:
+        """(G,) whom an attacker cannot tell from the records of a class."""
+        return judged.sizes
+
+    def _everybody(self, whole: Judged) -> tuple[int, str]:
+        """Whom records can hide among at most, and how that is said."""
+        records = int(whole.records.sum())
+        return records, f"There are {records} records"
+
+    def impossible(self, whole: Judged) -> str | None:
+        """There are too few for so low a risk."""
+        together, said = self._everybody(whole)
+        if together and 1.0 / together <= highest_accepted(self.threshold):
+            return None
+        return f"{said}: together as one class they still have a higher risk."
+
+
+@dataclass(frozen=True)
+class HighestRisk(GuessRisk):
     """No record that is not suppressed is re-identified with a higher probability."""
 
     kind: ClassVar[str] = "highest_risk"
     title: ClassVar[str] = "Highest prosecutor risk of a record"
-    source: ClassVar[str] = "El Emam (2013)"
     merging: ClassVar[Merging] = "fewer_fail"
 
     threshold: Annotated[
@@ -56,10 +68,6 @@ class HighestRisk(Criterion):
         STRICTER_DOWN,
         doc("Greatest risk 1/f of a record in a class of f records."),
     ]
-
-    def _hidden_among(self, judged: Judged) -> Longs:
-        """(G,) whom an attacker cannot tell from the records of a class."""
-        return judged.sizes
 
     def failing(self, judged: Judged) -> Bools:
         """Classes of records with a higher risk."""
@@ -75,21 +83,12 @@ class HighestRisk(Criterion):
         """k-anonymity with the least k of a low enough risk."""
         return (KAnonymity(least_class(self.threshold)),)
 
-    def impossible(self, whole: Judged) -> str | None:
-        """There are too few records for so low a risk."""
-        return _riskier_than_all_records(whole, self.threshold)
-
 
 @dataclass(frozen=True)
-class MeanRisk(AtMost):
+class MeanRisk(GuessRisk, AtMost):
     """A mean over records of 1/``_hidden_among``."""
 
-    source: ClassVar[str] = "El Emam (2013)"
     adds_up: ClassVar[bool] = True
-
-    def _hidden_among(self, judged: Judged) -> Longs:
-        """(G,) whom an attacker cannot tell from the records of a class."""
-        return judged.sizes
 
     def attained(self, judged: Judged) -> float | None:
         """The mean risk."""
@@ -125,7 +124,3 @@ class AverageRisk(MeanRisk):
         order = np.argsort(judged.records, kind="stable")
         gone = fewest_in_order(self.surpluses(judged), order)
         return int(judged.records[order[:gone]].sum())
-
-    def impossible(self, whole: Judged) -> str | None:
-        """There are too few records for so low a risk."""
-        return _riskier_than_all_records(whole, self.threshold)

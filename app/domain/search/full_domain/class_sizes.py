@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -56,23 +56,11 @@ def summed(keys: Indices, amounts: Floats, size: int = 0) -> Floats:
     return np.asarray(np.bincount(keys, amounts, size), dtype=np.float64)
 
 
-class Part(Protocol):
-    """Some attributes, with their distinct combinations in the table numbered from 0."""
-
-    attributes: tuple[int, ...]
-    size: int
-    positions: Indices
-    """Combination of every distinct record."""
-
-    def groups(self, levels: Levels) -> Groups:
-        """What the combinations become at the levels, given for all attributes of the table."""
-
-    def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
-        """Put the mass of each combination on each attribute's values."""
-
-
 class Single:
-    """One attribute; its combinations are the nodes that occur, ascending."""
+    """One attribute; its distinct combinations are the nodes that occur, numbered ascending.
+
+    ``positions`` (d,) are the combinations of the distinct records.
+    """
 
     attributes: tuple[int, ...]
 
@@ -86,7 +74,7 @@ class Single:
         self._kept: dict[int, Groups] = {}
 
     def groups(self, levels: Levels) -> Groups:
-        """The nodes that occur, by what they become at the attribute's level."""
+        """What the combinations become at the levels, given for all attributes of the table."""
         return self.at(levels[self.attributes[0]])
 
     def at(self, level: int) -> Groups:
@@ -97,12 +85,16 @@ class Single:
         return self._kept[level]
 
     def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
-        """The combinations are the values: their mass is the attribute's."""
+        """Put the mass of each combination on each attribute's values: here they are the same."""
         found[self.attributes[0]] = mass
 
 
 class Halves:
     """Two parts together."""
+
+    attributes: tuple[int, ...]
+    size: int
+    positions: Indices
 
     def __init__(self, left: Part, right: Part) -> None:
         self.attributes = left.attributes + right.attributes
@@ -151,6 +143,10 @@ class Everything:
 
     def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
         """There is nothing to spread over."""
+
+
+Part = Single | Halves | Everything
+"""Some attributes, with their distinct combinations in the table numbered from 0."""
 
 
 @dataclass(frozen=True, eq=False)

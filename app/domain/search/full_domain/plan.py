@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import rule_for
@@ -135,19 +135,7 @@ class _Found(BlockFound):
     evaluated: int = 0
 
 
-class Search(Protocol):
-    """A search; ``least_open`` bounds the loss of the rules that are still open, ∞ if none is."""
-
-    @property
-    def progress(self) -> Progress:
-        """What was found so far, and how far the search is."""
-
-    @property
-    def least_open(self) -> float:
-        """The least loss that an open rule may have, ∞ if none is open."""
-
-    def run(self) -> None:
-        """Search until nothing is open that may be better, or it is halted."""
+Search = ClassLossSearch | GuidedSearch | RankedSearch | SumSearch | BoxSearch
 
 
 class AnonymityPlan:

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import numpy as np
 
@@ -75,14 +75,21 @@ SWEEPS: Final[Mapping[Work, int]] = {"little": 1, "some": 2, "much": 3}
 """How many t are tried."""
 
 
-class LossBound:
-    """What no recoding loses less than, narrowed step by step.
+class Bound:
+    """What no recoding loses less than; ``least`` is the bound found so far."""
 
-    Attributes
-    ----------
-    least
-        The bound found so far.
-    """
+    def __init__(self, least: float) -> None:
+        self.least = least
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is.
+
+        Of a bound that is known beforehand nothing is left to do.
+        """
+
+
+class LossBound(Bound):
+    """A bound of a sum over cells, narrowed step by step."""
 
     def __init__(self, cells: Cells, demands: Demands) -> None:
         self._cells = cells
@@ -187,26 +194,7 @@ def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
     return found
 
 
-class Bound(Protocol):
-    """What no recoding loses less than; ``least`` is the bound found so far."""
-
-    least: float
-
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
-        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is."""
-
-
-class KnownBound:
-    """A bound that is known beforehand."""
-
-    def __init__(self, least: float) -> None:
-        self.least = least
-
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
-        """Nothing is left to do."""
-
-
-class AmbiguityBound:
+class AmbiguityBound(Bound):
     """Σ over records of the least product of leaves that each may show alone."""
 
     def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
@@ -289,14 +277,8 @@ def _possible(n: int, withheld: Longs, classes: Longs) -> np.ndarray[tuple[int, 
     return np.asarray((classes > 0) | (withheld == n))
 
 
-class DivergenceBound:
-    """What no recoding diverges less than, in nats.
-
-    Attributes
-    ----------
-    least
-        The bound found so far.
-    """
+class DivergenceBound(Bound):
+    """What no recoding diverges less than, in nats."""
 
     def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
         self._cells = cells

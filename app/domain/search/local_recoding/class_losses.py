@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
@@ -37,16 +36,6 @@ NEXT_TO_NOTHING: Final = 1e-9
 """What a step down is worth per record that splits no class: the step after it may."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Changed:
-    """A recoding some of whose records have other steps."""
-
-    steps: Steps
-    codes: Ints
-    of: Longs
-    n_classes: int
-
-
 class ClassSums(RecodingLoss):
     """A loss that is told by what each record costs in its class."""
 
@@ -66,7 +55,7 @@ class ClassSums(RecodingLoss):
             codes = recoded.codes.copy(order="F")
             codes[rows] = self._cells.codes(target, rows)
             of, n_classes = self._cells.classes(codes)
-            return self.weighed(_Changed(steps, codes, of.astype(np.int64), n_classes))
+            return self.weighed(Recoded(steps, codes, of.astype(np.int64), n_classes))
 
         return found
 

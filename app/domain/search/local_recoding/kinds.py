@@ -12,7 +12,6 @@ from app.domain.search.local_recoding.bounds import (
     AmbiguityBound,
     Bound,
     DivergenceBound,
-    KnownBound,
     LeafLogarithms,
     LossBound,
     least_average_class_size,
@@ -63,14 +62,14 @@ def bound_of(cells: Cells, demands: Demands, choice: LossChoice, least_height: C
     """A lower bound of the loss of all recodings; ``least_height`` bounds the height where that is asked."""
     match choice.kind:
         case "discernibility":
-            return KnownBound(least_discernibility(cells, demands))
+            return Bound(least_discernibility(cells, demands))
         case "average_class_size":
-            return KnownBound(least_average_class_size(cells, demands))
+            return Bound(least_average_class_size(cells, demands))
         case "ambiguity":
             return AmbiguityBound(cells, demands, choice.leaves)
         case "kl_divergence":
             return DivergenceBound(cells, demands, choice.leaves)
         case "height":
-            return KnownBound(least_height())
+            return Bound(least_height())
         case _:
             return LossBound(cells, demands)

@@ -17,12 +17,11 @@ from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.local_recoding.demands import dense, numbered
 from app.domain.search.local_recoding.losses import TINY, Split, exchanged
 from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.search.local_recoding.record_costs import GoesOn
 from app.domain.tables.distinct import one_of_each
 
 MOST_TAKEN_IN: Final = 2_000
 """Distinct records that look for a class above them at a time, one by one."""
-
-GoesOn = Callable[[], bool]
 
 MOST_JOINS: Final = 60
 """Rules whose classes records are offered in one sweep: those of most records."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,8 +33,7 @@ from app.domain.search.local_recoding.class_losses import Height
 from app.domain.search.local_recoding.demands import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.moves import join_above
 from app.domain.search.local_recoding.recoding import Recoding
-
-GoesOn = Callable[[], bool]
+from app.domain.search.local_recoding.record_costs import GoesOn
 
 MOST_ROUNDS: Final = 1_000
 LEAST_SAVED: Final = 1e-12

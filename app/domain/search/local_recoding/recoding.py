@@ -28,7 +28,7 @@ from app.domain.search.local_recoding.demands import (
     dense,
     withheld_class,
 )
-from app.domain.search.local_recoding.losses import RecodingLoss
+from app.domain.search.local_recoding.losses import Recoded, RecodingLoss
 
 HALVINGS: Final = 2
 """So often a batch that raises the loss is cut into halves."""
@@ -122,27 +122,19 @@ class Batch:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
+@dataclass(eq=False)
+class _State(Recoded):
     """A recoding as it was."""
 
-    steps: Steps
-    codes: Ints
-    of: Longs
-    n_classes: int
     loss: float
     fails_withheld: bool | None
 
 
-class Recoding:
+class Recoding(Recoded):
     """The steps of every distinct record, and the classes that they make.
 
     Attributes
     ----------
-    steps, codes
-        (d, q) steps up and disclosed nodes.
-    of, n_classes
-        (d,) class of each distinct record, withheld ones included.
     movable
         (d,) records that may be given other steps; the others stay withheld.
     """
