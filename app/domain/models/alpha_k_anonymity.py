@@ -28,7 +28,7 @@ from app.domain.classes.named_values import any_called
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Judged, Others
+from app.domain.models.criterion import Criterion, Judged
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
@@ -88,10 +88,6 @@ class AlphaKAnonymity(DiversityCriterion):
     def asks_nothing(self) -> bool:
         """One value may fill a class of one record."""
         return self.alpha == 1 and self.k == 1
-
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, "apart"
 
     def _limited(self, judged: Judged, counts: SensitiveCounts) -> Bools | None:
         if self.values is None:

@@ -54,10 +54,6 @@ class PdRecursiveLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
     def _harmless(self, judged: Judged, counts: SensitiveCounts) -> Bools:
         return harmless_values(judged.hierarchy(self.attribute), counts.nodes, self.harmless, "/harmless")
 

@@ -19,9 +19,15 @@ from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.entropy_estimates import ESTIMATE_TOLERANCE, corrected_values, has_corrected_entropy
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Judged, Merging, Others
+from app.domain.models.criterion import Criterion, Judged, Merging
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.sensitive_values import GREATEST_L, Attribute, DiversityCriterion, OtherAttributes
+
+
+def _whole_values(ell: float, tolerance: float) -> int:
+    """⌈ℓ⌉, unless ln ℓ is within the tolerance of the next smaller number's."""
+    least = math.floor(ell)
+    return least + (math.log(least) < math.log(ell) - tolerance)
 
 
 @dataclass(frozen=True)
@@ -42,10 +48,6 @@ class EntropyLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
     def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
         return ~diversity.has_entropy(counts, self.l)
 
@@ -59,10 +61,7 @@ class EntropyLDiversity(DiversityCriterion):
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """⌈ℓ⌉ different values, and as many records."""
-        least = math.floor(self.l)
-        if math.log(least) < math.log(self.l) - diversity.ENTROPY_TOLERANCE:
-            least += 1
-        return at_least_values(least, self.attribute)
+        return at_least_values(_whole_values(self.l, diversity.ENTROPY_TOLERANCE), self.attribute)
 
     def impossible(self, whole: Judged) -> str | None:
         """No class is more uncertain than the whole table."""
@@ -96,10 +95,6 @@ class CorrectedEntropyLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
     def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
         return ~has_corrected_entropy(counts, self.l)
 
@@ -114,10 +109,7 @@ class CorrectedEntropyLDiversity(DiversityCriterion):
 
     def implied(self, whole: Judged) -> tuple[Criterion, ...]:
         """⌈ℓ⌉ different values, and as many records: no estimate counts for more than the values shown."""
-        least = math.floor(self.l)
-        if math.log(least) < math.log(self.l) - ESTIMATE_TOLERANCE:
-            least += 1
-        return at_least_values(least, self.attribute)
+        return at_least_values(_whole_values(self.l, ESTIMATE_TOLERANCE), self.attribute)
 
     def impossible(self, whole: Judged) -> str | None:
         """Only too few values are known to be in the way: a part of the table may have a greater estimate."""

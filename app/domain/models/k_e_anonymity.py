@@ -30,16 +30,16 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.numbers import GREATEST_SUM, ends, whole_numbers
-from app.domain.models.criterion import Criterion, Judged, Merging, Others
+from app.domain.models.criterion import Criterion, Judged
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.sensitive_values import (
     GREATEST_L,
     Attribute,
-    DiversityCriterion,
     OtherAttributes,
     SensitiveAttribute,
+    WholeBlockCriterion,
     cost_of_counting,
     sensitive_values,
 )
@@ -82,14 +82,12 @@ def _numbers(counts: SensitiveCounts, hierarchy: Hierarchy, name: str, pointer: 
 
 
 @dataclass(frozen=True)
-class KEAnonymity(DiversityCriterion):
+class KEAnonymity(WholeBlockCriterion):
     """Every class has at least k different sensitive numbers, the greatest at least e above the least."""
 
     kind: ClassVar[str] = "k_e_anonymity"
     title: ClassVar[str] = "(k, e)-anonymity: k different numbers in every class, with a range of at least e"
     source: ClassVar[str] = "Zhang et al. (2007)"
-    merging: ClassVar[Merging] = "fewer_fail"
-    passes_by_fewer_values: ClassVar[bool] = False
 
     k: Annotated[int, Ge(1), Le(GREATEST_L), STRICTER_UP, doc("Least number of different values.")]
     e: Annotated[
@@ -102,20 +100,10 @@ class KEAnonymity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.others == "in_classes":
-            # A block that fails may join a class that had none and take its records along.
-            object.__setattr__(self, "merging", "passes_stay")
-
     @property
     def asks_nothing(self) -> bool:
         """Any one value is enough."""
         return self.k == 1 and self.e == 0
-
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
 
     def _numbers(self, judged: Judged, counts: SensitiveCounts) -> _Numbers:
         name = self.attribute or "the sensitive attribute"
@@ -123,10 +111,6 @@ class KEAnonymity(DiversityCriterion):
 
     def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
         return self._numbers(judged, counts).failing(self.k, self.e)
-
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
-        """No part of a block has more values or a wider range than the block."""
-        return np.where(failing, counts.sizes, 0)
 
     def attained(self, judged: Judged) -> float | None:
         """Least range."""

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, doc
 
-from app.domain.arrays import Bools, Longs
+from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import DictionaryIf
 from app.domain.catalogue.meanings import (
     ASKED,
@@ -25,7 +25,7 @@ from app.domain.catalogue.meanings import (
     STRICTER_DOWN,
     STRICTER_UP,
 )
-from app.domain.classes.grouping import EquivalenceClasses, Grouping
+from app.domain.classes.grouping import Grouping
 from app.domain.classes.uniqueness import SampleTest, least_sample_class
 from app.domain.errors import InvalidInput
 from app.domain.models.criterion import Criterion, Judged, Merging
@@ -227,18 +227,20 @@ def _fraction(parameters: KMapParameters) -> float:
     return parameters.sampling_fraction
 
 
-def _result(
-    context: MeasureContext,
-    parameters: KMapParameters,
-    classes: EquivalenceClasses,
-    *,
-    sizes: Longs,
-    least: int,
-    sample: SampleThreshold | None,
-    population: Population | None,
-) -> KMapFound:
+def _compute(context: MeasureContext, parameters: KMapParameters, tick: Tick) -> KMapFound:
+    classes = context.release.classes(parameters)
+    sizes, least, sample, population = classes.records, parameters.k, None, None
+    counted = parameters.by == "dictionary"
+    if parameters.by == "dictionary":
+        entities = entities_of(context, classes)
+        sizes = population_sizes(entities, classes.records)
+        population = population_of(context, classes, entities)
+    else:
+        test: SampleTest = parameters.by
+        least, chance = least_sample_class(parameters.k, _fraction(parameters), test, parameters.significance)
+        sample = SampleThreshold(least, chance)
     failing = sizes < least
-    counted = population is not None
+    tick(1)
     return KMapFound(
         judged=judged_on(context.table, parameters, classes),
         k=parameters.k,
@@ -252,35 +254,6 @@ def _result(
         is_k_map=not failing.any(),
         worst_class=worst_class(classes, -sizes.astype(np.float64)),
     )
-
-
-def _compute(context: MeasureContext, parameters: KMapParameters, tick: Tick) -> KMapFound:
-    classes = context.release.classes(parameters)
-    if parameters.by == "dictionary":
-        entities = entities_of(context, classes)
-        result = _result(
-            context,
-            parameters,
-            classes,
-            sizes=population_sizes(entities, classes.records),
-            least=parameters.k,
-            sample=None,
-            population=population_of(context, classes, entities),
-        )
-    else:
-        test: SampleTest = parameters.by
-        least, chance = least_sample_class(parameters.k, _fraction(parameters), test, parameters.significance)
-        result = _result(
-            context,
-            parameters,
-            classes,
-            sizes=classes.records,
-            least=least,
-            sample=SampleThreshold(least, chance),
-            population=None,
-        )
-    tick(1)
-    return result
 
 
 def _cost(context: MeasureContext, parameters: KMapParameters) -> Cost:

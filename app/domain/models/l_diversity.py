@@ -217,14 +217,10 @@ def _reading(
 
 
 def _estimate(values: SensitiveValues, ell: int) -> EntropyEstimate:
-    of_class = corrected_values(values.counts)
-    scores, failing = of_class[values.judged], values.judged & ~has_corrected_entropy(values.counts, ell)
-    return EntropyEstimate(
-        value=float(scores.min()) if len(scores) else None,
-        classes_failing=int(np.count_nonzero(failing)),
-        records_failing=values.records_of(failing),
-        worst=values.ref(values.worst(-of_class)),
+    found = _reading(
+        values, corrected_values(values.counts), has_corrected_entropy(values.counts, ell), attainable=0.0
     )
+    return EntropyEstimate(found.value, found.classes_failing, found.records_failing, found.worst)
 
 
 def _shares(ranks: RankedCounts) -> npt.NDArray[np.float64]:

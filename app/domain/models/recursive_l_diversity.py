@@ -13,7 +13,7 @@ from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Judged, Others
+from app.domain.models.criterion import Criterion, Judged
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.sensitive_values import Attribute, C, DiversityCriterion, Ell, OtherAttributes
 
@@ -30,10 +30,6 @@ class RecursiveLDiversity(DiversityCriterion):
     l: Ell  # noqa: E741
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
-
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
 
     def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
         return ~diversity.is_recursive(counts, as_written(self.c), self.l)

@@ -60,9 +60,9 @@ class DiversityCriterion(Criterion):
     merging: ClassVar[Merging] = "passes_stay"
 
     @property
-    @abstractmethod
     def _of(self) -> tuple[str | None, Others]:
-        """The attribute, and what becomes of the others."""
+        """The attribute, and what becomes of the others: left aside, unless the criterion asks."""
+        return getattr(self, "attribute", None), getattr(self, "others", "apart")
 
     @abstractmethod
     def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
@@ -106,6 +106,23 @@ class DiversityCriterion(Criterion):
             return ""
         beside = replace(self, **{"others": "apart"})
         return BY_ITSELF if beside.impossible(whole) is None else ""
+
+
+@dataclass(frozen=True)
+class WholeBlockCriterion(DiversityCriterion):
+    """One that no part of a block meets if the block does not, with ``others`` among its fields."""
+
+    merging: ClassVar[Merging] = "fewer_fail"
+    passes_by_fewer_values: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self._of[1] == "in_classes":
+            # A block that fails may join a class that had none and take its records along.
+            object.__setattr__(self, "merging", "passes_stay")
+
+    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+        return np.where(failing, counts.sizes, 0)
 
 
 SECONDS_PER_CELL: Final = 3e-8

@@ -193,12 +193,6 @@ class ClassSizes:
         sizes = self._sizes(levels)
         return int(sizes[sizes < k].sum())
 
-    def kept(self, levels: Levels, k: int) -> tuple[int, int | None]:
-        """How many classes have at least ``k`` records, and the smallest of these."""
-        sizes = self._sizes(levels)
-        left = sizes[sizes >= max(k, 1)]
-        return len(left), int(left.min()) if len(left) else None
-
     def values_below(self, levels: Levels, k: int) -> list[npt.NDArray[np.int64]]:
         """Per attribute, how many of the records of classes below ``k`` have each value that occurs."""
         keys, size = self._keys(levels)

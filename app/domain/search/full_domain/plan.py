@@ -284,6 +284,7 @@ class AnonymityPlan:
         none = found.levels is None
         status: Status = ("infeasible" if none else "optimal") if found.proven else "heuristic"
         infeasible = status == "infeasible"
+        minimal, by = found.minimal, found.attribute_losses
         return AnonymityOutcome(
             problem=self._problem,
             solver=self.solver,
@@ -305,19 +306,9 @@ class AnonymityPlan:
             ),
             refusals=self._refusals(found) if infeasible else (),
             withheld_for_missing=0 if none else self._judge.left_out,
-            minimal=self._minimal(found),
-            attribute_losses=self._attribute_losses(found),
+            minimal=None if minimal is None else tuple(rule_for(self._table, tuple(own)) for own in minimal),
+            attribute_losses=None if by is None else tuple(zip(self._quasi.attributes, by, strict=True)),
         )
-
-    def _attribute_losses(self, found: _Found) -> tuple[tuple[str, float], ...] | None:
-        if found.attribute_losses is None:
-            return None
-        return tuple(zip(self._quasi.attributes, found.attribute_losses, strict=True))
-
-    def _minimal(self, found: _Found) -> tuple[TableRule, ...] | None:
-        if found.minimal is None:
-            return None
-        return tuple(rule_for(self._table, tuple(levels)) for levels in found.minimal)
 
     def _search(self, tick: Callable[[int], None], halted: Halted) -> Search:
         """The search that fits the loss and the number of rules."""

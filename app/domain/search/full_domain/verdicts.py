@@ -45,7 +45,6 @@ from app.domain.search.full_domain.classes import ClassesOfRules, ShowsNothing, 
 from app.domain.search.full_domain.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.full_domain.problem import (
     AnonymityProblem,
-    Attained,
     Refusal,
     refusals_of,
     sorted_criteria,
@@ -246,11 +245,6 @@ class Judge:
         kept[judged.class_of_group[rows]] = False
         remaining = judged.only(kept)
         return np.append(remaining.sizes, 0)[remaining.class_of_group]
-
-    def attained(self, levels: Levels) -> tuple[Attained, ...]:
-        """What the classes that a rule keeps attain of each criterion."""
-        judged = self.remaining(levels)
-        return tuple(Attained(own, own.attained(judged)) for own in self._problem.privacy)
 
     def remaining(self, levels: Levels) -> JudgedClasses:
         """The classes that a rule keeps."""
