@@ -16,9 +16,10 @@ from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import ASKED, FAILING, LOW_SHARE, MET, SHARE, STRICTER_DOWN, STRICTER_UP
 from app.domain.classes.grouping import Grouping
 from app.domain.errors import InvalidInput, pointing_into
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
 from app.domain.risk.class_populations import (
     outside_presence,
@@ -60,23 +61,23 @@ class DeltaPresence(Criterion):
         """Whether people of whom no record can be break the lower bound."""
         return lowest_accepted(self.lower) > 0
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes whose share is out of bounds; all if people without a record break the lower one."""
         if self.bars_outsiders and judged.outside():
             return np.ones(len(judged.sizes), dtype=bool)
         people = people_of(judged)
         return outside_presence(judged.records, people, self.lower, self.upper)
 
-    def satisfied(self, judged: Judged) -> bool:
+    def satisfied(self, judged: JudgedClasses) -> bool:
         """No class fails, and people without a record do not break the lower bound."""
         return not (self.bars_outsiders and judged.outside()) and super().satisfied(judged)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest share."""
         shares = presence_shares(judged.records, people_of(judged))
         return float(shares.max()) if len(shares) else None
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The share of the whole population that is in the release is out of bounds."""
         people = people_of(whole)
         if not outside_presence(whole.records, people, self.lower, self.upper).any():

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from app.domain.arrays import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Judged
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
 from app.domain.models.sensitive_values import (
     GREATEST_L,
@@ -29,22 +30,22 @@ class DistinctLDiversity(WholeBlockCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return counts.distinct < self.l
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least number of different values."""
         counts = judged.counts(*self._of)
         return int(counts.distinct.min()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """ℓ values of the attribute apart, and ℓ records."""
         own: tuple[Criterion, ...] = ()
         if self.others == "in_classes":
             own = (DistinctLDiversity(self.l, self.attribute, "apart"),)
         return (*own, KAnonymity(min(self.l, GREATEST_K)))
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """There are fewer than ℓ values."""
         found = self._whole(whole)
         if found is None:

@@ -11,7 +11,8 @@ from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.arrays import Floats, Longs
 from app.domain.catalogue.meanings import STRICTER_DOWN
-from app.domain.models.criterion import Criterion, Judged
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_map import KMap
 from app.domain.models.populations import people_of
 from app.domain.models.prosecutor_risk import SMALLEST_RISK, GuessRisk, HighestRisk, MeanRisk, least_class
@@ -25,11 +26,11 @@ class _AgainstPopulation(GuessRisk):
 
     needs_population: ClassVar[bool] = True
 
-    def _hidden_among(self, judged: Judged) -> Longs:
+    def _hidden_among(self, judged: JudgedClasses) -> Longs:
         """(G,) people of each class, records being people."""
         return people_of(judged)
 
-    def _everybody(self, whole: Judged) -> tuple[int, str]:
+    def _everybody(self, whole: JudgedClasses) -> tuple[int, str]:
         people = int(people_of(whole).sum())
         return people, f"The population has {people} people"
 
@@ -49,7 +50,7 @@ class HighestJournalistRisk(_AgainstPopulation, HighestRisk):
         doc("Greatest risk 1/F of a record, F people of the population being like its class."),
     ]
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """k-map with the least k of a low enough risk."""
         return (KMap(least_class(self.threshold)),)
 
@@ -58,7 +59,7 @@ class HighestJournalistRisk(_AgainstPopulation, HighestRisk):
 class _MeanAgainstPopulation(_AgainstPopulation, MeanRisk):
     """A mean risk against the population."""
 
-    def least_suppressed(self, judged: Judged) -> int:
+    def least_suppressed(self, judged: JudgedClasses) -> int:
         """So many of the records of highest risk that the mean over the others is low enough.
 
         A record has no more people like it at a more specific rule, nor if others of its class go, hence no
@@ -98,13 +99,13 @@ class AverageJournalistRisk(_MeanAgainstPopulation):
         ),
     ]
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greater of the two averages."""
         people = people_of(judged)
         per_record = super().attained(judged)
         return None if per_record is None else max(len(people) / int(people.sum()), per_record)
 
-    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+    def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
         """Those of the mean over records, and 1 − t · F of a class among F people for that over classes."""
         people = people_of(judged)
         return *super().surpluses(judged), np.asarray(1.0 - highest_accepted(self.threshold) * people)

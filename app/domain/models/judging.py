@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.models.criterion import Others
 from app.domain.risk.bayes import BayesBlock
 from app.domain.risk.knowledge import Knowledge
 from app.domain.tables.distinct import distinct_rows, row_keys
 from app.domain.tables.table import Table
+
+Others = Literal["in_classes", "apart"]
+"""Others split the classes (Machanavajjhala (2008), definition 3.11), or are left aside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +177,7 @@ class JudgedRecords:
 
 
 class JudgedClasses:
-    """The classes of one rule; a :class:`Judged`."""
+    """The G classes of one rule, as criteria look at them."""
 
     overlaps: ClassVar[bool] = False
     """Whether a record may be like those of several classes, so that withholding one changes others."""
@@ -202,12 +204,12 @@ class JudgedClasses:
 
     @property
     def records(self) -> Longs:
-        """(G,) records of each class."""
+        """(G,) records of each class, at least 1."""
         return self._own
 
     @property
     def sizes(self) -> Longs:
-        """(G,) the same: nobody else is like them."""
+        """(G,) records that a reader cannot tell from those of the class: here its own alone."""
         return self._own
 
     def table_records(self) -> int:
@@ -215,7 +217,11 @@ class JudgedClasses:
         return self._records.n_records
 
     def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
-        """Values of a sensitive attribute per class, or per block of ``class_of_block``."""
+        """Values of a sensitive attribute (None: the only one) per class.
+
+        With ``in_classes`` per block instead: records of a class with equal values of all other sensitive
+        attributes. InvalidInput at ``/attribute`` for an attribute that is not sensitive.
+        """
         index = self._records.index(attribute)
         if len(self._records.sensitive) == 1:
             others = "apart"
@@ -248,7 +254,7 @@ class JudgedClasses:
         return found
 
     def class_of_block(self, attribute: str | None) -> Longs:
-        """(B,) the class of each block: its records with equal values of the other sensitive attributes."""
+        """(B,) the class of each block of ``counts(attribute, "in_classes")``."""
         index = self._records.index(attribute)
         if len(self._records.sensitive) == 1:
             return np.arange(self.n_classes, dtype=np.int64)
@@ -259,7 +265,7 @@ class JudgedClasses:
         return self._records.hierarchy(self._records.index(attribute))
 
     def population(self) -> Longs:
-        """(G,) entities of the population per class; InvalidInput without one."""
+        """(G,) entities of the population that are disclosed like each class; InvalidInput without one."""
         return self._required_population.entities
 
     def outside(self) -> int:
@@ -267,7 +273,10 @@ class JudgedClasses:
         return self._required_population.outside
 
     def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
-        """What who knows the population believes of some units at a time, and (u,) the class of each."""
+        """What who knows the population believes of some units at a time, and (u,) the class of each.
+
+        InvalidInput at ``/`` without a population, NotSupported for one that does not say the values.
+        """
         given = self._required_population
         if given.knowledge is None or given.shown is None:
             raise self._no_population()

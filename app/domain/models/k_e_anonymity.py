@@ -30,10 +30,11 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.numbers import GREATEST_SUM, ends, whole_numbers
-from app.domain.models.criterion import Criterion, Judged
+from app.domain.models.criterion import Criterion
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     GREATEST_L,
     Attribute,
@@ -105,26 +106,26 @@ class KEAnonymity(WholeBlockCriterion):
         """Any one value is enough."""
         return self.k == 1 and self.e == 0
 
-    def _numbers(self, judged: Judged, counts: SensitiveCounts) -> _Numbers:
+    def _numbers(self, judged: JudgedClasses, counts: SensitiveCounts) -> _Numbers:
         name = self.attribute or "the sensitive attribute"
         return _numbers(counts, judged.hierarchy(self.attribute), name, "/attribute")
 
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return self._numbers(judged, counts).failing(self.k, self.e)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least range."""
         counts = judged.counts(*self._of)
         return float(self._numbers(judged, counts).ranges.min()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The same of the attribute apart; k different values and records, and two for any range."""
         own: tuple[Criterion, ...] = ()
         if self.others == "in_classes":
             own = (KEAnonymity(self.k, self.e, self.attribute, "apart"),)
         return (*own, *at_least_values(max(self.k, 2 if self.e else 1), self.attribute))
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """There are too few values, or they are too close together."""
         found = self._whole(whole)
         if found is None:

@@ -28,9 +28,10 @@ from app.domain.catalogue.meanings import (
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.uniqueness import SampleTest, least_sample_class
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
 from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
 from app.domain.risk.class_populations import population_sizes
@@ -55,16 +56,16 @@ class KMap(Criterion):
         """k: records are people."""
         return self.k
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of fewer than k people, records being people."""
         return people_of(judged) < self.k
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """People of the smallest class."""
         sizes = people_of(judged)
         return int(sizes.min()) if len(sizes) else None
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The population has fewer than k people."""
         people = int(people_of(whole).sum())
         if people >= self.k:
@@ -116,11 +117,11 @@ class EstimatedKMap(Criterion):
     def _least(self, k: int) -> int:
         return _least_class(k, self.sampling_fraction, self.by, self.significance)
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of too few records."""
         return np.asarray(judged.records < self.least_records)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest k that the smallest class speaks for."""
         if not len(judged.records):
             return None
@@ -132,11 +133,11 @@ class EstimatedKMap(Criterion):
             low, high = (middle, high) if self._least(middle) <= records else (low, middle)
         return low
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """k-anonymity with the least records of a class."""
         return (KAnonymity(self.least_records),)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """There are too few records for one class to speak for k people."""
         records, least = int(whole.records.sum()), self.least_records
         if records >= least:

@@ -19,11 +19,11 @@ from app.domain.classes.entropy_estimates import corrected_values, has_corrected
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Others
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.entropy_l_diversity import CorrectedEntropyLDiversity, EntropyLDiversity
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import Others
 from app.domain.models.recursive_l_diversity import RecursiveLDiversity
 from app.domain.models.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 from app.domain.tables.numbers import exact_sum

@@ -11,8 +11,7 @@ from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.sensitive_counts import matching_counts
 from app.domain.classes.wildcards import matches_between, matching_records
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.models.criterion import Others
-from app.domain.models.judging import JudgedClasses, JudgedRecords, Population, with_top
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Others, Population, with_top
 
 
 class OverlappingClasses(JudgedClasses):

@@ -9,13 +9,13 @@ from annotated_types import doc
 
 from app.domain.arrays import Longs
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of, seconds_of_grouping
-from app.domain.models.criterion import Judged
 from app.domain.models.entry import Cost, MeasureContext
+from app.domain.models.judging import JudgedClasses
 from app.domain.risk.class_populations import entities_of_classes, population_sizes
 from app.domain.rules.rule import TableRule
 
 
-def people_of(judged: Judged) -> Longs:
+def people_of(judged: JudgedClasses) -> Longs:
     """(G,) people of each class, records being people."""
     return population_sizes(judged.population(), judged.records)
 

@@ -67,7 +67,7 @@ from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.classes.uniqueness import OVERLAPPING
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Criterion, Judged
+from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.populations import people_of
 from app.domain.models.table_wide import Indices, fewest_in_order
@@ -110,7 +110,7 @@ def ranks_by_disclosure(trees: Sequence[Hierarchy], shown: Ints) -> Longs:
     return ranks
 
 
-def failing_any(judged: Judged, criteria: Sequence[Criterion]) -> Bools:
+def failing_any(judged: JudgedClasses, criteria: Sequence[Criterion]) -> Bools:
     """(G,) classes that fail at least one criterion."""
     failing = np.zeros(len(judged.records), dtype=bool)
     for criterion in criteria:

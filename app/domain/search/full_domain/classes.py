@@ -18,8 +18,7 @@ import numpy.typing as npt
 from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.models.criterion import Others
-from app.domain.models.judging import JudgedClasses, JudgedRecords
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Others
 from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
 from app.domain.tables.distinct import distinct_rows, one_of_each
 from app.domain.tables.table import Table
