@@ -37,6 +37,10 @@ out for a missing value: the class shows nothing, anybody of the population may 
 has to hold with it, those of the whole table without it as well. Who is outside of a population is told by
 the tuples of all records: what is suppressed is not known to be absent.
 
+By its definition δ-presence counts who is suppressed as in the release, and anybody as who that may be. What
+is counted here does not: shares are of the records in classes. So where every quasi-identifier is ⊥ and some
+records show nothing else either, a measure has nobody to judge and a gate those whose other values are shown.
+
 For criteria of the whole table classes go *in order* until these are met, and not one more:
 
 1. those of whom nothing is shown;
