@@ -350,6 +350,29 @@ class JudgedClasses:
         return np.bincount(of[kept], amounts[kept], self.n_classes).astype(np.int64)
 
 
+class AloneRecords(JudgedClasses):
+    """What no protection looks like: a class of one record per combination of sensitive values that occurs.
+
+    Distributions are compared with that of the whole table. Of the population nobody else is like a record,
+    and somebody is like none.
+
+    Parameters
+    ----------
+    table
+        The table whose hierarchies count.
+    shown
+        (n, m) the disclosed nodes of its records; None: those of the table.
+    """
+
+    def __init__(self, table: Table, shown: Ints | None = None) -> None:
+        every = JudgedRecords(table, np.zeros(table.n_records, dtype=np.int32), shown)
+        self.amounts: Longs = every.amounts
+        """(G,) how many records of the table each stands for."""
+        alone = every.one_of_each()
+        somebody = Population(alone.amounts, outside=1, total=alone.n_groups + 1)
+        super().__init__(alone, np.arange(alone.n_groups, dtype=np.int64), alone.n_groups, somebody)
+
+
 def with_top(codes: Ints) -> Ints:
     """(G + 1, q) codes of classes behind one of which nothing is shown."""
     return np.concatenate([np.full_like(codes, TOP, shape=(1, codes.shape[1])), codes])

@@ -43,20 +43,17 @@ records cannot be as dense as t says and gives to where they can.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Floats, Longs
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
-from app.domain.losses.cells import CellLoss
-from app.domain.losses.loss import LeafDomain, Sums
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.search.local_recoding.cells import Cells, Pairs, Side
 from app.domain.search.local_recoding.demands import Demands, numbered
 from app.domain.search.local_recoding.record_costs import GoesOn, cheapest_alone, record_prices
-from app.domain.tables.table import Table
 
 Work = Literal["little", "some", "much"]
 
@@ -230,26 +227,6 @@ class AmbiguityBound(Bound):
         return float(math.ceil(found)) if found < MOST_EXACT else found
 
 
-class LeafLogarithms(CellLoss):
-    """Mean logarithm of the leaves under cells: the ambiguity of a record is a product of these leaves."""
-
-    def __init__(self, table: Table, attributes: tuple[int, ...], domain: LeafDomain) -> None:
-        super().__init__(
-            table, attributes, "ambiguity", lambda _, h, records: _Logarithms(h, records, domain)
-        )
-
-
-class _Logarithms(CellCost):
-    """ln of the leaves under the node shown."""
-
-    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
-        self._logarithms = np.log(leaves_under(hierarchy, records, domain).clip(1))
-        self.scale = int(records.sum())
-
-    def of(self, original: Nodes, shown: Nodes) -> Sums:
-        return np.asarray(self._logarithms[shown])
-
-
 def least_discernibility(cells: Cells, demands: Demands) -> float:
     """Records in as many classes as may be, all about as large, whoever else is withheld."""
     n, withheld, classes = _classes_at_most(cells, demands)
@@ -356,3 +333,20 @@ class _Densest:
             areas = area + self._right.of_nodes(levels, self._of_right)[pairs.right]
             np.maximum(found, inside * np.exp(-areas), out=found)
         return found
+
+
+def bound_of(cells: Cells, demands: Demands, choice: LossChoice, least_height: Callable[[], float]) -> Bound:
+    """A lower bound of the loss of all recodings; ``least_height`` bounds the height where that is asked."""
+    match choice.kind:
+        case "discernibility":
+            return Bound(least_discernibility(cells, demands))
+        case "average_class_size":
+            return Bound(least_average_class_size(cells, demands))
+        case "ambiguity":
+            return AmbiguityBound(cells, demands, choice.leaves)
+        case "kl_divergence":
+            return DivergenceBound(cells, demands, choice.leaves)
+        case "height":
+            return Bound(least_height())
+        case _:
+            return LossBound(cells, demands)

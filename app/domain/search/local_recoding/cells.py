@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Ints, Levels, Longs
-from app.domain.hierarchies.hierarchy import TOP
-from app.domain.losses.cell_costs import leaves_under
-from app.domain.losses.cells import CellLoss
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.losses.catalogue import loss_of
+from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
+from app.domain.losses.cells import CellLoss, DomainLoss
 from app.domain.losses.kl_boxes import log_areas
-from app.domain.losses.loss import LeafDomain, Sums
+from app.domain.losses.loss import LeafDomain, LossChoice, Sums
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.suppression import failing_any
 from app.domain.rules.rule import CellRule, RecordRule, apply
@@ -357,3 +358,33 @@ class Pairs:
     def fit(self, of: Longs, n_groups: int) -> Bools:
         """(g,) whether the records of each group of pairs meet what is necessary."""
         return ~failing_any(self._records.judged(of, n_groups), self._necessary)
+
+
+class LeafLogarithms(CellLoss):
+    """Mean logarithm of the leaves under cells: the ambiguity of a record is a product of these leaves."""
+
+    def __init__(self, table: Table, attributes: tuple[int, ...], domain: LeafDomain) -> None:
+        super().__init__(
+            table, attributes, "ambiguity", lambda _, h, records: _Logarithms(h, records, domain)
+        )
+
+
+class _Logarithms(CellCost):
+    """ln of the leaves under the node shown."""
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
+        self._logarithms = np.log(leaves_under(hierarchy, records, domain).clip(1))
+        self.scale = int(records.sum())
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return np.asarray(self._logarithms[shown])
+
+
+def cell_loss_of(table: Table, choice: LossChoice) -> CellLoss:
+    """The loss, if it is a sum over cells; else one of cells that says which nodes are dear."""
+    loss = loss_of(table, choice)
+    if isinstance(loss, CellLoss):
+        return loss
+    if choice.kind == "ambiguity":
+        return LeafLogarithms(table, table.quasi_identifiers, choice.leaves)
+    return DomainLoss(table, "geometric", table.quasi_identifiers)

@@ -24,11 +24,18 @@ from app.domain.classes.wildcards import matching_records
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.counting import Counting
 from app.domain.losses.kl_boxes import log_areas, shows_nothing
-from app.domain.losses.loss import LeafDomain
+from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.losses.released import ReleaseDivergence
 from app.domain.search.local_recoding.cells import ALL, Cells, Steps
 from app.domain.search.local_recoding.demands import ToldApart, codes_by_row, numbered, told_apart
-from app.domain.search.local_recoding.losses import After, GainsOfSplits, Recoded, RecodingLoss, Split
+from app.domain.search.local_recoding.losses import (
+    After,
+    CellSums,
+    GainsOfSplits,
+    Recoded,
+    RecodingLoss,
+    Split,
+)
 from app.domain.tables.distinct import group, one_of_each, row_keys
 from app.domain.tables.numbers import exact_sum
 
@@ -346,3 +353,21 @@ class Divergence(ClassSums):
             keys, limit = numbered(2 * keys + self._missing[rows, i], 2 * limit)
         keys, limit = numbered(keys, limit)
         return np.asarray(np.bincount(keys, self._cells.amounts[rows], limit)[keys], dtype=np.float64)
+
+
+def recoding_loss_of(cells: Cells, choice: LossChoice) -> RecodingLoss:
+    """The loss of recodings; NotSupported if it is the divergence and a hierarchy is no tree."""
+    match choice.kind:
+        case "discernibility":
+            return Discernibility(cells)
+        case "average_class_size":
+            return AverageClassSize(cells)
+        case "ambiguity":
+            return Ambiguity(cells, choice.leaves)
+        case "kl_divergence":
+            return Divergence(cells, choice.leaves)
+        case "height":
+            names = [cells.table.attributes[j] for j in cells.attributes]
+            return Height(cells, Counting.of(names, choice))
+        case _:
+            return CellSums(cells)

@@ -39,12 +39,11 @@ from app.domain.search.full_domain.problem import (
     BlockFound,
     told_of,
 )
-from app.domain.search.local_recoding.bounds import Bound, Work
-from app.domain.search.local_recoding.cells import Cells
-from app.domain.search.local_recoding.class_losses import Height
+from app.domain.search.local_recoding.bounds import Bound, Work, bound_of
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_losses import Height, recoding_loss_of
 from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
-from app.domain.search.local_recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
 from app.domain.search.local_recoding.moves import improve, specialise
 from app.domain.search.local_recoding.one_rule import (
     Round,
