@@ -19,7 +19,6 @@ from app.domain.catalogue.meanings import (
     MET,
     SHARE,
     STRICTER_DOWN,
-    STRICTER_UP,
 )
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
@@ -33,7 +32,7 @@ from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
-from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
+from app.domain.models.k_anonymity import KAnonymity, Records
 from app.domain.models.sensitive_values import (
     LEAST_C,
     Attribute,
@@ -60,9 +59,7 @@ class AlphaKAnonymity(DiversityCriterion):
         STRICTER_DOWN,
         doc("Greatest share of a value, taken as the decimal it is written as."),
     ]
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of records of an equivalence class.")
-    ]
+    k: Records
     values: Annotated[
         Labels | None,
         Len(1, 10_000),

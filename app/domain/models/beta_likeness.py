@@ -55,6 +55,13 @@ from app.domain.models.sensitive_values import (
 )
 
 LEAST = 1e-9
+BoundOfValues = Annotated[
+    LikenessBound,
+    doc(
+        "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
+        "(`enhanced`), or all the same (`basic`)."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -73,13 +80,7 @@ class BetaLikeness(Criterion):
         STRICTER_DOWN,
         doc("Greatest relative gain: 1 means twice as likely."),
     ]
-    bound: Annotated[
-        LikenessBound,
-        doc(
-            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
-            "(`enhanced`), or all the same (`basic`)."
-        ),
-    ] = "enhanced"
+    bound: BoundOfValues = "enhanced"
     attribute: Attribute = None
 
     def failing(self, judged: JudgedClasses) -> Bools:
@@ -128,13 +129,7 @@ class BetaLikenessParameters(Grouping):
     beta: Annotated[
         float, Gt(0), Le(1e6), doc("Classes with a greater relative gain are counted: 1 is twice as likely.")
     ] = 1.0
-    bound: Annotated[
-        LikenessBound,
-        doc(
-            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
-            "(`enhanced`), or all the same (`basic`)."
-        ),
-    ] = "enhanced"
+    bound: BoundOfValues = "enhanced"
     reference: Annotated[
         Mapping[CellValue, Annotated[int, Ge(0), Le(10**12)]] | None,
         Len(1, 100_000),

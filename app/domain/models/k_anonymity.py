@@ -21,6 +21,9 @@ from app.domain.tables.distinct import DistinctRows, distinct_rows
 from app.domain.tables.table import Table
 
 GREATEST_K: Final = 1_000_000
+Records = Annotated[
+    int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of records of an equivalence class.")
+]
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,7 @@ class KAnonymity(Criterion):
     source: ClassVar[str] = "Samarati and Sweeney (1998)"
     merging: ClassVar[Merging] = "fewer_fail"
 
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of records of an equivalence class.")
-    ]
+    k: Records
 
     @property
     def least_alike(self) -> int:

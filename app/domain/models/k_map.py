@@ -36,6 +36,10 @@ from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
 from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
 from app.domain.risk.class_populations import population_sizes
 
+People = Annotated[
+    int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
+]
+
 
 @dataclass(frozen=True)
 class KMap(Criterion):
@@ -47,9 +51,7 @@ class KMap(Criterion):
     merging: ClassVar[Merging] = "fewer_fail"
     needs_population: ClassVar[bool] = True
 
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
-    ]
+    k: People
 
     @property
     def enough_records(self) -> int:
@@ -88,9 +90,7 @@ class EstimatedKMap(Criterion):
     merging: ClassVar[Merging] = "fewer_fail"
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "heuristic"
 
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
-    ]
+    k: People
     sampling_fraction: Annotated[
         float,
         Gt(0),

@@ -112,10 +112,7 @@ class ClassesOfRules:
             groups, becomes = self._sizes.merged(levels, finer.groups, finer.halves)
             parts = finer, becomes
         of_group = groups.of.astype(np.int64, copy=False)
-        nothing = None
-        if shows_nothing is not None:
-            nothing = np.zeros(groups.size, dtype=bool)
-            nothing[of_group[shows_nothing]] = True
+        nothing = None if shows_nothing is None else classes_of(shows_nothing, of_group, groups.size)
         found = MergedClasses(self._records, of_group, groups.size, nothing, parts)
         if place is None or self._levels[place].tolist() != list(levels):
             self._keep(levels, found.kept(groups, self._sizes))
@@ -183,6 +180,13 @@ class ShowsNothing:
         whole = np.array(levels) == self._heights
         found = np.asarray((self._patterns | whole).all(axis=1))
         return found[self._pattern_of] if found.any() else None
+
+
+def classes_of(rows: Bools, of_group: Longs, n_classes: int) -> Bools:
+    """(G,) the classes that some distinct records (d,) are in."""
+    found = np.zeros(n_classes, dtype=bool)
+    found[of_group[rows]] = True
+    return found
 
 
 def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:

@@ -41,7 +41,7 @@ from app.domain.models.suppression import (
 from app.domain.risk.class_populations import require_tuples
 from app.domain.search.class_entities import ClassEntities
 from app.domain.search.full_domain.class_sizes import ClassSizes
-from app.domain.search.full_domain.classes import ClassesOfRules, ShowsNothing, shown_by_classes
+from app.domain.search.full_domain.classes import ClassesOfRules, ShowsNothing, classes_of, shown_by_classes
 from app.domain.search.full_domain.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.full_domain.problem import (
     AnonymityProblem,
@@ -288,10 +288,7 @@ class Judge:
             # Below the highest level only what is missing is disclosed as ⊥.
             is_wildcard = (shown == TOP) & (np.array(levels) < self.table.heights)
             return OverlappingClasses(self.records, of_group, groups.size, shown, is_wildcard, population)
-        nothing = None
-        if rows is not None:
-            nothing = np.zeros(groups.size, dtype=bool)
-            nothing[of_group[rows]] = True
+        nothing = None if rows is None else classes_of(rows, of_group, groups.size)
         if self.left_out:
             of_group = np.where(self.rows_left_out, -1, of_group)
         judged = self.records.judged(of_group, groups.size, population, nothing)
