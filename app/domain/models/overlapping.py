@@ -81,7 +81,7 @@ class OverlappingClasses(JudgedClasses):
         return OverlappingClasses(self._records, of_group, n_classes, shown, is_wildcard, population)
 
     def with_block(self, gone: Bools) -> OverlappingClasses:
-        """The classes with the own block, which matches nobody: what is suppressed is no wildcard."""
+        """With the own block, which is no wildcard: it matches nobody who shows something."""
         of_group, n_classes, population = self._with_block(gone)
         shown, is_wildcard = with_top(self._shown[~gone]), self._is_wildcard[~gone]
         is_wildcard = np.concatenate([np.zeros((1, is_wildcard.shape[1]), dtype=bool), is_wildcard])
