@@ -35,9 +35,8 @@ from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedRecords, Population
 from app.domain.models.overlapping import judged_classes
 from app.domain.models.suppression import own_block, require_meaning, suppressed_classes
-from app.domain.risk.class_populations import entities_of_classes, without_records
+from app.domain.risk.class_populations import entities_of_release, without_records
 from app.domain.risk.knowledge import Knowledge
-from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
 from app.domain.tables.table import Table
@@ -263,8 +262,6 @@ def _population(
             "The criterion compares the classes with a population, and none is given.",
             "Name a dictionary that lists it.",
         )
-    rule = release.rule
-    levels = rule.levels if isinstance(rule, TableRule) else None
-    entities = entities_of_classes(counter, classes.attributes, classes.codes, levels)
+    entities = entities_of_release(counter, release, classes)
     outside = max(0, without_records(counter, release, grouping, "/scope")) if criterion.needs_tuples else 0
     return Population(entities, outside, counter.dictionary.n_entities)

@@ -20,8 +20,9 @@ from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.models.judging import JudgedClasses
-from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
+from app.domain.models.populations import Population, cost_of_classes, people_of, population_of
 from app.domain.risk.class_populations import (
+    entities_of_release,
     outside_presence,
     population_sizes,
     presence_shares,
@@ -126,7 +127,7 @@ def _compute(context: MeasureContext, parameters: DeltaPresenceParameters, tick:
     criterion = _criterion(parameters)
     classes = context.release.classes(parameters)
     without = without_records(context.counter, context.release, parameters)
-    entities = entities_of(context, classes)
+    entities = entities_of_release(context.counter, context.release, classes)
     people = population_sizes(entities, classes.records)
     shares = presence_shares(classes.records, people)
     failing = outside_presence(classes.records, people, parameters.lower, parameters.upper)

@@ -33,8 +33,8 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
-from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
-from app.domain.risk.class_populations import population_sizes
+from app.domain.models.populations import Population, cost_of_classes, people_of, population_of
+from app.domain.risk.class_populations import entities_of_release, population_sizes
 
 People = Annotated[
     int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
@@ -233,7 +233,7 @@ def _compute(context: MeasureContext, parameters: KMapParameters, tick: Tick) ->
     sizes, least, sample, population = classes.records, parameters.k, None, None
     counted = parameters.by == "dictionary"
     if parameters.by == "dictionary":
-        entities = entities_of(context, classes)
+        entities = entities_of_release(context.counter, context.release, classes)
         sizes = population_sizes(entities, classes.records)
         population = population_of(context, classes, entities)
     else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Levels, Longs
-from app.domain.classes.grouping import Grouping, equivalence_classes, positions_of
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalence_classes, positions_of
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
@@ -37,6 +37,12 @@ def entities_of_classes(
     if levels is not None:
         at = [levels[j] if j in attributes else counter.table.heights[j] for j in counter.linked]
     return counter.count(linked_nodes(counter, attributes, codes), at).values
+
+
+def entities_of_release(counter: Counter, release: Release, classes: EquivalenceClasses) -> Longs:
+    """(G,) entities of the dictionary that are consistent with each class of a release."""
+    levels = release.rule.levels if isinstance(release.rule, TableRule) else None
+    return entities_of_classes(counter, classes.attributes, classes.codes, levels)
 
 
 def linked_nodes(counter: Counter, attributes: Sequence[int], codes: Ints) -> Ints:

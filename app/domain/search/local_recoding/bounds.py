@@ -175,7 +175,7 @@ def most_levels(cells: Cells, work: Work) -> int:
 
 def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
     """The attributes in groups of at most so many levels together (or one alone), the most telling first."""
-    heights = [tree.height for tree in cells.trees]
+    heights = cells.heights
     telling = [
         len(np.unique(column)) if height else 0 for column, height in zip(cells.raw.T, heights, strict=True)
     ]

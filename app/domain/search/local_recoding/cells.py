@@ -103,6 +103,11 @@ class Cells:
         """q, the quasi-identifiers."""
         return len(self.attributes)
 
+    @property
+    def heights(self) -> Levels:
+        """The levels of the rule that discloses nothing."""
+        return tuple(tree.height for tree in self.trees)
+
     def records_of(self, i: int) -> Longs:
         """(nodes,) records that have each node of the i-th quasi-identifier."""
         return np.bincount(self.raw[:, i], self.amounts, self.sizes[i]).astype(np.int64)
