@@ -26,7 +26,6 @@ from app.domain.arrays import Bools, Levels
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.suppression import own_block
 from app.domain.rules.rule import Rule, TableRule
@@ -195,7 +194,9 @@ class RecodingPlan:
         """What no recoding is lower than: the lowest table-level rule under what joining never breaks."""
         problem = self._problem
         necessary = demands.necessary or (KAnonymity(1),)
-        limit, lacking = problem.suppression_limit, _lacking(self._table)
+        limit, rows = problem.suppression_limit, self._table.reduced
+        misses = lacking_records(rows.codes, self._table.quasi_identifiers, "excluded")
+        lacking = int(rows.counts[misses].sum())
         if problem.missing == "excluded" or not lacking:
             is_answered = problem.suppressed == "excluded" and set(necessary) == set(problem.privacy)
             if is_answered and start.bounds is not None:
@@ -314,13 +315,6 @@ class _Search:
             **told_of(remaining, self._problem.privacy),
             rounds=[(own.levels, own.records) for own in rounds],
         )
-
-
-def _lacking(table: Table) -> int:
-    """Records that miss a quasi-identifier."""
-    reduced = table.reduced
-    misses = (reduced.codes[:, table.quasi_identifiers] == TOP).any(axis=1)
-    return int(reduced.counts[misses].sum())
 
 
 def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:
