@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from privacy_risk.asynchronous.collection import AsyncCollection, AsyncDeletable
-from privacy_risk.asynchronous.connection import VERSION, AsyncConnection
+from privacy_risk.calls import Calls, call, stream
+from privacy_risk.collection import Collection, Deletable
+from privacy_risk.connection import VERSION
 from privacy_risk.periods import period
+from privacy_risk.pools import Pool
 from privacy_risk.problems import checked_content
 from privacy_risk.values import Json, Resource, Run
 
 
-class AsyncPolicies(AsyncCollection):
+class Policies(Collection[Pool]):
     """Policies; a ``ref`` is ``NAME`` for the newest version or ``NAME@VERSION``."""
 
+    @call
     async def create_from_yaml(self, text: str) -> Resource:
         """Store the policy of a YAML file."""
         document = await self._connection.post_content(
@@ -22,62 +25,70 @@ class AsyncPolicies(AsyncCollection):
         )
         return Resource.from_document(document)
 
+    @call
     async def lint(self, body: Json) -> Json:
         """What is wrong with a policy's document, and what is odd; nothing is stored."""
         return await self._connection.post(f"{self._path}/lint", body)
 
+    @call
     async def versions(self, ref: str) -> Json:
         """The versions of a policy."""
         return await self._connection.get_json(f"{self._path}/{ref}/versions")
 
+    @call
     async def diff(self, ref: str, against: str | None = None) -> Json:
         """What differs from the policy ``against``, or from the version before."""
         return await self._connection.get_json(f"{self._path}/{ref}/diff", {"against": against})
 
+    @call
     async def templates(self, version: int | None = None) -> Json:
         """Policies to start from, with the reason for each number; their newest version if none is named."""
         return await self._connection.get_json(f"{VERSION}/policy-templates", {"version": version})
 
 
-class AsyncEvaluations(AsyncDeletable):
+class Evaluations(Deletable[Pool]):
     """Verdicts of policies on releases."""
 
+    @call
     async def create(self, policy: str, body: Json) -> Resource:
         """Judge directly; refused above the direct budget."""
         return Resource.from_document(await self._connection.post(_gate(policy), body))
 
+    @call
     async def start_run(self, policy: str, body: Json) -> Run:
         """Judge in the background; the run's result is the verdict."""
         return Run.from_document(await self._connection.post(f"{_gate(policy)}/runs", body))
 
+    @call
     async def plan(self, policy: str, body: Json) -> Json:
         """What would be computed for each criterion, its cost and route, and what is missing."""
         return await self._connection.post(_gate(policy), body, {"dry_run": True})
 
+    @call
     async def evidence(self, ref: str) -> bytes:
         """The signed evidence: a DSSE envelope, to be kept byte by byte."""
-        return await self._content(f"{self._path}/{ref}/evidence", {})
+        return await self._connection.content(f"{self._path}/{ref}/evidence")
 
+    @call
     async def report(self, ref: str) -> str:
         """The evidence as an HTML page to read or print."""
         return (await self._connection.get(f"{self._path}/{ref}/report")).text
 
 
-class AsyncEvidence:
+class Evidence(Calls[Pool]):
     """Signed evidence, which outlives what it is about; a ``ref`` is its id or the name of that."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._path = f"{VERSION}/evidence"
-
+    @call
     async def get(self, ref: str) -> bytes:
         """The envelope, byte by byte as it was signed."""
         return checked_content(await self._connection.get(f"{self._path}/{ref}")).content
 
+    @call
     async def report(self, ref: str) -> str:
         """The evidence as an HTML page to read or print."""
         return (await self._connection.get(f"{self._path}/{ref}/report")).text
 
+    @stream
     def list(
         self,
         name: str | None = None,
@@ -89,17 +100,15 @@ class AsyncEvidence:
         return self._connection.items(self._path, {"name": name, **created})
 
 
-class AsyncSigningKeys:
+class SigningKeys(Calls[Pool]):
     """The keys that evidence is signed with."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-        self._path = f"{VERSION}/signing-keys"
-
+    @call
     async def document(self) -> Json:
         """The public keys with their validity: what is needed to verify evidence, without the service too."""
         return await self._connection.get_json(self._path)
 
+    @call
     async def rotate(self) -> Json:
         """Sign with a new key from now on; the old one goes on verifying what it signed."""
         return await self._connection.post(self._path)
