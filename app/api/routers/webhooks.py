@@ -91,7 +91,7 @@ async def test_webhook(actor: Administrator, services: UseCases, ref: WebhookRef
     Queue a message of the event `webhook.test`; the list of deliveries tells what became of it. Needs the
     scope `admin`.
     """
-    return Delivery.of(await services.webhooks.send_test(actor, ref))
+    return Delivery.model_validate(await services.webhooks.send_test(actor, ref))
 
 
 @router.get("/{ref}/deliveries", responses=problems("not-found"))

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Moment, Name, Request
+from app.api.schemas.derived import Asking
 from app.services import resources
 from app.services.access.tenant_settings import TenantOverview
 from app.services.access.tenants import CreateApiKey, IssuedApiKey, TenantCreated
@@ -17,7 +18,7 @@ Identifier = Annotated[str, Field(max_length=100, description="Random public id.
 Instant = Annotated[datetime, Field(description="When it was created.", examples=["2026-11-20T09:00:00Z"])]
 
 
-class NewApiKey(Request):
+class NewApiKey(Asking[CreateApiKey]):
     """A key to be issued."""
 
     name: Name
@@ -34,10 +35,6 @@ class NewApiKey(Request):
         Moment | None,
         Field(description="When it ends; null: never.", examples=["2036-01-01T00:00:00Z"]),
     ] = None
-
-    def request(self) -> CreateApiKey:
-        """The value that the use case takes."""
-        return CreateApiKey(self.name, self.scopes, self.expires_at)
 
 
 class ApiKey(Answer):

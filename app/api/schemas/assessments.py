@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource
+from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
-from app.api.schemas.rules import Definition, rule_asked
+from app.api.schemas.rules import Definition
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
 from app.services.questions import Plan
@@ -16,7 +17,7 @@ from app.services.scoring import assessments
 from app.services.scoring.assessments import CreateAssessment
 
 
-class Bounds(Request):
+class Bounds(Asking[assessments.Bounds]):
     """The question whether the risk is an upper bound of what the attacker's true dictionary means."""
 
     true_dictionary: Annotated[
@@ -28,7 +29,7 @@ class Bounds(Request):
     ] = None
 
 
-class NewAssessment(ScoringFields):
+class NewAssessment(ScoringFields, Asking[CreateAssessment]):
     """A rule to be scored."""
 
     name: Annotated[
@@ -47,19 +48,6 @@ class NewAssessment(ScoringFields):
     bounds: Annotated[
         Bounds | None, Field(description="Whether the risk is an upper bound of the true one, with reasons.")
     ] = None
-
-    def request(self) -> CreateAssessment:
-        """The value that the use case takes."""
-        return CreateAssessment(
-            dataset=self.dataset,
-            rule=rule_asked(self.rule),
-            dictionary=self.dictionary,
-            sensitivity=self.sensitivity,
-            name=self.name,
-            failure=self.failure,
-            options=self.options(self.attacker_view),
-            bounds=None if self.bounds is None else assessments.Bounds(self.bounds.true_dictionary),
-        )
 
 
 class PlanAnswer(Answer):

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
+from app.api.schemas.common import Answer, Column, Count, Name, Ref, Resource, Text
+from app.api.schemas.derived import Asking
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
@@ -19,7 +20,7 @@ from app.services.datasets.datasets import CreateDataset
 MOST_ATTRIBUTES = 10_000
 
 
-class Attribute(Request):
+class Attribute(Asking[AttributeDeclaration]):
     """One column."""
 
     name: Annotated[Column, Field(description="Name of the upload's column.", examples=["city"])]
@@ -52,14 +53,8 @@ class Attribute(Request):
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it
 
-    def declaration(self) -> AttributeDeclaration:
-        """The value that the use case takes."""
-        return AttributeDeclaration(
-            self.name, self.type, self.role, self.hierarchy, self.on_unknown, self.map
-        )
 
-
-class NewDataset(Request):
+class NewDataset(Asking[CreateDataset]):
     """A dataset to be created; columns of the upload that are not listed count as `other`."""
 
     name: Name
@@ -67,10 +62,6 @@ class NewDataset(Request):
     attributes: Annotated[
         list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES, description="The schema.")
     ]
-
-    def request(self) -> CreateDataset:
-        """The value that the use case takes."""
-        return CreateDataset(self.name, self.upload, tuple(a.declaration() for a in self.attributes))
 
 
 class AttributeSummary(Answer):

@@ -8,24 +8,21 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
+from app.api.schemas.common import Answer, Column, Count, Name, Ref, Resource, Text
+from app.api.schemas.derived import Asking
 from app.services.datasets import dictionaries
-from app.services.datasets.dictionaries import CreateDictionary, Transform
+from app.services.datasets.dictionaries import CreateDictionary
 
 MOST_LINKS = 1000
 
 
-class SameValue(Request):
+class SameValue(Asking[dictionaries.IdentityTransform]):
     """The cell is a value of the dataset's hierarchy."""
 
     kind: Annotated[Literal["identity"], Field(description="Kind of transform.")]
 
-    def transform(self) -> Transform:
-        """The value that the use case takes."""
-        return dictionaries.IdentityTransform()
 
-
-class Lookup(Request):
+class Lookup(Asking[dictionaries.LookupTransform]):
     """The cell is looked up: in an inline table, or in two columns of an upload."""
 
     kind: Annotated[Literal["lookup"], Field(description="Kind of transform.")]
@@ -59,23 +56,18 @@ class Lookup(Request):
             raise PydanticCustomError("exactly_one", "Give either table, or upload with key and value.")
         return self
 
-    def transform(self) -> Transform:
-        """The value that the use case takes."""
-        return dictionaries.LookupTransform(self.table, self.upload, self.key, self.value, self.missing_entry)
 
-
-class Age(Request):
+class Age(Asking[dictionaries.AgeTransform]):
     """The cell is an age in completed years at a date; the dataset's attribute holds birth dates."""
 
     kind: Annotated[Literal["age"], Field(description="Kind of transform.")]
     reference_date: Annotated[date, Field(description="Day on which the ages hold.", examples=["2020-04-01"])]
 
-    def transform(self) -> Transform:
-        """The value that the use case takes."""
+    def _made(self) -> dictionaries.AgeTransform:
         return dictionaries.AgeTransform(self.reference_date.isoformat())
 
 
-class Link(Request):
+class Link(Asking[dictionaries.Link]):
     """Which column tells what about which attribute of the dataset."""
 
     attribute: Annotated[Column, Field(description="Attribute of the dataset.", examples=["city"])]
@@ -89,12 +81,8 @@ class Link(Request):
         Field(discriminator="kind", description="How a cell becomes values of the attribute."),
     ] = SameValue(kind="identity")
 
-    def link(self) -> dictionaries.Link:
-        """The value that the use case takes."""
-        return dictionaries.Link(self.attribute, self.column, self.hierarchy, self.transform.transform())
 
-
-class NewDictionary(Request):
+class NewDictionary(Asking[CreateDictionary]):
     """A dictionary: either of an upload with links, or of a dataset's own disclosed attributes."""
 
     name: Name
@@ -127,7 +115,7 @@ class NewDictionary(Request):
         return CreateDictionary(
             name=self.name,
             upload=self.upload,
-            links=tuple(link.link() for link in self.links or ()),
+            links=tuple(link.request() for link in self.links or ()),
             identifier=self.identifier,
             same_entities_as=self.same_entities_as,
             from_dataset=self.from_dataset,

@@ -6,12 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Ref, Request
+from app.api.schemas.common import Answer, Ref
+from app.api.schemas.derived import Asking
 from app.domain.risk.dictionary_order import Breach
 from app.services.datasets.dictionary_orders import CompareDictionaries
 
 
-class NewDictionaryOrder(Request):
+class NewDictionaryOrder(Asking[CompareDictionaries]):
     """Two dictionaries to be compared."""
 
     dataset: Annotated[
@@ -24,10 +25,6 @@ class NewDictionaryOrder(Request):
     larger: Annotated[
         Ref, Field(description="The one that is to hold all of it, perhaps vaguer.", examples=["register"])
     ]
-
-    def request(self) -> CompareDictionaries:
-        """The value that the use case takes."""
-        return CompareDictionaries(self.dataset, self.smaller, self.larger)
 
 
 class FirstBreach(Answer):

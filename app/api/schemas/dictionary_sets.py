@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
+from app.api.schemas.common import Answer, Count, Name, Ref, Resource
+from app.api.schemas.derived import Asking
 from app.services.datasets import dictionary_sets
 from app.services.datasets.dictionary_sets import MOST_MEMBERS, CreateDictionarySet
 
@@ -23,14 +24,14 @@ Prior = Annotated[
 ]
 
 
-class NewMember(Request):
+class NewMember(Asking[dictionary_sets.Member]):
     """One dictionary of a set."""
 
     dictionary: Annotated[Ref, Field(description="The dictionary.", examples=["census"])]
     prior: Prior = None
 
 
-class NewDictionarySet(Request):
+class NewDictionarySet(Asking[CreateDictionarySet]):
     """A set of dictionaries of which the attacker has one."""
 
     name: Name
@@ -39,10 +40,10 @@ class NewDictionarySet(Request):
         Field(min_length=1, max_length=MOST_MEMBERS, description="What the attacker may have, each once."),
     ]
 
-    def request(self) -> CreateDictionarySet:
-        """The value that the use case takes."""
-        members = (dictionary_sets.Member(m.dictionary, m.prior) for m in self.dictionaries)
-        return CreateDictionarySet(self.name, tuple(members))
+    @property
+    def members(self) -> list[NewMember]:
+        """The dictionaries, as the use case calls them."""
+        return self.dictionaries
 
 
 class Member(Answer):

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
@@ -18,7 +19,7 @@ from app.services.gates.requests import CreateEvaluation, CriterionPlan, Evaluat
 SlotName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
-class FinishedRelease(Request):
+class FinishedRelease(Asking[ReleaseFile]):
     """A release file that is there already."""
 
     upload: Annotated[Ref, Field(description="The uploaded file.", examples=["members"])]
@@ -80,12 +81,11 @@ class NewEvaluation(Request):
 
     def request(self, policy: str) -> CreateEvaluation:
         """The value that the use case takes."""
-        release = self.release
         return CreateEvaluation(
             policy=policy,
             dataset=self.dataset,
             rule=rule_asked(self.rule),
-            release=None if release is None else ReleaseFile(release.upload, release.key, release.order),
+            release=self.release.request() if self.release else None,
             dictionaries=self.dictionaries,
             sensitivity=self.sensitivity,
             failure=self.failure,

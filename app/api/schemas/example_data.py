@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Answer, Request
+from app.api.schemas.common import Answer
+from app.api.schemas.derived import Asking
 from app.services.datasets.example_data import CreateExampleData, ExampleData
 
 MOST_MEMBERS = 20_000
 
 
-class NewExampleData(Request):
+class NewExampleData(Asking[CreateExampleData]):
     """How large the example is, and what it is called."""
 
     prefix: Annotated[
@@ -30,10 +31,6 @@ class NewExampleData(Request):
             examples=[500],
         ),
     ] = 500
-
-    def request(self) -> CreateExampleData:
-        """The value that the use case takes."""
-        return CreateExampleData(self.prefix, self.members)
 
 
 class NextRequest(Answer):

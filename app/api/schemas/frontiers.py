@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.optimisations import AggregateOfRisk, ScopeOfRules
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
 from app.domain.risk.attackers import View
@@ -24,7 +25,7 @@ MaxPoints = Annotated[
 ]
 
 
-class NewFrontier(ScoringFields):
+class NewFrontier(ScoringFields, Asking[CreateFrontier]):
     """A question for all Pareto-optimal rules."""
 
     name: Name
@@ -38,20 +39,6 @@ class NewFrontier(ScoringFields):
     attacker_view: AttackerView = None
     aggregate: AggregateOfRisk = "average"
     max_points: MaxPoints = 200
-
-    def request(self) -> CreateFrontier:
-        """The value that the use case takes."""
-        return CreateFrontier(
-            name=self.name,
-            dataset=self.dataset,
-            dictionary=self.dictionary,
-            sensitivity=self.sensitivity,
-            scope=self.scope,
-            failure=self.failure,
-            options=self.options(self.attacker_view),
-            aggregate=self.aggregate,
-            max_points=self.max_points,
-        )
 
 
 class FrontierPoint(Answer):

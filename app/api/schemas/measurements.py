@@ -89,7 +89,7 @@ class NewMeasurement(ScoringFields):
             sensitivity=self.sensitivity,
             failure=self.failure,
             name=self.name,
-            options=self.options(),
+            options=self.options,
         )
 
 

@@ -81,7 +81,7 @@ class NewOptimisation(ScoringFields):
             scope=self.scope,
             solver=solver_asked(self.solver),
             failure=self.failure,
-            options=self.options(self.attacker_view),
+            options=self.options,
             constraint=self.constraint,
             aggregate=self.aggregate,
             budget=value_of(self.budget),

@@ -125,21 +125,8 @@ class PolicyDifference(Answer):
     @classmethod
     def of(cls, found: Difference) -> PolicyDifference:
         """The answer to a comparison."""
-        changes = [
-            PartChange(
-                part=own.part,
-                id=own.id,
-                kind=own.kind,
-                effect=own.effect,
-                fields=[
-                    FieldChange(field=inner.field, before=inner.before, after=inner.after)
-                    for inner in own.fields
-                ],
-            )
-            for own in found.changes
-        ]
         old, new = (f"{name}@{version}" for name, version in (found.old, found.new))
-        return cls(old=old, new=new, effect=found.effect, changes=changes, text=found.text())
+        return cls.model_validate({**vars(found), "old": old, "new": new, "text": found.text()})
 
 
 class PolicyTemplate(Answer):

@@ -11,14 +11,14 @@ from app.api.schemas.common import (
     Hash,
     Name,
     Ref,
-    Request,
     Resource,
 )
+from app.api.schemas.derived import Asking
 from app.api.schemas.shown_rules import ShownSuppression
 from app.services.releases.releases import ORDER_BEFORE, CreateRelease, LineOrder
 
 
-class NewRelease(Request):
+class NewRelease(Asking[CreateRelease]):
     """A dataset to be released under a rule."""
 
     name: Name
@@ -37,10 +37,6 @@ class NewRelease(Request):
             examples=["shuffled"],
         ),
     ] = "shuffled"
-
-    def request(self) -> CreateRelease:
-        """The value that the use case takes."""
-        return CreateRelease(self.name, self.dataset, self.rule, self.neutralise_formulas, self.order)
 
 
 class ReleasedRule(ShownSuppression):

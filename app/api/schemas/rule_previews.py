@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Ref, Request
-from app.api.schemas.rules import Definition, rule_asked
+from app.api.schemas.common import Answer, Count, Ref
+from app.api.schemas.derived import Asking
+from app.api.schemas.rules import Definition
 from app.services.rules.rule_previews import PreviewRule
 
 Cells = Annotated[
@@ -16,7 +17,7 @@ Cells = Annotated[
 ]
 
 
-class NewRulePreview(Request):
+class NewRulePreview(Asking[PreviewRule]):
     """A rule whose effect is to be seen."""
 
     dataset: Annotated[Ref, Field(description="Dataset that it discloses.", examples=["members"])]
@@ -25,11 +26,6 @@ class NewRulePreview(Request):
     ]
     first: Annotated[int, Field(ge=1, le=2**31, description="First row, from 1.", examples=[1])] = 1
     limit: Annotated[int, Field(ge=1, le=200, description="Most rows.", examples=[20])] = 20
-
-    def request(self) -> PreviewRule:
-        """The value that the use case takes."""
-        rule = rule_asked(self.rule)
-        return PreviewRule(self.dataset, rule, self.first, self.limit)
 
 
 class PreviewedRecord(Answer):

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from app.api.schemas.common import Count, Name, Ref, Request, Resource, Text
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import ASKED_CRITERION
-from app.api.schemas.derived import Asked, one_of, request_of, value_of
+from app.api.schemas.derived import Asked, Asking, one_of, request_of, value_of
 from app.api.schemas.shown_rules import ShownSuppression
 from app.services.rules import rule_definitions
 from app.services.rules.rule_definitions import (
@@ -147,16 +147,12 @@ def rule_asked(sent: Any) -> Any:  # noqa: ANN401 - str, None or the definition 
     return value_of(sent, "/rule") if isinstance(sent, Asked) else sent
 
 
-class NewRule(Request):
+class NewRule(Asking[CreateRule]):
     """A rule to be created."""
 
     name: Name
     dataset: Annotated[Ref, Field(description="Dataset that it discloses.", examples=["members"])]
     rule: Annotated[Definition, Field(description="The rule.")]
-
-    def request(self) -> CreateRule:
-        """The value that the use case takes."""
-        return CreateRule(self.name, self.dataset, rule_asked(self.rule))
 
 
 class Rule(ShownSuppression, Resource):

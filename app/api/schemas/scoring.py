@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Answer, Ref, Request, Text
+from app.api.schemas.derived import Asked, Asking
 from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
 from app.domain.dictionaries.consistency import Consistency, Mode
 from app.domain.risk.attackers import View
@@ -26,7 +27,7 @@ Absent = Annotated[
 ]
 
 
-class ConsistencyRule(Request):
+class ConsistencyRule(Asked):
     """When a disclosed value and a dictionary's cell agree."""
 
     mode: Annotated[
@@ -43,14 +44,13 @@ class ConsistencyRule(Request):
         bool, Field(description="For `jaro`: compare texts in one Unicode form, without case and margins.")
     ] = False
 
-    def consistency(self) -> Consistency:
-        """The domain's value."""
+    def _made(self) -> Consistency:
         if self.mode != "jaro":
             return Consistency(self.mode)
         return Consistency(self.mode, self.threshold, self.normalise)
 
 
-class ConsistencyOptions(Request):
+class ConsistencyOptions(Asking[scoring_options.ConsistencyOptions]):
     """Consistency by default and attribute by attribute."""
 
     default: Annotated[ConsistencyRule, Field(description="For every attribute that is not named.")] = (
@@ -64,11 +64,6 @@ class ConsistencyOptions(Request):
             examples=[{"city": {"mode": "jaro", "threshold": 0.9}}],
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it
-
-    def options(self) -> scoring_options.ConsistencyOptions:
-        """The value that the use case takes."""
-        attributes = {name: own.consistency() for name, own in self.attributes.items()}
-        return scoring_options.ConsistencyOptions(self.default.consistency(), attributes)
 
 
 class CustomRiskModel(Request):
@@ -140,15 +135,16 @@ class ScoringFields(Request):
         ConsistencyOptions, Field(description="When a disclosed value and a dictionary's cell agree.")
     ] = ConsistencyOptions()
 
-    def options(self, view: View | None = None) -> ScoringOptions:
+    @property
+    def options(self) -> ScoringOptions:
         """The value that the use cases take."""
         model = self.risk_model
         return ScoringOptions(
             utility=spec_of(self.utility),
             absent_policy=self.absent_policy,
             risk_model=RiskModel(model) if isinstance(model, str) else model.model(),
-            consistency=self.consistency.options(),
-            attacker_view=view,
+            consistency=self.consistency.request(),
+            attacker_view=getattr(self, "attacker_view", None),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -19,6 +20,7 @@ from app.api.schemas.common import (
     Resource,
     Text,
 )
+from app.api.schemas.derived import Asking
 from app.domain.sensitivity.interactions import (
     DEFAULT_ORDER,
     MAX_INTERACTIONS,
@@ -33,17 +35,16 @@ from app.services.scoring.sensitivity_profiles import CreateSensitivityProfile, 
 MOST_NODES = 1_000_000
 
 
-class Constant(Request):
+class Constant(Asking[sensitivity_profiles.ConstantWeight]):
     """The same weight for every value but the top."""
 
     constant: Annotated[NonNegative, Field(description="The weight.", examples=[0.5])]
 
-    def weights(self) -> sensitivity_profiles.Weights:
-        """The value that the use case takes."""
+    def _made(self) -> sensitivity_profiles.ConstantWeight:
         return sensitivity_profiles.ConstantWeight(self.constant)
 
 
-class Leaves(Request):
+class Leaves(Asking[sensitivity_profiles.LeafWeights]):
     """Weights of leaves; what is above them weighs less by the modified harmonic mean."""
 
     leaves: Annotated[
@@ -54,12 +55,8 @@ class Leaves(Request):
         "harmonic"
     )
 
-    def weights(self) -> sensitivity_profiles.Weights:
-        """The value that the use case takes."""
-        return sensitivity_profiles.LeafWeights(self.leaves, self.inner)
 
-
-class Nodes(Request):
+class Nodes(Asking[sensitivity_profiles.NodeWeights]):
     """A weight for every node; the top weighs 0, unless it is named and `allow_positive_top` is set."""
 
     nodes: Annotated[
@@ -71,10 +68,6 @@ class Nodes(Request):
             examples=[{"White": 0.2, "European": 0.1}],
         ),
     ]
-
-    def weights(self) -> sensitivity_profiles.Weights:
-        """The value that the use case takes."""
-        return sensitivity_profiles.NodeWeights(self.nodes)
 
 
 def _form(value: Any) -> str | None:  # noqa: ANN401 - whatever was sent
@@ -101,7 +94,7 @@ SignedWeight = (
 )
 
 
-class Overrides(Request):
+class Overrides(Asking[sensitivity_profiles.Overrides]):
     """Weights per entity or group, from an upload with one row per key and attribute."""
 
     upload: Annotated[Ref, Field(description="Upload that holds them.", examples=["weights"])]
@@ -127,20 +120,8 @@ class Overrides(Request):
             raise PydanticCustomError("group_attribute", "Give group_attribute if, and only if, by is group.")
         return self
 
-    def overrides(self) -> sensitivity_profiles.Overrides:
-        """The value that the use case takes."""
-        return sensitivity_profiles.Overrides(
-            self.upload,
-            self.by,
-            self.key_column,
-            self.attribute_column,
-            self.weight_column,
-            self.group_attribute,
-            self.labels,
-        )
 
-
-class InteractionWeight(Request):
+class InteractionWeight(Asking[GivenInteraction]):
     """What a set of attributes weighs beside its single ones while all of them are disclosed."""
 
     attributes: Annotated[
@@ -152,8 +133,11 @@ class InteractionWeight(Request):
         Field(description='The weight, or "inf"; below 0 only if that is allowed.', examples=[0.2]),
     ]
 
+    def _made(self) -> GivenInteraction:
+        return GivenInteraction(tuple(self.attributes), float(self.weight))
 
-class Interactions(Request):
+
+class Interactions(Asking[GivenInteractions]):
     """Harm that sets of attributes do only together: the family `interactions`."""
 
     sets: Annotated[
@@ -171,13 +155,8 @@ class Interactions(Request):
         ),
     ] = False
 
-    def interactions(self) -> GivenInteractions:
-        """The value that the use case takes."""
-        sets = (GivenInteraction(tuple(one.attributes), float(one.weight)) for one in self.sets)
-        return GivenInteractions(tuple(sets), self.order, self.allow_negative)
 
-
-class NormalisedWeights(Request):
+class NormalisedWeights(Asking[Normalisation]):
     """What the finite weights of the values of every record shall sum to, so that nobody dominates."""
 
     rule: Annotated[
@@ -192,12 +171,8 @@ class NormalisedWeights(Request):
         Field(description="Whether records that do not are refused, or their weights rescaled."),
     ]
 
-    def normalisation(self) -> Normalisation:
-        """The value that the use case takes."""
-        return Normalisation(self.rule, self.total, self.mode)
 
-
-class NewSensitivityProfile(Request):
+class NewSensitivityProfile(Asking[CreateSensitivityProfile]):
     """A sensitivity profile to be created."""
 
     name: Name
@@ -246,25 +221,8 @@ class NewSensitivityProfile(Request):
 
     def request(self) -> CreateSensitivityProfile:
         """The value that the use case takes."""
-        return CreateSensitivityProfile(
-            name=self.name,
-            dataset=self.dataset,
-            family=self.family,
-            attributes={name: weights.weights() for name, weights in self.attributes.items()},
-            constant=self.constant,
-            overrides=self._overrides(),
-            interactions=self.interactions.interactions() if self.interactions else None,
-            normalisation=self.normalisation.normalisation() if self.normalisation else None,
-            allow_positive_top=self.allow_positive_top,
-            unit=self.unit,
-            viewpoint=self.viewpoint,
-        )
-
-    def _overrides(self) -> tuple[sensitivity_profiles.Overrides, ...]:
-        if self.overrides is None:
-            return ()
-        each = [self.overrides] if isinstance(self.overrides, Overrides) else self.overrides
-        return tuple(overrides.overrides() for overrides in each)
+        made = super().request()
+        return made if self.overrides is not None else dataclasses.replace(made, overrides=())
 
 
 class WeightsSummary(Answer):

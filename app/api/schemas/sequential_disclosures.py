@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource, Text
+from app.api.schemas.derived import Asking, value_of
 from app.api.schemas.rules import ShownRecord, Steps
 from app.api.schemas.scoring import ScoringFields, ShownScoring
 from app.services.rules import disclosure_batches as batches
-from app.services.rules.disclosure_batches import MOST_RECORDS, BatchRule
+from app.services.rules.disclosure_batches import MOST_RECORDS
 from app.services.rules.rule_definitions import RecordLevels
 from app.services.rules.sequential_disclosures import AppendRecords, CreateSequentialDisclosure
 
@@ -20,7 +21,7 @@ Floor = Annotated[
 ]
 
 
-class NewSequentialDisclosure(ScoringFields):
+class NewSequentialDisclosure(ScoringFields, Asking[CreateSequentialDisclosure]):
     """What every batch will be judged by."""
 
     name: Name
@@ -37,14 +38,8 @@ class NewSequentialDisclosure(ScoringFields):
         ),
     ]
 
-    def request(self) -> CreateSequentialDisclosure:
-        """The value that the use case takes."""
-        return CreateSequentialDisclosure(
-            self.name, self.dataset, self.dictionary, self.sensitivity, self.failure, self.options()
-        )
 
-
-class ChosenLevels(Request):
+class ChosenLevels(Asking[batches.ChosenLevels]):
     """The same levels for every record."""
 
     kind: Annotated[Literal["levels"], Field(description="How levels are chosen.")]
@@ -58,10 +53,6 @@ class ChosenLevels(Request):
         ),
     ]
 
-    def rule(self) -> BatchRule:
-        """The value that the use case takes."""
-        return batches.ChosenLevels(self.levels)
-
 
 class DisclosedRecord(Request):
     """What is shown of one record of the batch."""
@@ -70,7 +61,7 @@ class DisclosedRecord(Request):
     values: ShownRecord = {}  # noqa: RUF012 - pydantic copies it
 
 
-class StepsOfRecords(Request):
+class StepsOfRecords(Asking[batches.StepsOfRecords]):
     """Steps or values of your choice for every record, such as those that an earlier answer states."""
 
     kind: Annotated[Literal["record_level"], Field(description="How it is chosen what is shown.")]
@@ -83,32 +74,23 @@ class StepsOfRecords(Request):
         ),
     ]
 
-    def rule(self) -> BatchRule:
-        """The value that the use case takes."""
+    def _made(self) -> batches.StepsOfRecords:
         records = (RecordLevels(values=own.values, steps=own.steps) for own in self.records)
         return batches.StepsOfRecords(tuple(records))
 
 
-class OptimalLevels(Request):
+class OptimalLevels(Asking[batches.OptimalLevels]):
     """For each record the steps of least risk at a utility floor."""
 
     kind: Annotated[Literal["optimal"], Field(description="How steps are chosen.")]
     utility_floor: Floor
 
-    def rule(self) -> BatchRule:
-        """The value that the use case takes."""
-        return batches.OptimalLevels(self.utility_floor)
 
-
-class ModalLevels(Request):
+class ModalLevels(Asking[batches.ModalLevels]):
     """The steps that were optimal most often so far at a utility floor."""
 
     kind: Annotated[Literal["modal"], Field(description="How steps are chosen.")]
     utility_floor: Floor
-
-    def rule(self) -> BatchRule:
-        """The value that the use case takes."""
-        return batches.ModalLevels(self.utility_floor)
 
 
 class NewRecord(Request):
@@ -130,7 +112,7 @@ class NewRecord(Request):
     ] = 1.0
 
 
-class NewBatch(Request):
+class NewBatch(Asking[AppendRecords]):
     """Records to disclose now."""
 
     records: Annotated[
@@ -141,10 +123,9 @@ class NewBatch(Request):
         Field(discriminator="kind", description="How it is chosen what is shown."),
     ]
 
-    def request(self) -> AppendRecords:
-        """The value that the use case takes."""
+    def _made(self) -> AppendRecords:
         records = tuple(batches.NewRecord(r.values, r.entity, r.weight) for r in self.records)
-        return AppendRecords(records, self.rule.rule())
+        return AppendRecords(records, value_of(self.rule, "/rule"))
 
 
 class Running(Answer):

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Name, Request, Resource
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
-from app.services.datasets.ingest.proposals import DialectProposal, SchemaProposal
 from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
@@ -114,11 +113,6 @@ class SchemaProposalAnswer(Answer):
         list[AttributeProposalAnswer], Field(max_length=10_000, description="One proposal per column.")
     ]
 
-    @classmethod
-    def of(cls, proposal: SchemaProposal) -> SchemaProposalAnswer:
-        """The use case's answer as a body."""
-        return cls.model_validate(proposal)
-
 
 class DialectProposalAnswer(Answer):
     """The dialect that fits a sample best; nothing applies it by itself."""
@@ -130,8 +124,3 @@ class DialectProposalAnswer(Answer):
     ]
     rows_in_sample: Annotated[Count, Field(description="Rows that it would give.", examples=[12])]
     notes: Annotated[list[str], Field(max_length=100, description="What is doubtful.", examples=[[]])]
-
-    @classmethod
-    def of(cls, proposal: DialectProposal) -> DialectProposalAnswer:
-        """The use case's answer as a body."""
-        return cls.model_validate(proposal)

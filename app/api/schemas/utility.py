@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.api.schemas.common import Request, Text
+from app.api.schemas.common import Text
+from app.api.schemas.derived import Asking
 from app.services.scoring import utility_building
 
 MOST_NODES = 1_000_000
@@ -16,7 +17,7 @@ DerivedModel = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_x
 Worth = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class UtilityOptions(Request):
+class UtilityOptions(Asking[utility_building.UtilitySpec]):
     """What every way to measure utility may be told beside."""
 
     weights: Annotated[
@@ -51,15 +52,6 @@ class DerivedUtility(UtilityOptions):
         ),
     ]
 
-    def spec(self) -> utility_building.UtilitySpec:
-        """The value that the use case takes."""
-        return utility_building.UtilitySpec(
-            self.kind,
-            self.weights,
-            round_before_constraint=self.round_before_constraint,
-            display_rounding=self.display_rounding,
-        )
-
 
 class CustomUtility(UtilityOptions):
     """A utility per value of the hierarchies, never more for a more general value."""
@@ -75,12 +67,6 @@ class CustomUtility(UtilityOptions):
             examples=[{"race": {"White": 1, "Black": 1, "European": 0.5, "African American": 0.5}}],
         ),
     ]
-
-    def spec(self) -> utility_building.UtilitySpec:
-        """The value that the use case takes."""
-        return utility_building.UtilitySpec(
-            self.kind, self.weights, self.values, self.round_before_constraint, self.display_rounding
-        )
 
 
 def _form(value: Any) -> str | None:  # noqa: ANN401 - whatever was sent
@@ -108,7 +94,7 @@ UtilitySpec = Annotated[
 
 def spec_of(given: DerivedModel | DerivedUtility | CustomUtility) -> utility_building.UtilitySpec:
     """The value that the use case takes."""
-    return utility_building.UtilitySpec(given) if isinstance(given, str) else given.spec()
+    return utility_building.UtilitySpec(given) if isinstance(given, str) else given.request()
 
 
 ShownUtility = Annotated[

@@ -7,14 +7,15 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Count, Hash, Name, Ref, Request, Resource
+from app.api.schemas.common import Count, Hash, Name, Ref, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.policies import PolicyRef
 from app.services.gates.waivers import CreateWaiver
 
 Said = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"\S")]
 
 
-class NewWaiver(Request):
+class NewWaiver(Asking[CreateWaiver]):
     """A criterion of a policy to be waived."""
 
     name: Name
@@ -57,20 +58,6 @@ class NewWaiver(Request):
     until: Annotated[
         date, Field(description="Last day on which it is in force (UTC).", examples=["2027-06-30"])
     ]
-
-    def request(self) -> CreateWaiver:
-        """The value that the use case takes."""
-        datasets = None if self.datasets is None else tuple(self.datasets)
-        return CreateWaiver(
-            self.name,
-            self.policy,
-            self.criterion,
-            self.reason,
-            self.approved_by,
-            self.until,
-            datasets,
-            self.any_content,
-        )
 
 
 class Waiver(Resource):

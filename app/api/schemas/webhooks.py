@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Request
+from app.api.schemas.derived import Asking
 from app.services.resources import Page
 from app.services.runs import webhook_values
 from app.services.runs.webhook_values import DeliveryState, WebhookEvent
@@ -24,7 +25,7 @@ Events = Annotated[
 ]
 
 
-class NewWebhook(Request):
+class NewWebhook(Asking[CreateWebhook]):
     """An address to be told of events."""
 
     name: Name
@@ -39,10 +40,6 @@ class NewWebhook(Request):
         ),
     ]
     events: Events
-
-    def request(self) -> CreateWebhook:
-        """The value that the use case takes."""
-        return CreateWebhook(self.name, self.url, tuple(self.events))
 
 
 class Webhook(Answer):
@@ -120,11 +117,6 @@ class Delivery(Answer):
         ),
     ]
 
-    @classmethod
-    def of(cls, delivery: webhook_values.Delivery) -> Delivery:
-        """The use case's answer as a body."""
-        return cls.model_validate(delivery)
-
 
 class DeliveryListing(Answer):
     """Part of a webhook's messages, newest first."""
@@ -137,4 +129,4 @@ class DeliveryListing(Answer):
     @classmethod
     def of(cls, page: Page[webhook_values.Delivery]) -> DeliveryListing:
         """The use case's answer as a body."""
-        return cls(items=[Delivery.of(own) for own in page.items], next_cursor=page.next_cursor)
+        return cls(items=list(map(Delivery.model_validate, page.items)), next_cursor=page.next_cursor)
