@@ -7,11 +7,20 @@ from typing import Any, Self
 
 import httpx
 
-from privacy_risk.access import ApiKeys, ExampleData, Tenants
 from privacy_risk.calls import Calls, call, outcome
 from privacy_risk.collection import Answered, Collection, Searched
 from privacy_risk.connection import VERSION, Connection
-from privacy_risk.governance import Evaluations, Evidence, Policies, SigningKeys
+from privacy_risk.governance import (
+    ApiKeys,
+    AuditEvents,
+    Evaluations,
+    Evidence,
+    ExampleData,
+    Policies,
+    SigningKeys,
+    Tenants,
+    Webhooks,
+)
 from privacy_risk.pools import AwaitedPool, BlockingPool, Pool
 from privacy_risk.resources import (
     Assessments,
@@ -27,7 +36,6 @@ from privacy_risk.resources import (
 from privacy_risk.retries import Retries
 from privacy_risk.runs import Runs
 from privacy_risk.values import Json
-from privacy_risk.watching import AuditEvents, Webhooks
 
 
 class _Service(Calls[Pool]):

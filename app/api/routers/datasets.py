@@ -12,9 +12,8 @@ from app.api.examples.form import names
 from app.api.examples.inputs import DATASETS
 from app.api.routers.answers import problems
 from app.api.routers.collection import Collection
-from app.api.schemas.attribute_trees import AttributeTree
 from app.api.schemas.common import Ref
-from app.api.schemas.datasets import Dataset, DatasetPreview, DatasetProfile, NewDataset
+from app.api.schemas.datasets import AttributeTree, Dataset, DatasetPreview, DatasetProfile, NewDataset
 from app.api.services import UseCases
 from app.services.datasets.attribute_trees import Shown
 

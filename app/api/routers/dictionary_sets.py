@@ -11,8 +11,12 @@ from app.api.examples.inputs import DICTIONARY_ORDERS, DICTIONARY_SETS
 from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routers.collection import Collection
 from app.api.routes import Route
-from app.api.schemas.dictionary_orders import DictionaryOrder, NewDictionaryOrder
-from app.api.schemas.dictionary_sets import DictionarySet, NewDictionarySet
+from app.api.schemas.dictionary_sets import (
+    DictionaryOrder,
+    DictionarySet,
+    NewDictionaryOrder,
+    NewDictionarySet,
+)
 from app.api.services import UseCases
 
 COLLECTION = Collection("dictionary set", DictionarySet, tuple(DICTIONARY_SETS))
