@@ -16,7 +16,8 @@ from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
 from app.api.routers.collection import Collection
 from app.api.routes import Route
 from app.api.schemas.common import Ref, shown
-from app.api.schemas.rules import NewRule, NewRulePreview, Rule, RulePreview
+from app.api.schemas.rule_previews import NewRulePreview, RulePreview
+from app.api.schemas.rules import NewRule, Rule
 from app.api.services import UseCases
 
 COLLECTION = Collection("rule", Rule, (*RULES, *OPTIMISATIONS, "example-proposal"))

@@ -108,7 +108,7 @@ async def list_webhook_deliveries(
     The messages of the last 30 days, newest first. Needs the scope `admin`.
     """
     page = await services.webhooks.deliveries(actor, ref, created=created, limit=limit, cursor=cursor)
-    return DeliveryListing.of(page)
+    return DeliveryListing.model_validate(page)
 
 
 @router.post(

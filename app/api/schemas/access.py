@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from app.api.schemas.common import Answer, Count, Moment, Name, Request
 from app.api.schemas.derived import Asking
-from app.services import resources
 from app.services.access.tenant_settings import TenantOverview
-from app.services.access.tenants import CreateApiKey, IssuedApiKey, TenantCreated
+from app.services.access.tenants import CreateApiKey, TenantCreated
 from app.services.resources import Scope
 
 Identifier = Annotated[str, Field(max_length=100, description="Random public id.")]
@@ -43,16 +42,15 @@ class ApiKey(Answer):
     id: Identifier
     name: Annotated[str, Field(max_length=100, description="Its name.", examples=["reader"])]
     prefix: Annotated[str, Field(max_length=100, description="Public first part of the key.")]
-    scopes: Annotated[list[Scope], Field(max_length=6, description="What it may do.", examples=[["assess"]])]
+    scopes: Annotated[
+        list[Scope],
+        BeforeValidator(sorted),
+        Field(max_length=6, description="What it may do.", examples=[["assess"]]),
+    ]
     created_at: Instant
     expires_at: Annotated[datetime | None, Field(description="When it ends by itself.")]
     last_used_at: Annotated[datetime | None, Field(description="When it was last used, to the minute or so.")]
     revoked_at: Annotated[datetime | None, Field(description="When it was revoked.")]
-
-    @classmethod
-    def of(cls, key: resources.ApiKey) -> ApiKey:
-        """The use case's answer as a body."""
-        return cls.model_validate({**vars(key), "scopes": sorted(key.scopes)})
 
 
 class IssuedKey(Answer):
@@ -67,11 +65,6 @@ class IssuedKey(Answer):
             "is answered null.",
         ),
     ]
-
-    @classmethod
-    def of(cls, issued: IssuedApiKey) -> IssuedKey:
-        """The use case's answer as a body."""
-        return cls(key=ApiKey.of(issued.key), token=issued.token)
 
 
 class ApiKeyListing(Answer):
@@ -104,8 +97,7 @@ class NewTenantAnswer(Tenant):
     @classmethod
     def of(cls, created: TenantCreated) -> NewTenantAnswer:
         """The use case's answer as a body."""
-        first_key = IssuedKey.of(created.first_key) if created.first_key else None
-        return cls.model_validate({**vars(created.tenant), "first_key": first_key})
+        return cls.model_validate({**vars(created.tenant), "first_key": created.first_key})
 
 
 Days = Annotated[int, Field(ge=1)] | None

@@ -12,7 +12,6 @@ from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
-from app.services.questions import Plan
 from app.services.scoring import assessments
 from app.services.scoring.assessments import CreateAssessment
 
@@ -64,22 +63,6 @@ class PlanAnswer(Answer):
         Count | None, Field(description="Rules or distinct records to work through.", examples=[1])
     ]
     missing: Annotated[list[ProblemFault], Field(max_length=100, description="What stands in the way.")]
-
-    @classmethod
-    def of(cls, plan: Plan) -> PlanAnswer:
-        """The use case's answer as a body."""
-        faults = [
-            ProblemFault(pointer=f.pointer, code=f.code, message=f.message, remedy=f.remedy)
-            for f in plan.missing
-        ]
-        return cls(
-            route=plan.route,
-            seconds=plan.seconds,
-            bytes=plan.bytes,
-            engine=plan.engine,
-            units=plan.units,
-            missing=faults,
-        )
 
 
 class AssessmentSummary(ShownAttacker, Resource):

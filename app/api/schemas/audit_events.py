@@ -8,8 +8,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash
-from app.services import resources as audit
-from app.services.resources import Page
 
 
 class AuditEvent(Answer):
@@ -38,12 +36,6 @@ class AuditListing(Answer):
     next_cursor: Annotated[
         str | None, Field(max_length=500, description="Where the next page begins; null on the last one.")
     ]
-
-    @classmethod
-    def of(cls, page: Page[audit.AuditEvent]) -> AuditListing:
-        """The use case's answer as a body."""
-        items = [AuditEvent.model_validate(event) for event in page.items]
-        return cls(items=items, next_cursor=page.next_cursor)
 
 
 class AuditVerification(Answer):

@@ -12,9 +12,8 @@ from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
-from app.domain.errors import Fault
 from app.domain.policies.policy import MOST_SLOTS, Severity
-from app.services.gates.requests import CreateEvaluation, CriterionPlan, EvaluationPlan, ReleaseFile
+from app.services.gates.requests import CreateEvaluation, ReleaseFile
 
 SlotName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
@@ -105,20 +104,6 @@ class CriterionCost(Answer):
     engine: Annotated[str | None, Field(description="What would compute it.", examples=["cube"])]
     error: Annotated[ProblemFault | None, Field(description="Why it cannot be computed; null if it can.")]
 
-    @classmethod
-    def of(cls, plan: CriterionPlan) -> CriterionCost:
-        """The use case's answer as a body."""
-        return cls(
-            id=plan.id,
-            title=plan.title,
-            severity=plan.severity,
-            kind=plan.kind,
-            seconds=plan.seconds,
-            bytes=plan.bytes,
-            engine=plan.engine,
-            error=None if plan.error is None else _fault(plan.error),
-        )
-
 
 class EvaluationPlanAnswer(Answer):
     """What an evaluation would cost; nothing was computed or stored."""
@@ -147,23 +132,6 @@ class EvaluationPlanAnswer(Answer):
     ]
     criteria: Annotated[list[CriterionCost], Field(description="The criteria one by one.")]
     missing: Annotated[list[ProblemFault], Field(description="What stands in the way.")]
-
-    @classmethod
-    def of(cls, plan: EvaluationPlan) -> EvaluationPlanAnswer:
-        """The use case's answer as a body."""
-        return cls(
-            route=plan.route,
-            seconds=plan.seconds,
-            bytes=plan.bytes,
-            change_rules=plan.change_rules,
-            change_seconds=plan.change_seconds,
-            criteria=[CriterionCost.of(own) for own in plan.criteria],
-            missing=[_fault(own) for own in plan.missing],
-        )
-
-
-def _fault(fault: Fault) -> ProblemFault:
-    return ProblemFault(pointer=fault.pointer, code=fault.code, message=fault.message, remedy=fault.remedy)
 
 
 class PolicyOfEvaluation(Answer):

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Hash
-from app.evidence.keys import PublicKey, keys_document
 from app.evidence.statement import Report
 from app.services.gates.evidence_values import StoredEvidence
 
@@ -47,10 +46,7 @@ class EvidenceSummary(Answer):
     def of(cls, stored: StoredEvidence) -> EvidenceSummary:
         """The stored evidence as a body."""
         about = About(id=stored.resource_id, name=stored.resource_name, sha256=stored.resource_sha256)
-        return cls(
-            id=stored.id, report=stored.report, about=about, sha256=stored.sha256, key_id=stored.key_id,
-            issued_at=stored.issued_at,
-        )  # fmt: skip
+        return cls.model_validate({**vars(stored), "about": about})
 
 
 class EvidenceListing(Answer):
@@ -72,19 +68,9 @@ class SigningKey(Answer):
     valid_from: Annotated[Instant, Field(description="Begin of its use.")]
     valid_until: Annotated[Instant | None, Field(description="End of its use; null: it is in use.")]
 
-    @classmethod
-    def of(cls, key: PublicKey) -> SigningKey:
-        """The key as a body."""
-        return cls.model_validate(key.document())
-
 
 class SigningKeys(Answer):
     """The key set: the file that `verify` takes."""
 
     format: Annotated[Literal["privacy-risk/keys/1"], Field(description="Format of the file.")]
     keys: Annotated[list[SigningKey], Field(max_length=10_000, description="All keys, newest first.")]
-
-    @classmethod
-    def of(cls, keys: list[PublicKey]) -> SigningKeys:
-        """The keys as a body."""
-        return cls.model_validate(keys_document(keys))

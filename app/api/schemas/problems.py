@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 class ProblemFault(BaseModel):
     """One fault of the input."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     pointer: Annotated[
         str,
         Field(

@@ -1,4 +1,4 @@
-"""Disclosure rules: what is shown of whom, and some records before and after one."""
+"""Disclosure rules: what is shown of whom."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource, Text
+from app.api.schemas.common import Count, Name, Ref, Request, Resource, Text
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import ASKED_CRITERION
 from app.api.schemas.derived import Asked, Asking, one_of, request_of, value_of
@@ -23,7 +23,6 @@ from app.services.rules.rule_definitions import (
     TableLevelDefinition,
     statements_of,
 )
-from app.services.rules.rule_previews import PreviewRule
 from app.services.rules.rules import CreateRule
 
 _KIND: Final = "Kind of rule."
@@ -188,52 +187,3 @@ class Rule(ShownSuppression, Resource):
             "(`affected`). Null for other rules, in lists, and without data:read.",
         ),
     ] = None
-
-
-Cells = Annotated[
-    list[str | None],
-    Field(max_length=10_000, description="Cells, column by column; null is missing or suppressed."),
-]
-
-
-class NewRulePreview(Asking[PreviewRule]):
-    """A rule whose effect is to be seen."""
-
-    dataset: Annotated[Ref, Field(description="Dataset that it discloses.", examples=["members"])]
-    rule: Annotated[
-        Ref | Definition, Field(description="A rule's id or name, or a rule.", examples=["proposal"])
-    ]
-    first: Annotated[int, Field(ge=1, le=2**31, description="First row, from 1.", examples=[1])] = 1
-    limit: Annotated[int, Field(ge=1, le=200, description="Most rows.", examples=[20])] = 20
-
-
-class PreviewedRecord(Answer):
-    """One record before and after."""
-
-    row: Annotated[int, Field(ge=1, description="Row number, from 1.", examples=[1])]
-    before: Annotated[Cells, Field(examples=[["Lafayette"]])]
-    after: Annotated[Cells, Field(examples=[["Tippecanoe"]])]
-    steps: Annotated[
-        list[Count | None],
-        Field(
-            max_length=10_000,
-            description="Per column the steps from the original up to the shown value, as rules of single "
-            "records take them; 0 is as it is. Null where a hierarchy with several parents per value has no "
-            "such number.",
-            examples=[[1]],
-        ),
-    ]
-
-
-class RulePreview(Answer):
-    """Some records before and after."""
-
-    columns: Annotated[
-        list[str],
-        Field(max_length=10_000, description="The disclosed attributes.", examples=[["city"]]),
-    ]
-    heights: Annotated[
-        list[Count], Field(max_length=10_000, description="Their hierarchies' heights.", examples=[[4]])
-    ]
-    total_rows: Annotated[Count, Field(description="Rows of the dataset.", examples=[12])]
-    records: Annotated[list[PreviewedRecord], Field(max_length=200, description="The records.")]

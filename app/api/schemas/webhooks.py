@@ -9,8 +9,6 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Request
 from app.api.schemas.derived import Asking
-from app.services.resources import Page
-from app.services.runs import webhook_values
 from app.services.runs.webhook_values import DeliveryState, WebhookEvent
 from app.services.runs.webhooks import MOST_URL, MOST_WEBHOOKS, CreateWebhook, WebhookMade
 
@@ -125,8 +123,3 @@ class DeliveryListing(Answer):
     next_cursor: Annotated[
         str | None, Field(max_length=500, description="Where the next page begins; null on the last one.")
     ]
-
-    @classmethod
-    def of(cls, page: Page[webhook_values.Delivery]) -> DeliveryListing:
-        """The use case's answer as a body."""
-        return cls(items=list(map(Delivery.model_validate, page.items)), next_cursor=page.next_cursor)
