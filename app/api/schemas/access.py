@@ -21,19 +21,10 @@ class NewApiKey(Asking[CreateApiKey]):
     """A key to be issued."""
 
     name: Name
-    scopes: Annotated[
-        frozenset[Scope],
-        Field(
-            min_length=1,
-            max_length=6,
-            description="What it may do; none that the issuing key lacks.",
-            examples=[["assess"]],
-        ),
-    ]
-    expires_at: Annotated[
-        Moment | None,
-        Field(description="When it ends; null: never.", examples=["2036-01-01T00:00:00Z"]),
-    ] = None
+    scopes: Annotated[frozenset[Scope], Field(min_length=1, max_length=6, examples=[["assess"]])]
+    """What it may do; none that the issuing key lacks."""
+    expires_at: Annotated[Moment | None, Field(examples=["2036-01-01T00:00:00Z"])] = None
+    """When it ends; null: never."""
 
 
 class ApiKey(Answer):
@@ -42,11 +33,8 @@ class ApiKey(Answer):
     id: Identifier
     name: Annotated[str, Field(max_length=100, description="Its name.", examples=["reader"])]
     prefix: Annotated[str, Field(max_length=100, description="Public first part of the key.")]
-    scopes: Annotated[
-        list[Scope],
-        BeforeValidator(sorted),
-        Field(max_length=6, description="What it may do.", examples=[["assess"]]),
-    ]
+    scopes: Annotated[list[Scope], BeforeValidator(sorted), Field(max_length=6, examples=[["assess"]])]
+    """What it may do."""
     created_at: Instant
     expires_at: Annotated[datetime | None, Field(description="When it ends by itself.")]
     last_used_at: Annotated[datetime | None, Field(description="When it was last used, to the minute or so.")]
@@ -57,14 +45,8 @@ class IssuedKey(Answer):
     """A new key."""
 
     key: Annotated[ApiKey, Field(description="The key.")]
-    token: Annotated[
-        str | None,
-        Field(
-            max_length=200,
-            description="`prefix.secret`, shown this once: a repeated request with the same Idempotency-Key "
-            "is answered null.",
-        ),
-    ]
+    token: Annotated[str | None, Field(max_length=200)]
+    """`prefix.secret`, shown this once: a repeated request with the same Idempotency-Key is answered null."""
 
 
 class ApiKeyListing(Answer):
@@ -90,9 +72,8 @@ class Tenant(Answer):
 class NewTenantAnswer(Tenant):
     """A tenant with its first key."""
 
-    first_key: Annotated[
-        IssuedKey | None, Field(description="Its first key, if the tenant is new; shown this once.")
-    ]
+    first_key: IssuedKey | None
+    """Its first key, if the tenant is new; shown this once."""
 
     @classmethod
     def of(cls, created: TenantCreated) -> NewTenantAnswer:
@@ -106,28 +87,12 @@ Days = Annotated[int, Field(ge=1)] | None
 class Retention(Answer):
     """How long data are kept. Datasets, rules and evidence are never removed by themselves."""
 
-    results_days: Annotated[
-        Days,
-        Field(
-            description="From its end until the result of a run is removed; null: never.",
-            examples=[365],
-        ),
-    ]
-    runs_days: Annotated[
-        Days,
-        Field(
-            description="From the end of a run that failed, was cancelled or has expired until it leaves; "
-            "null: never.",
-            examples=[None],
-        ),
-    ]
-    unused_uploads_days: Annotated[
-        Days,
-        Field(
-            description="Since anything was built on an upload last until it is removed; null: never.",
-            examples=[30],
-        ),
-    ]
+    results_days: Annotated[Days, Field(examples=[365])]
+    """From its end until the result of a run is removed; null: never."""
+    runs_days: Annotated[Days, Field(examples=[None])]
+    """From the end of a run that failed, was cancelled or has expired until it leaves; null: never."""
+    unused_uploads_days: Annotated[Days, Field(examples=[30])]
+    """Since anything was built on an upload last until it is removed; null: never."""
 
 
 class Quota(Answer):

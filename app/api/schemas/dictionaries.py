@@ -28,25 +28,17 @@ class Lookup(Asking[dictionaries.LookupTransform]):
     kind: Annotated[Literal["lookup"], Field(description="Kind of transform.")]
     table: Annotated[
         dict[Text, Text] | None,
-        Field(
-            min_length=1,
-            max_length=1_000_000,
-            description="Cell → value of the dataset's hierarchy.",
-            examples=[{"47906": "West Lafayette"}],
-        ),
+        Field(min_length=1, max_length=1_000_000, examples=[{"47906": "West Lafayette"}]),
     ] = None
-    upload: Annotated[
-        Ref | None, Field(description="Upload that holds the table.", examples=["zip-city"])
-    ] = None
+    """Cell → value of the dataset's hierarchy."""
+    upload: Annotated[Ref | None, Field(examples=["zip-city"])] = None
+    """Upload that holds the table."""
     key: Annotated[Column | None, Field(description="Its column of cells.", examples=["zip"])] = None
     value: Annotated[Column | None, Field(description="Its column of values.", examples=["city"])] = None
-    missing_entry: Annotated[
-        Literal["error", "missing", "elsewhere"],
-        Field(
-            description="What a cell without an entry is: an error, a missing value (consistent with all), "
-            "or elsewhere (consistent only with the top)."
-        ),
-    ] = "error"
+    missing_entry: Literal["error", "missing", "elsewhere"] = "error"
+    """What a cell without an entry is: an error, a missing value (consistent with all), or elsewhere
+    (consistent only with the top).
+    """
 
     @model_validator(mode="after")
     def _has_one_table(self) -> Self:
@@ -72,14 +64,10 @@ class Link(Asking[dictionaries.Link]):
 
     attribute: Annotated[Column, Field(description="Attribute of the dataset.", examples=["city"])]
     column: Annotated[Column, Field(description="Column of the dictionary's upload.", examples=["zip"])]
-    hierarchy: Annotated[
-        Ref | None,
-        Field(description="Hierarchy of the attribute; default: that of the dataset it is used with."),
-    ] = None
-    transform: Annotated[
-        SameValue | Lookup | Age,
-        Field(discriminator="kind", description="How a cell becomes values of the attribute."),
-    ] = SameValue(kind="identity")
+    hierarchy: Ref | None = None
+    """Hierarchy of the attribute; default: that of the dataset it is used with."""
+    transform: Annotated[SameValue | Lookup | Age, Field(discriminator="kind")] = SameValue(kind="identity")
+    """How a cell becomes values of the attribute."""
 
 
 class NewDictionary(Asking[CreateDictionary]):
@@ -87,19 +75,14 @@ class NewDictionary(Asking[CreateDictionary]):
 
     name: Name
     upload: Annotated[Ref | None, Field(description="Upload with the entities.", examples=["census"])] = None
-    links: Annotated[
-        list[Link] | None, Field(min_length=1, max_length=MOST_LINKS, description="What its columns tell.")
-    ] = None
-    identifier: Annotated[
-        Column | None, Field(description="Column that identifies entities.", examples=["person_id"])
-    ] = None
-    same_entities_as: Annotated[
-        Ref | None, Field(description="Dataset whose identifiers mean the same people.", examples=["members"])
-    ] = None
-    from_dataset: Annotated[
-        Ref | None,
-        Field(description="Instead of upload and links: the dataset's own records.", examples=["members"]),
-    ] = None
+    links: Annotated[list[Link] | None, Field(min_length=1, max_length=MOST_LINKS)] = None
+    """What its columns tell."""
+    identifier: Annotated[Column | None, Field(examples=["person_id"])] = None
+    """Column that identifies entities."""
+    same_entities_as: Annotated[Ref | None, Field(examples=["members"])] = None
+    """Dataset whose identifiers mean the same people."""
+    from_dataset: Annotated[Ref | None, Field(examples=["members"])] = None
+    """Instead of upload and links: the dataset's own records."""
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
@@ -125,29 +108,24 @@ class NewDictionary(Asking[CreateDictionary]):
 class LinkSummary(Answer):
     """One link of a dictionary."""
 
-    attribute: Annotated[
-        str, Field(max_length=1000, description="Attribute of the dataset.", examples=["city"])
-    ]
+    attribute: Annotated[str, Field(max_length=1000, examples=["city"])]
+    """Attribute of the dataset."""
     column: Annotated[str, Field(max_length=1000, description="Column of the dictionary.", examples=["zip"])]
     hierarchy: Annotated[str | None, Field(max_length=100, description="Named hierarchy.", examples=["city"])]
     transform: Annotated[str, Field(max_length=40, description="Kind of transform.", examples=["lookup"])]
     missing: Annotated[Count | None, Field(description="Rows without a value.", examples=[0])]
-    elsewhere: Annotated[
-        Count | None, Field(description="Rows outside the hierarchy; null if none is named.", examples=[0])
-    ]
+    elsewhere: Annotated[Count | None, Field(examples=[0])]
+    """Rows outside the hierarchy; null if none is named."""
 
 
 class Dictionary(Resource):
     """A dictionary."""
 
     entities: Annotated[Count, Field(description="Entities.", examples=[20])]
-    upload: Annotated[
-        str | None, Field(max_length=100, description="Name of its upload.", examples=["census"])
-    ]
-    identifier: Annotated[
-        str | None,
-        Field(max_length=1000, description="Column that identifies entities.", examples=["person_id"]),
-    ]
+    upload: Annotated[str | None, Field(max_length=100, examples=["census"])]
+    """Name of its upload."""
+    identifier: Annotated[str | None, Field(max_length=1000, examples=["person_id"])]
+    """Column that identifies entities."""
     same_entities_as: Annotated[str | None, Field(max_length=100, description="Dataset of the same people.")]
     from_dataset: Annotated[str | None, Field(max_length=100, description="Dataset that it was made of.")]
     links: Annotated[list[LinkSummary], Field(max_length=MOST_LINKS, description="What its columns tell.")]

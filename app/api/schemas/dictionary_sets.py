@@ -37,10 +37,8 @@ class NewDictionarySet(Asking[CreateDictionarySet]):
     """A set of dictionaries of which the attacker has one."""
 
     name: Name
-    dictionaries: Annotated[
-        list[NewMember],
-        Field(min_length=1, max_length=MOST_MEMBERS, description="What the attacker may have, each once."),
-    ]
+    dictionaries: Annotated[list[NewMember], Field(min_length=1, max_length=MOST_MEMBERS)]
+    """What the attacker may have, each once."""
 
     @property
     def members(self) -> list[NewMember]:
@@ -59,46 +57,33 @@ class Member(Answer):
 class DictionarySet(Resource):
     """A set of dictionaries."""
 
-    dictionaries: Annotated[
-        list[Member],
-        Field(max_length=MOST_MEMBERS, description="What the attacker may have, in the order of results."),
-    ]
+    dictionaries: Annotated[list[Member], Field(max_length=MOST_MEMBERS)]
+    """What the attacker may have, in the order of results."""
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
 
 
 class NewDictionaryOrder(Asking[CompareDictionaries]):
     """Two dictionaries to be compared."""
 
-    dataset: Annotated[
-        Ref, Field(description="Dataset to whose hierarchies both are linked.", examples=["members"])
-    ]
-    smaller: Annotated[
-        Ref,
-        Field(description="The one that is to hold less, more precisely.", examples=["members-themselves"]),
-    ]
-    larger: Annotated[
-        Ref, Field(description="The one that is to hold all of it, perhaps vaguer.", examples=["register"])
-    ]
+    dataset: Annotated[Ref, Field(examples=["members"])]
+    """Dataset to whose hierarchies both are linked."""
+    smaller: Annotated[Ref, Field(examples=["members-themselves"])]
+    """The one that is to hold less, more precisely."""
+    larger: Annotated[Ref, Field(examples=["register"])]
+    """The one that is to hold all of it, perhaps vaguer."""
 
 
 class FirstBreach(Answer):
     """The first entity of the smaller dictionary that breaks the order."""
 
-    kind: Annotated[
-        Breach,
-        Field(
-            description="The larger dictionary lacks the entity, or has a value of it that is neither the "
-            "same nor more general.",
-            examples=["entity_missing"],
-        ),
-    ]
+    kind: Annotated[Breach, Field(examples=["entity_missing"])]
+    """The larger dictionary lacks the entity, or has a value of it that is neither the same nor more general.
+    """
     row: Annotated[int, Field(ge=1, description="Row of the smaller dictionary, from 1.", examples=[4])]
-    entity: Annotated[
-        str | None, Field(description="The entity's identifier; null without the scope `data:read`.")
-    ]
-    attribute: Annotated[
-        str | None, Field(description="The attribute whose value breaks it; null if the entity is missing.")
-    ]
+    entity: str | None
+    """The entity's identifier; null without the scope `data:read`."""
+    attribute: str | None
+    """The attribute whose value breaks it; null if the entity is missing."""
 
 
 class DictionaryOrder(Answer):
@@ -106,11 +91,7 @@ class DictionaryOrder(Answer):
 
     holds: Annotated[bool, Field(description="Whether it is.", examples=[True])]
     first_breach: Annotated[FirstBreach | None, Field(description="Null if the order holds.")]
-    own_rows_consistent: Annotated[
-        bool | None,
-        Field(
-            description="Whether every record's own entity is in the smaller dictionary and consistent with "
-            "the record as it is: hypothesis (iii) of the upper bound. Null where identifiers do not tell.",
-            examples=[True],
-        ),
-    ]
+    own_rows_consistent: Annotated[bool | None, Field(examples=[True])]
+    """Whether every record's own entity is in the smaller dictionary and consistent with the record as it is:
+    hypothesis (iii) of the upper bound. Null where identifiers do not tell.
+    """

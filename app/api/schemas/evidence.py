@@ -38,9 +38,8 @@ class EvidenceSummary(Answer):
     about: Annotated[About, Field(description="The evaluation or assessment.")]
     sha256: Annotated[Hash, Field(description="Hash of the report's bytes.")]
     key_id: KeyId
-    issued_at: Annotated[
-        datetime, Field(description="When it was signed.", examples=["2026-11-20T09:00:00Z"])
-    ]
+    issued_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
+    """When it was signed."""
 
     @classmethod
     def of(cls, stored: StoredEvidence) -> EvidenceSummary:
@@ -53,10 +52,8 @@ class EvidenceListing(Answer):
     """Part of the list, newest first."""
 
     items: Annotated[list[EvidenceSummary], Field(max_length=200, description="Signed reports.")]
-    next_cursor: Annotated[
-        str | None,
-        Field(max_length=1000, description="Value of `cursor` for the next part; null on the last one."),
-    ]
+    next_cursor: Annotated[str | None, Field(max_length=1000)]
+    """Value of `cursor` for the next part; null on the last one."""
 
 
 class SigningKey(Answer):

@@ -36,36 +36,24 @@ class NewOptimisation(ScoringFields):
 
     name: Annotated[Name, Field(description="Its name; the best rule is stored as a rule of the same name.")]
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    dictionary: Annotated[
-        Ref | None,
-        Field(
-            description="What the attacker has: a dictionary or a dictionary set. For `min_loss` only the "
-            "population that its criteria compare with; where they do not it is ignored, and `notes` say so.",
-            examples=["census"],
-        ),
-    ] = None
-    sensitivity: Annotated[
-        Ref | None,
-        Field(description="What harm disclosure does. Needed but for `min_loss`.", examples=["members-harm"]),
-    ] = None
-    objective: Annotated[
-        AskedObjective,
-        Field(description="What is best."),
-    ]
+    dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
+    """What the attacker has: a dictionary or a dictionary set. For `min_loss` only the population that its
+    criteria compare with; where they do not it is ignored, and `notes` say so.
+    """
+    sensitivity: Annotated[Ref | None, Field(examples=["members-harm"])] = None
+    """What harm disclosure does. Needed but for `min_loss`."""
+    objective: AskedObjective
+    """What is best."""
     scope: ScopeOfRules = "table_level"
     solver: SolverChoice = "auto"
     attacker_view: AttackerView = None
-    constraint: Annotated[
-        Constraint | None,
-        Field(
-            description="Record-level rules: whether the threshold holds for every record (`per_record`, the "
-            "default) or for their mean (`average`). Table-level rules: always `average`."
-        ),
-    ] = None
+    constraint: Constraint | None = None
+    """Record-level rules: whether the threshold holds for every record (`per_record`, the default) or for
+    their mean (`average`). Table-level rules: always `average`.
+    """
     aggregate: AggregateOfRisk = "average"
-    budget: Annotated[
-        BudgetFields, Field(description="What the search may use; without limits it ends with a proof.")
-    ] = BudgetFields()
+    budget: BudgetFields = BudgetFields()
+    """What the search may use; without limits it ends with a proof."""
 
     def request(self) -> CreateOptimisation:
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
@@ -133,34 +121,20 @@ class OptimisationSummary(ShownAttacker, Resource):
     )] = NO_CONSISTENCY  # type: ignore[assignment]
     # fmt: on
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
-    objective: Annotated[
-        dict[str, Any],
-        Field(description="What is best.", examples=[{"kind": "min_risk", "utility_floor": 6}]),
-    ]
+    objective: Annotated[dict[str, Any], Field(examples=[{"kind": "min_risk", "utility_floor": 6}])]
+    """What is best."""
     scope: ScopeOfRules
-    solver: Annotated[
-        str | dict[str, Any],
-        Field(description="How it is found: a name, or `kind` with parameters.", examples=["auto"]),
-    ]
-    constraint: Annotated[
-        Constraint | None,
-        Field(description="Of what the threshold holds; null where that was not asked yet."),
-    ] = None
+    solver: Annotated[str | dict[str, Any], Field(examples=["auto"])]
+    """How it is found: a name, or `kind` with parameters."""
+    constraint: Constraint | None = None
+    """Of what the threshold holds; null where that was not asked yet."""
     aggregate: AggregateOfRisk = "average"
     budget: Annotated[BudgetFields, Field(description="What the search may use.")] = BudgetFields()
-    notes: Annotated[
-        list[str],
-        Field(max_length=10, description="What of the question was ignored, and why.", examples=[[]]),
-    ] = []  # noqa: RUF012 - pydantic copies it
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """What of the question was ignored, and why."""
 
-    warnings: Annotated[
-        list[str],
-        Field(
-            max_length=1000,
-            description="Columns that the search can only show or suppress, since they have no hierarchy.",
-            examples=[[]],
-        ),
-    ] = []  # noqa: RUF012 - pydantic copies it
+    warnings: Annotated[list[str], Field(max_length=1000, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """Columns that the search can only show or suppress, since they have no hierarchy."""
 
     @model_validator(mode="before")
     @classmethod

@@ -30,19 +30,14 @@ Absent = Annotated[
 class ConsistencyRule(Asked):
     """When a disclosed value and a dictionary's cell agree."""
 
-    mode: Annotated[
-        Mode,
-        Field(
-            description="`compatible`: some value lies under both. `subsumed`: the cell lies under the "
-            "disclosed value. `jaro`: texts under both are similar."
-        ),
-    ] = "compatible"
-    threshold: Annotated[
-        float, Field(ge=0, le=1, allow_inf_nan=False, description="Least Jaro similarity, for `jaro`.")
-    ] = 0.8
-    normalise: Annotated[
-        bool, Field(description="For `jaro`: compare texts in one Unicode form, without case and margins.")
-    ] = False
+    mode: Mode = "compatible"
+    """`compatible`: some value lies under both. `subsumed`: the cell lies under the disclosed value. `jaro`:
+    texts under both are similar.
+    """
+    threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.8
+    """Least Jaro similarity, for `jaro`."""
+    normalise: bool = False
+    """For `jaro`: compare texts in one Unicode form, without case and margins."""
 
     def _made(self) -> Consistency:
         if self.mode != "jaro":
@@ -53,34 +48,24 @@ class ConsistencyRule(Asked):
 class ConsistencyOptions(Asking[scoring_options.ConsistencyOptions]):
     """Consistency by default and attribute by attribute."""
 
-    default: Annotated[ConsistencyRule, Field(description="For every attribute that is not named.")] = (
-        ConsistencyRule()
-    )
+    default: ConsistencyRule = ConsistencyRule()
+    """For every attribute that is not named."""
     attributes: Annotated[
         dict[Text, ConsistencyRule],
-        Field(
-            max_length=10_000,
-            description="Attribute → its own consistency.",
-            examples=[{"city": {"mode": "jaro", "threshold": 0.9}}],
-        ),
+        Field(max_length=10_000, examples=[{"city": {"mode": "jaro", "threshold": 0.9}}]),
     ] = {}  # noqa: RUF012 - pydantic copies it
+    """Attribute → its own consistency."""
 
 
 class CustomRiskModel(Request):
     """A risk model of your own."""
 
     kind: Annotated[Literal["custom"], Field(description="Kind of model.")]
-    formula: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_LENGTH,
-            description="Risk of a record from `phi` (its harm), `count` (consistent entities) and `n` (all "
-            "entities), with numbers, + - * / **, log, sqrt, exp, min and max. It must be at least 0, not "
-            "fall as phi grows and not rise as count grows: refused if samples show otherwise.",
-            examples=["phi / sqrt(count)"],
-        ),
-    ]
+    formula: Annotated[str, Field(min_length=1, max_length=MAX_LENGTH, examples=["phi / sqrt(count)"])]
+    """Risk of a record from `phi` (its harm), `count` (consistent entities) and `n` (all entities), with
+    numbers, + - * / **, log, sqrt, exp, min and max. It must be at least 0, not fall as phi grows and not
+    rise as count grows: refused if samples show otherwise.
+    """
 
     def model(self) -> RiskModel:
         """The domain's value."""
@@ -121,19 +106,15 @@ AttackerView = Annotated[
 class ScoringFields(Request):
     """The options that every score has."""
 
-    failure: Annotated[
-        Ref | None,
-        Field(
-            description="Sensitivity profile of the harm where the attacker picks the wrong person; without "
-            "one such a failure does no harm.",
-        ),
-    ] = None
+    failure: Ref | None = None
+    """Sensitivity profile of the harm where the attacker picks the wrong person; without one such a failure
+    does no harm.
+    """
     utility: UtilitySpec = "depth_sum"
     risk_model: RiskModelChoice = "I"
     absent_policy: Absent = "zero"
-    consistency: Annotated[
-        ConsistencyOptions, Field(description="When a disclosed value and a dictionary's cell agree.")
-    ] = ConsistencyOptions()
+    consistency: ConsistencyOptions = ConsistencyOptions()
+    """When a disclosed value and a dictionary's cell agree."""
 
     @property
     def options(self) -> ScoringOptions:
@@ -151,41 +132,26 @@ class ScoringFields(Request):
 class ShownScoring(Answer):
     """The options of a score, as summaries show them."""
 
-    failure: Annotated[
-        str | None, Field(max_length=100, description="Name of the sensitivity profile of failure.")
-    ] = None
+    failure: Annotated[str | None, Field(max_length=100)] = None
+    """Name of the sensitivity profile of failure."""
     utility: ShownUtility
-    risk_model: Annotated[
-        str | dict[str, Any], Field(description="How harm and entities become risk.", examples=["I"])
-    ] = MODEL_I.name
+    risk_model: Annotated[str | dict[str, Any], Field(examples=["I"])] = MODEL_I.name
+    """How harm and entities become risk."""
     absent_policy: Absent
-    consistency: Annotated[
-        dict[str, Any],
-        Field(
-            description="When a disclosed value and a dictionary's cell agree.",
-            examples=[scoring_options.NO_CONSISTENCY],
-        ),
-    ] = scoring_options.NO_CONSISTENCY
+    consistency: Annotated[dict[str, Any], Field(examples=[scoring_options.NO_CONSISTENCY])] = (
+        scoring_options.NO_CONSISTENCY
+    )
+    """When a disclosed value and a dictionary's cell agree."""
 
 
 class ShownAttacker(ShownScoring):
     """What a score rests on, and its options, as summaries of assessments and searches show them."""
 
-    dictionary: Annotated[
-        str,
-        Field(max_length=100, description="Name of the dictionary or dictionary set.", examples=["census"]),
-    ]
-    dictionaries: Annotated[
-        list[str],
-        Field(
-            max_length=MOST_MEMBERS,
-            description="Names of a set's dictionaries, in the order of the result; empty for a single one.",
-            examples=[[]],
-        ),
-    ] = []  # noqa: RUF012 - pydantic copies it
-    sensitivity: Annotated[
-        str, Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"])
-    ]
-    attacker_view: Annotated[
-        View, Field(description="What is assumed of the attacker.", examples=["known"])
-    ] = "known"
+    dictionary: Annotated[str, Field(max_length=100, examples=["census"])]
+    """Name of the dictionary or dictionary set."""
+    dictionaries: Annotated[list[str], Field(max_length=MOST_MEMBERS, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """Names of a set's dictionaries, in the order of the result; empty for a single one."""
+    sensitivity: Annotated[str, Field(max_length=100, examples=["members-harm"])]
+    """Name of the sensitivity profile."""
+    attacker_view: Annotated[View, Field(examples=["known"])] = "known"
+    """What is assumed of the attacker."""

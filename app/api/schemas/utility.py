@@ -20,37 +20,23 @@ Worth = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 class UtilityOptions(Asking[utility_building.UtilitySpec]):
     """What every way to measure utility may be told beside."""
 
-    weights: Annotated[
-        dict[Text, Worth],
-        Field(
-            max_length=10_000,
-            description="Attribute → what its values count; 1 where not named, 0 for no use.",
-            examples=[{"income": 2}],
-        ),
-    ] = {}  # noqa: RUF012 - pydantic copies it
-    round_before_constraint: Annotated[
-        bool,
-        Field(
-            description="Whether the table's mean is rounded to the nearest whole number before it is "
-            "compared with a threshold, as in published results; tables pass that fall short by up to 0.5."
-        ),
-    ] = False
-    display_rounding: Annotated[
-        utility_building.DisplayRounding,
-        Field(description="`nearest` adds rounded means to the result; no comparison uses them."),
-    ] = "none"
+    weights: Annotated[dict[Text, Worth], Field(max_length=10_000, examples=[{"income": 2}])] = {}  # noqa: RUF012 - pydantic copies it
+    """Attribute → what its values count; 1 where not named, 0 for no use."""
+    round_before_constraint: bool = False
+    """Whether the table's mean is rounded to the nearest whole number before it is compared with a threshold,
+    as in published results; tables pass that fall short by up to 0.5.
+    """
+    display_rounding: utility_building.DisplayRounding = "none"
+    """`nearest` adds rounded means to the result; no comparison uses them."""
 
 
 class DerivedUtility(UtilityOptions):
     """A utility that follows from the hierarchies alone."""
 
-    kind: Annotated[
-        DerivedModel,
-        Field(
-            description="`depth_sum`: levels kept. `inverse_leaves`: 1 / values covered. `log_leaves`: nats "
-            "kept. `info_loss_xt` and `info_loss_lm`: shares of values lost by generalising; less is better."
-        ),
-    ]
+    kind: DerivedModel
+    """`depth_sum`: levels kept. `inverse_leaves`: 1 / values covered. `log_leaves`: nats kept. `info_loss_xt`
+    and `info_loss_lm`: shares of values lost by generalising; less is better.
+    """
 
 
 class CustomUtility(UtilityOptions):
