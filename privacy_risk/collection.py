@@ -64,6 +64,20 @@ class Deletable(Readable[Pool]):
         await self._connection.delete(f"{self._path}/{ref}")
 
 
+class Evidenced(Readable[Pool]):
+    """Resources that there is signed evidence of."""
+
+    @call
+    async def evidence(self, ref: str) -> bytes:
+        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
+        return await self._connection.content(f"{self._path}/{ref}/evidence")
+
+    @call
+    async def report(self, ref: str) -> str:
+        """The evidence as an HTML page to read or print."""
+        return (await self._connection.get(f"{self._path}/{ref}/report")).text
+
+
 class Collection(Deletable[Pool]):
     """Create, list, get and delete resources of one kind."""
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from privacy_risk.answers import items_in
 from privacy_risk.calls import Calls, call, stream
-from privacy_risk.collection import Collection, Deletable
+from privacy_risk.collection import Collection, Deletable, Evidenced
 from privacy_risk.connection import VERSION
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
@@ -47,7 +47,7 @@ class Policies(Collection[Pool]):
         return await self._connection.get_json(f"{VERSION}/policy-templates", {"version": version})
 
 
-class Evaluations(Deletable[Pool]):
+class Evaluations(Deletable[Pool], Evidenced[Pool]):
     """Verdicts of policies on releases."""
 
     @call
@@ -64,16 +64,6 @@ class Evaluations(Deletable[Pool]):
     async def plan(self, policy: str, body: Json) -> Json:
         """What would be computed for each criterion, its cost and route, and what is missing."""
         return await self._connection.post(_gate(policy), body, {"dry_run": True})
-
-    @call
-    async def evidence(self, ref: str) -> bytes:
-        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
-        return await self._connection.content(f"{self._path}/{ref}/evidence")
-
-    @call
-    async def report(self, ref: str) -> str:
-        """The evidence as an HTML page to read or print."""
-        return (await self._connection.get(f"{self._path}/{ref}/report")).text
 
 
 class Evidence(Calls[Pool]):

@@ -11,6 +11,7 @@ from privacy_risk.collection import (
     Answered,
     Collection,
     Deletable,
+    Evidenced,
     Searched,
 )
 from privacy_risk.connection import VERSION
@@ -136,7 +137,7 @@ class Rules(Collection[Pool]):
         return await self._connection.post(f"{VERSION}/rule-previews", body)
 
 
-class Assessments(Answered[Pool]):
+class Assessments(Answered[Pool], Evidenced[Pool]):
     """Scores of rules."""
 
     @stream
@@ -148,16 +149,6 @@ class Assessments(Answered[Pool]):
     async def frame(self, ref: str) -> pd.DataFrame:
         """Count, identification probability, loss and utility of every record, as a pandas frame."""
         return frame_of(await self._connection.content(f"{self._path}/{ref}/records", {"format": "parquet"}))
-
-    @call
-    async def evidence(self, ref: str) -> bytes:
-        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
-        return await self._connection.content(f"{self._path}/{ref}/evidence")
-
-    @call
-    async def report(self, ref: str) -> str:
-        """The evidence as an HTML page to read or print."""
-        return (await self._connection.get(f"{self._path}/{ref}/report")).text
 
 
 class Frontiers(Searched[Pool]):
