@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.cli.operations import Operations, TenantLine
 
-Command = Callable[[argparse.Namespace, Operations], int]
+Command = Callable[[argparse.Namespace, Operations], int | None]
+"""Does what was asked; its exit status, None for 0."""
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,12 +29,18 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="a whole number, unlimited, or default; without any, all are shown",
     )  # fmt: skip
     serve = command(
-        "serve", run_serve, "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker"
+        "serve",
+        lambda asked, operations: operations.serve(asked.host, asked.port),
+        "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker",
     )
     serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
     serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
-    command("worker", run_worker, "work off the queue of runs")
-    migrate = command("migrate", run_migrate, "bring the database's schema up to date")
+    command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
+    migrate = command(
+        "migrate",
+        lambda asked, operations: operations.migrate(asked.revision),
+        "bring the database's schema up to date",
+    )
     migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
     bootstrap = command("bootstrap", run_bootstrap, "make a tenant and its administrator's key")
     bootstrap.add_argument("tenant", nargs="?", default="default", help="the tenant's name")
@@ -77,24 +84,6 @@ def _setting(text: str) -> tuple[str, str]:
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form SETTING=VALUE")
     return name, value
-
-
-def run_serve(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Serve until interrupted."""
-    operations.serve(arguments.host, arguments.port)
-    return 0
-
-
-def run_worker(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Work until interrupted."""
-    operations.worker()
-    return 0
-
-
-def run_migrate(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Migrate."""
-    operations.migrate(arguments.revision)
-    return 0
 
 
 def run_bootstrap(arguments: argparse.Namespace, operations: Operations) -> int:
