@@ -97,29 +97,20 @@ _OF_MIN_LOSS: Final = {"name", "dataset", "dictionary", "objective", "scope", "b
 class OptimisationSummary(ShownAttacker, Resource):
     """An optimisation without its result; what scores rules is null for the objective `min_loss`."""
 
-    # fmt: off
-    dictionary: Annotated[str | None, Field(
-        max_length=100, description="Name of the dictionary or dictionary set.", examples=["census"]
-    )] = None  # type: ignore[assignment]
-    sensitivity: Annotated[str | None, Field(
-        max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"]
-    )] = None  # type: ignore[assignment]
-    utility: Annotated[ShownUtility | None, Field(
-        description="What a record is worth."
-    )] = None  # type: ignore[assignment]
-    absent_policy: Annotated[Absent | None, Field(
-        description="What a record is that no entity is consistent with."
-    )] = None  # type: ignore[assignment]
-    risk_model: Annotated[str | dict[str, Any] | None, Field(
-        description="How harm and entities become risk.", examples=["I"]
-    )] = "I"  # type: ignore[assignment]
-    attacker_view: Annotated[View | None, Field(
-        description="What is assumed of the attacker.", examples=["known"]
-    )] = "known"  # type: ignore[assignment]
-    consistency: Annotated[dict[str, Any] | None, Field(
-        description="When a disclosed value and a dictionary's cell agree.", examples=[NO_CONSISTENCY]
-    )] = NO_CONSISTENCY  # type: ignore[assignment]
-    # fmt: on
+    dictionary: Annotated[str | None, Field(max_length=100, examples=["census"])] = None  # type: ignore[assignment]
+    """Name of the dictionary or dictionary set."""
+    sensitivity: Annotated[str | None, Field(max_length=100, examples=["members-harm"])] = None  # type: ignore[assignment]
+    """Name of the sensitivity profile."""
+    utility: ShownUtility | None = None  # type: ignore[assignment]
+    """What a record is worth."""
+    absent_policy: Absent | None = None  # type: ignore[assignment]
+    """What a record is that no entity is consistent with."""
+    risk_model: Annotated[str | dict[str, Any] | None, Field(examples=["I"])] = "I"  # type: ignore[assignment]
+    """How harm and entities become risk."""
+    attacker_view: Annotated[View | None, Field(examples=["known"])] = "known"  # type: ignore[assignment]
+    """What is assumed of the attacker."""
+    consistency: Annotated[dict[str, Any] | None, Field(examples=[NO_CONSISTENCY])] = NO_CONSISTENCY  # type: ignore[assignment]
+    """When a disclosed value and a dictionary's cell agree."""
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
     objective: Annotated[dict[str, Any], Field(examples=[{"kind": "min_risk", "utility_floor": 6}])]
     """What is best."""
