@@ -1,36 +1,21 @@
 """How a score is taken: the options that assessments, searches and measures share."""
 
 from __future__ import annotations
-from app.api.schemas.common import Answer
-from app.api.schemas.common import Ref
-from app.api.schemas.common import Request
-from app.api.schemas.common import Text
-from app.api.schemas.derived import Asked
-from app.api.schemas.derived import Asking
-from app.api.schemas.utility import ShownUtility
-from app.api.schemas.utility import UtilitySpec
-from app.api.schemas.utility import spec_of
-from app.domain.dictionaries.consistency import Consistency
-from app.domain.dictionaries.consistency import Mode
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Discriminator, Field, Tag
+
+from app.api.schemas.common import Answer, Ref, Request, Text
+from app.api.schemas.derived import Asked, Asking
+from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
+from app.domain.dictionaries.consistency import Consistency, Mode
 from app.domain.risk.attackers import View
 from app.domain.risk.loss import AbsentPolicy
-from app.domain.risk.models import MAX_LENGTH
-from app.domain.risk.models import MODEL_I
-from app.domain.risk.models import ModelName
-from app.domain.risk.models import RiskModel
+from app.domain.risk.models import MAX_LENGTH, MODEL_I, ModelName, RiskModel
 from app.services.datasets.dictionary_sets import MOST_MEMBERS
 from app.services.scoring import scoring_options
 from app.services.scoring.scoring_options import ScoringOptions
-from pydantic import Discriminator
-from pydantic import Field
-from pydantic import Tag
-from typing import Annotated
-from typing import Any
-from typing import Literal
-from typing import get_args
-
-
-
 
 Absent = Annotated[
     AbsentPolicy,
