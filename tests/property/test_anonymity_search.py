@@ -1,6 +1,15 @@
 """Least loss under k-anonymity against every rule tried by hand, on tables of random trees."""
 
 from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.search.budget import Budget
@@ -10,25 +19,10 @@ from app.domain.search.full_domain.class_sizes import ClassSizes
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.tables.table import Table
-from collections import Counter
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
 from tests.oracles.effort import examples
-from tests.oracles.engines import ENGINES
-from tests.oracles.engines import searched_by
-from tests.oracles.k_anonymity_by_hand import best_by_hand
-from tests.oracles.k_anonymity_by_hand import problems
-from tests.oracles.k_anonymity_by_hand import rules_by_hand
-from tests.oracles.k_anonymity_by_hand import solved
-from tests.oracles.k_anonymity_by_hand import tables
+from tests.oracles.engines import ENGINES, searched_by
+from tests.oracles.k_anonymity_by_hand import best_by_hand, problems, rules_by_hand, solved, tables
 from tests.oracles.trees import ByHand
-import itertools
-import numpy as np
-import pytest
-
-
-
 
 
 def same_as_by_hand(table, problem):

@@ -1,38 +1,28 @@
 """What searches say that a rule loses is what the measure says of its release, number by number."""
 
 from __future__ import annotations
-from app.domain.analyses.information_loss import INFORMATION_LOSS
-from app.domain.analyses.information_loss import InformationLossParameters
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.analyses.information_loss import INFORMATION_LOSS, InformationLossParameters
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
-from app.domain.rules.rule import CellRule
-from app.domain.rules.rule import TableRule
-from app.domain.rules.rule import apply
-from app.domain.search.local_recoding.cells import Cells
-from app.domain.search.local_recoding.cells import cell_loss_of
+from app.domain.rules.rule import CellRule, TableRule, apply
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
 from app.domain.tables.table import Table
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
 from tests.oracles.effort import examples
-from tests.oracles.losses_by_hand import KINDS
-from tests.oracles.losses_by_hand import TREES
-from tests.oracles.losses_by_hand import classes_of
-from tests.oracles.losses_by_hand import divergence_by_hand
-from tests.oracles.losses_by_hand import tables
-from tests.oracles.losses_by_hand import value
-from types import SimpleNamespace
-import itertools
-import numpy as np
-import pytest
-
-
-
+from tests.oracles.losses_by_hand import KINDS, TREES, classes_of, divergence_by_hand, tables, value
 
 FIELDS = {"precision": "precision_loss", "height": "generalisation_height"}
 DOMAINS = ("declared", "active")
