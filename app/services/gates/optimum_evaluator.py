@@ -9,7 +9,7 @@ from app.domain.errors import NotSupported
 from app.domain.gates.explanations import of_optimum
 from app.domain.gates.findings import Finding, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
-from app.domain.policies.objectives import objective_of
+from app.domain.policies.objectives import optimum_of
 from app.domain.policies.policy import OptimumCondition, Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.blocks import SearchPlan
@@ -98,7 +98,7 @@ async def optimum_evaluator(
     criterion: Requirement, condition: OptimumCondition, context: EvaluationContext
 ) -> OptimumEvaluator:
     """The probe with its search planned."""
-    scoring, objective = context.scoring(condition.dictionary), objective_of(condition.objective)
+    scoring, objective = context.scoring(condition.dictionary), optimum_of(condition.objective)
     if isinstance(objective, MinLoss):
         loss = AnonymityProblem.of(objective, condition.scope)
         population = scoring.linked[0] if scoring.linked and not scoring.is_set else None

@@ -30,6 +30,7 @@ from app.domain.models.class_suppression import (
     suppress_small,
     withholding,
 )
+from app.domain.policies.objectives import criteria_of
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
 from app.domain.search.full_domain.problem import criterion_document
 from app.domain.tables.table import Table
@@ -37,7 +38,6 @@ from app.services.fingerprints import resource_sha256
 from app.services.references import document_of, reference
 from app.services.resources import JsonObject, Kind, NewResource, Stored
 from app.services.rules.rule_definitions import TableLevelDefinition
-from app.services.searches.objectives import criterion_of
 
 TABLE_LEVEL: Final = "table_level"
 RECORD_LEVEL: Final = "record_level"
@@ -131,7 +131,7 @@ def table_level_definition_of(document: JsonObject) -> TableLevelDefinition:
         document["levels"],
         document.get(SUPPRESSION),
         document.get(MEANING) or ALL_ATTRIBUTES,
-        None if failing is None else tuple(criterion_of(own) for own in failing),
+        None if failing is None else criteria_of(failing, printed=False),
         document.get("missing") or "own_category",
         document.get("suppressed") or "excluded",
         document.get(ORDER) or "size_by_size",

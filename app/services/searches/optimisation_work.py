@@ -10,6 +10,7 @@ from typing import Any
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.class_suppression import ClassSuppression, SmallClasses
 from app.domain.models.suppression import Order
+from app.domain.policies.objectives import objective_of
 from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.search.blocks import BlockedSearch, SearchPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
@@ -35,7 +36,7 @@ from app.services.runs.run_execution import Conclusion
 from app.services.scoring.assessment_documents import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.objectives import SearchBudget, objective_of, scored_problem, solver_of
+from app.services.searches.objectives import SearchBudget, scored_problem, solver_of
 from app.services.searches.search_work import Asked, SearchPreparation, SearchWork
 
 
@@ -196,7 +197,7 @@ class OptimisationPreparation(SearchPreparation):
     ) -> OptimisationWork:
         """Load what the optimisation rests on, and plan its search."""
         document = document_of(asked)
-        objective, scope = objective_of(document["objective"]), document["scope"]
+        objective, scope = objective_of(document["objective"], printed=False), document["scope"]
         budget = SearchBudget.of(document).counted
         if isinstance(objective, MinLoss):
             table = await self._loader.table(tenant, sources.dataset)
