@@ -17,7 +17,7 @@ from app.services.resources import Claim, Kind
 from app.services.runs.run_execution import Prepare, Report, RunExecution
 from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.measurement_work import MeasurementPreparation
-from app.services.searches.frontier_work import FrontierPreparation
+from app.services.searches.frontiers import FrontierPreparation
 from app.services.searches.optimisation_work import OptimisationPreparation
 
 

@@ -54,8 +54,7 @@ from app.services.scoring.assessments import AssessmentService
 from app.services.scoring.measurement_work import MeasurementPreparation
 from app.services.scoring.measurements import MeasurementService
 from app.services.scoring.sensitivity_profiles import SensitivityProfileService
-from app.services.searches.frontier_work import FrontierPreparation
-from app.services.searches.frontiers import FrontierService
+from app.services.searches.frontiers import FrontierPreparation, FrontierService
 from app.services.searches.optimisation_work import OptimisationPreparation
 from app.services.searches.optimisations import OptimisationService
 from privacy_risk import AsyncClient, Retries

@@ -36,6 +36,7 @@ from app.services.rules.rule_definitions import RuleDefinition as RuleDefinition
 from app.services.rules.rule_definitions import SuppressionDefinition as SuppressionDefinition
 from app.services.rules.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rules.rule_documents import (
+    WrittenRule,
     new_rule,
     require_rule_of,
     resources_of_rule,
@@ -81,7 +82,7 @@ class RuleService(TableResources):
         rule = await find_rule(self._store, self._loader, actor, request.rule, dataset)
         table = await self._loader.table(actor.tenant, dataset)
         return await asyncio.to_thread(
-            lambda: preview_of(table, rule_of(rule.document, table), request.first, request.limit)
+            lambda: preview_of(table, rule.on(table), request.first, request.limit)
         )
 
     def definition(self, actor: Actor, rule: Stored) -> JsonObject | None:
@@ -96,13 +97,15 @@ class RuleService(TableResources):
 class RuleInQuestion:
     """The rule that a question is about: its document, its hash, and the resource that it is, if it is one.
 
-    ``kind`` is the word that it was asked for with, None where that is not known any more.
+    ``kind`` is the word that it was asked for with, None where that is not known any more; ``made`` the rule
+    itself where its definition was asked about, so that nobody reads the document that was written of it.
     """
 
     document: JsonObject
     sha256: str
     stored: Stored | None
     kind: str | None
+    made: Rule | None = None
 
     @property
     def name(self) -> str | None:
@@ -113,6 +116,10 @@ class RuleInQuestion:
     def in_short(self) -> JsonObject:
         """The rule as summaries show it, with its name."""
         return {"name": self.name, **rule_in_short(self.document, self.kind)}
+
+    def on(self, table: Table) -> Rule:
+        """The rule itself for the dataset as a ``table``; read only where it was not made by the request."""
+        return rule_of(self.document, table) if self.made is None else self.made
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -135,11 +142,11 @@ async def find_rule(
             stored = await work.resources.get(Kind.RULE, rule)
         return RuleInQuestion(require_rule_of(stored, dataset), stored.sha256, stored, stored.summary["kind"])
     table = await loader.table(actor.tenant, dataset)
-    document = await _defined(store, loader, actor, rule, dataset, table)
-    notes = notes_on(rule)
+    written = await _defined(store, loader, actor, rule, dataset, table)
+    document, notes = written.document, notes_on(rule)
     if notes:
         document = {**document, "notes": list(notes)}
-    return RuleInQuestion(document, rule_sha256(document, dataset.sha256), None, rule.kind)
+    return RuleInQuestion(document, rule_sha256(document, dataset.sha256), None, rule.kind, written.rule)
 
 
 def rule_kept(rule: RuleInQuestion | None) -> JsonObject:
@@ -170,7 +177,7 @@ async def _defined(
     definition: RuleDefinition,
     dataset: Stored,
     table: Table,
-) -> JsonObject:
+) -> WrittenRule:
     if isinstance(definition, TableLevelDefinition | AtLeastDefinition) and isinstance(
         definition.suppression, ClassSuppression
     ):
@@ -178,8 +185,8 @@ async def _defined(
     population = await population_of(store, loader, actor.tenant, definition, dataset)
     if isinstance(definition, AtLeastDefinition):
         with pointing_into("/rule"):
-            document = (await find_rule(store, loader, actor, definition.rule, dataset)).document
-        return await asyncio.to_thread(raised_rule, definition, document, table, population)
+            below = await find_rule(store, loader, actor, definition.rule, dataset)
+        return await asyncio.to_thread(lambda: raised_rule(definition, below.on(table), table, population))
     if isinstance(definition, RecordLevelDefinition) and any(
         record.asks_the_record for record in definition.records
     ):

@@ -16,7 +16,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, DirectService, Route
 from app.services.references import document_of
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored
-from app.services.rules.rules import RuleDefinition, RuleInQuestion, find_rule, rule_kept
+from app.services.rules.rules import RuleDefinition, find_rule, rule_kept
 from app.services.scoring.measurement_documents import document_of_parameters, references_in, with_references
 from app.services.scoring.measurement_work import Measurement, MeasurementPreparation, Question, measure_of
 from app.services.scoring.scoring_inputs import SourceRefs, find_sources
@@ -86,10 +86,10 @@ class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]
             with_references(parameters, lambda reference: by_pointer[reference.pointer].name),
             sources,
             request.options,
-            None if rule is None else rule.document,
+            rule,
             {(stored.kind, stored.name): stored for stored in by_pointer.values()},
         )
-        return question, _resource(request, question, rule, by_pointer)
+        return question, _resource(request, question, by_pointer)
 
     async def _prepare(self, actor: Actor, question: Question) -> Measurement:
         return await self._preparation.measurement(actor.tenant, question)
@@ -118,14 +118,13 @@ def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None
 def _resource(
     request: CreateMeasurement,
     question: Question,
-    rule: RuleInQuestion | None,
     by_pointer: Mapping[str, Stored],
 ) -> NewResource:
     """The measurement as it will be stored.
 
     Results may name what the parameters refer to, so the names count among what gives it its meaning.
     """
-    measure, sources = question.measure, question.sources
+    measure, sources, rule = question.measure, question.sources, question.rule
     asked = {
         "name": measure.name,
         "version": measure.version,

@@ -25,8 +25,8 @@ from app.services.scoring.measurement_documents import references_in, with_refer
 from app.services.scoring.scoring_inputs import SourceRefs, Sources
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_document
-from app.services.searches.optimisation_work import OptimisationPreparation, found_rule
-from app.services.searches.searches import SearchQuestion, SearchService, warnings_about
+from app.services.searches.optimisation_work import OptimisationPreparation, OptimisationQuestion, found_rule
+from app.services.searches.searches import SearchService, warnings_about
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class CreateOptimisation:
         return [(found.pointer, found.kind, found.ref) for found in references_in(self.solver, "/solver")]
 
 
-class OptimisationService(SearchService[CreateOptimisation]):
+class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion]):
     """Ask questions and read their answers."""
 
     kind: ClassVar[Kind] = Kind.OPTIMISATION
@@ -85,16 +85,26 @@ class OptimisationService(SearchService[CreateOptimisation]):
         if isinstance(request.objective, MinLoss):
             require_to_name_values(actor, *request.objective.privacy)
 
-    async def _resource(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
+    async def _ask(
+        self, work: UnitOfWork, request: CreateOptimisation, sources: Sources
+    ) -> tuple[OptimisationQuestion, NewResource]:
         objective = request.objective
         if isinstance(objective, MinLoss):
             _require_population(objective, sources)
-            return _least_loss(request, AnonymityProblem.of(objective, request.scope), sources)
+            least = AnonymityProblem.of(objective, request.scope)
+            new = _least_loss(request, least, sources)
+            return OptimisationQuestion(new, sources, request.options, least, request.budget), new
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
         _require_rules_of(sources.dataset, candidates)
-        document = _document(request, _problem(request, objective), candidates)
-        return _new(request, document, sources, candidates)
+        problem = _problem(request, objective)
+        solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
+        new = _new(request, _document(request, problem, solver), sources, candidates)
+        by_hash = {rule.sha256: rule for rule in candidates.values()}
+        question = OptimisationQuestion(
+            new, sources, request.options, problem, request.budget, solver, by_hash
+        )
+        return question, new
 
     async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
         """Refuse the work whose rule could not be stored; one that an equal question found is no obstacle."""
@@ -113,7 +123,7 @@ class OptimisationService(SearchService[CreateOptimisation]):
         self,
         work: UnitOfWork,
         actor: Actor,
-        question: SearchQuestion,
+        question: OptimisationQuestion,
         stored: Stored,
         result: JsonObject,
         run: Run | None,
@@ -240,12 +250,11 @@ def _least_loss(request: CreateOptimisation, problem: AnonymityProblem, sources:
     )
 
 
-def _document(request: CreateOptimisation, problem: Problem, candidates: Mapping[str, Stored]) -> JsonObject:
+def _document(request: CreateOptimisation, problem: Problem, solver: Solver) -> JsonObject:
     """What is asked, apart from what it is asked about; all of it has meaning.
 
-    Rules to choose from are in it by their hashes.
+    The ``solver`` has the rules to choose from by their hashes.
     """
-    solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
     document = {
         "objective": problem.to_document()["objective"],
         "scope": request.scope,
