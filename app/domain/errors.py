@@ -7,6 +7,7 @@
     ├─ NotSupported                  a correct request outside what the model can do
     ├─ NotFound                      no such resource for this tenant
     ├─ Conflict                      the name, key or state is taken, or the resource is in use
+    │  └─ NotFinished                a run has no result yet
     ├─ TooLarge                      a stated limit was exceeded
     │  └─ TooCostly                  reading an upload takes more processor time than its size allows
     ├─ DirectBudgetExceeded          too much work for a direct answer: it must be a run
@@ -123,6 +124,10 @@ class Conflict(PrivacyRiskError):
         super().__init__(message, remedy)
         self.details = dict(details or {})
         self.retry_after = retry_after
+
+
+class NotFinished(Conflict):
+    """A result was asked for that its run has not found yet: to wait for the run helps."""
 
 
 class TooLarge(PrivacyRiskError):

@@ -320,7 +320,7 @@ def _with_what_a_reason_is(fault: Fault) -> Fault:
 
 
 def _options_of(options: Mapping[str, Any], pointer: str) -> ScoringOptions:
-    """The options of an assessment as ``POST /v1/assessments`` takes them."""
+    """The options of an assessment as requests for one state them."""
     read = dict(options)
     if isinstance(model := read.get("risk_model"), str):
         read["risk_model"] = {"name": model}
