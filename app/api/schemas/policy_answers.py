@@ -14,8 +14,7 @@ from app.domain.policies.policy import MOST_SLOTS
 from app.services.gates.policies import MOST_VERSIONS_SHOWN, Checked
 from app.services.gates.policy_documents import document_of_policy
 from app.services.gates.policy_templates import Template
-from app.services.references import document_of
-from app.services.resources import Stored
+from app.services.resources import Stored, document_of
 
 
 class PolicyFinding(Answer):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Ref, Request
 from app.api.schemas.rules import Definition, rule_asked
-from app.services.rules.rule_previews import PreviewRule
+from app.services.rules.rules import PreviewRule
 
 Cells = Annotated[
     list[str | None],

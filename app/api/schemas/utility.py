@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Request, Text
-from app.services.scoring import utility_building
+from app.services.scoring import scoring_options
 
 MOST_NODES = 1_000_000
 
@@ -35,7 +35,7 @@ class UtilityOptions(Request):
         ),
     ] = False
     display_rounding: Annotated[
-        utility_building.DisplayRounding,
+        scoring_options.DisplayRounding,
         Field(description="`nearest` adds rounded means to the result; no comparison uses them."),
     ] = "none"
 
@@ -51,9 +51,9 @@ class DerivedUtility(UtilityOptions):
         ),
     ]
 
-    def spec(self) -> utility_building.UtilitySpec:
+    def spec(self) -> scoring_options.UtilitySpec:
         """The value that the use case takes."""
-        return utility_building.UtilitySpec(
+        return scoring_options.UtilitySpec(
             self.kind,
             self.weights,
             round_before_constraint=self.round_before_constraint,
@@ -76,9 +76,9 @@ class CustomUtility(UtilityOptions):
         ),
     ]
 
-    def spec(self) -> utility_building.UtilitySpec:
+    def spec(self) -> scoring_options.UtilitySpec:
         """The value that the use case takes."""
-        return utility_building.UtilitySpec(
+        return scoring_options.UtilitySpec(
             self.kind, self.weights, self.values, self.round_before_constraint, self.display_rounding
         )
 
@@ -106,9 +106,9 @@ UtilitySpec = Annotated[
 ]
 
 
-def spec_of(given: DerivedModel | DerivedUtility | CustomUtility) -> utility_building.UtilitySpec:
+def spec_of(given: DerivedModel | DerivedUtility | CustomUtility) -> scoring_options.UtilitySpec:
     """The value that the use case takes."""
-    return utility_building.UtilitySpec(given) if isinstance(given, str) else given.spec()
+    return scoring_options.UtilitySpec(given) if isinstance(given, str) else given.spec()
 
 
 ShownUtility = Annotated[

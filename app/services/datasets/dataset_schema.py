@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from app.domain.errors import Fault, InvalidInput
-from app.services.references import document_of
-from app.services.resources import Stored
+from app.services.resources import Stored, document_of
 
 
 class AttributeType(StrEnum):

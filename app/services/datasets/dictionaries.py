@@ -24,8 +24,16 @@ from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, check_columns_exist
 from app.services.fingerprints import new_resource
 from app.services.ports import UnitOfWork
-from app.services.references import reference, without_names
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Stored,
+    reference,
+    without_names,
+)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from app.services.datasets.dataset_encoding import missing_identifier
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored
+from app.services.resources import JsonObject, Kind, Stored, document_of
 
 Lookup = Mapping[str, str | None]
 

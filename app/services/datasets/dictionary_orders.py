@@ -12,10 +12,9 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput
 from app.domain.risk.dictionary_order import Breach, OrderAnswer, dictionary_order, own_rows_consistent
 from app.domain.tables.table import Table
-from app.services.access.access import require
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.resources import Actor, Kind, Scope
+from app.services.resources import Actor, Kind, Scope, require
 
 
 @dataclass(frozen=True)

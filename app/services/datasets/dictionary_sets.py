@@ -10,8 +10,16 @@ from typing import ClassVar, Final
 from app.domain.errors import Fault, InvalidInput
 from app.services.fingerprints import new_resource
 from app.services.named import NamedResources
-from app.services.references import reference, without_names
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Stored,
+    reference,
+    without_names,
+)
 
 MOST_MEMBERS: Final = 100
 """Most dictionaries of one set: each is counted against for every score."""

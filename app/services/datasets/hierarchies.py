@@ -16,7 +16,6 @@ from app.domain.hierarchies.hierarchy_definitions import (
     ParentsDefinition,
     RowsDefinition,
 )
-from app.services.access.access import require
 from app.services.datasets.hierarchy_building import build
 from app.services.datasets.hierarchy_child import (
     LARGE_CHARACTERS,
@@ -29,7 +28,7 @@ from app.services.datasets.hierarchy_transport import check_labels, labels_of
 from app.services.datasets.text_columns import read_columns
 from app.services.gates.evidence_masking import shown_resource
 from app.services.named import NamedResources
-from app.services.resources import Actor, Created, Kind, Scope, Stored
+from app.services.resources import Actor, Created, Kind, Scope, Stored, require
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from app.services.gates.evidence import Attested, EvidenceIssuer
-from app.services.gates.evidence_inputs import files_of, inputs_of
+from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
 from app.services.gates.evidence_values import EvidenceInput, EvidenceRef
 from app.services.gates.policy_documents import condition_document
 from app.services.gates.subject import Subject
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Run, Stored
+from app.services.resources import JsonObject, Kind, Run, Stored, document_of
 from app.services.runs.webhook_values import WebhookEvent
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.scoring.utility_building import to_document
 
 
 class Completion:
@@ -114,7 +111,7 @@ def _options(options: ScoringOptions) -> JsonObject:
     """
     return {
         **options.shown(),
-        "utility": to_document(options.utility),
+        "utility": options.utility.document(),
         "attacker_view": options.attacker_view,
     }
 

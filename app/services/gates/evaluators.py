@@ -15,12 +15,11 @@ from app.domain.policies.policy import (
     ScoreCondition,
 )
 from app.services.datasets.tables import TableLoader
-from app.services.gates.bound_evaluator import BoundEvaluator
 from app.services.gates.context import EvaluationContext
 from app.services.gates.evaluator import UNALIGNED, Broken, Evaluator
 from app.services.gates.measure_evaluator import MeasureEvaluator
-from app.services.gates.optimum_evaluator import optimum_evaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
+from app.services.gates.proven_evaluators import BoundEvaluator, optimum_evaluator
 from app.services.gates.score_evaluator import ScoreEvaluator
 from app.services.gates.subject import Subject
 from app.services.ports import Store

@@ -21,14 +21,22 @@ from app.domain.policies.policy import (
     PrivacyModelCondition,
 )
 from app.domain.policies.requirements import MEASURE_OF
-from app.services.access.access import require
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
 from app.services.fingerprints import new_resource
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.named import NamedResources, all_resources
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Scope,
+    Stored,
+    document_of,
+    require,
+)
 from app.services.scoring.measurement_documents import parameters_of
 
 MOST_VERSIONS_SHOWN: Final = 200

@@ -19,8 +19,7 @@ from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import asked_document, policy_of
 from app.services.named import NamedResources, all_resources
 from app.services.ports import Clock, Store, UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored, document_of
 
 Lapse = Literal["expired", "other_content", "other_criterion"]
 """Why a waiver is not in force: its last day is past, or it is for other data under the dataset's name, or

@@ -35,7 +35,7 @@ from app.domain.rules.rule import (
 from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.nearest.raising import join
 from app.domain.tables.table import Table, unknown_attribute
-from app.services.references import reference
+from app.services.resources import reference
 from app.services.rules.rule_definitions import (
     AtLeastDefinition,
     ConditionalDefinition,
@@ -56,7 +56,7 @@ from app.services.rules.rule_documents import (
     suppressed_cells,
     suppressing_rule,
 )
-from app.services.rules.suppressing_population import SuppressingPopulation
+from app.services.rules.rule_sources import SuppressingPopulation
 
 FAULTS_SHOWN: Final = 50
 

@@ -36,8 +36,7 @@ from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
 from app.domain.search.full_domain.problem import criterion_document
 from app.domain.tables.table import Table
 from app.services.fingerprints import resource_sha256
-from app.services.references import document_of, reference
-from app.services.resources import JsonObject, Kind, NewResource, Stored
+from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of, reference
 from app.services.rules.rule_definitions import TableLevelDefinition
 
 TABLE_LEVEL: Final = "table_level"

@@ -1,4 +1,4 @@
-"""Use cases on disclosure rules: what is shown of whom."""
+"""Use cases on disclosure rules: what is shown of whom, also as some records before and after."""
 
 from __future__ import annotations
 
@@ -7,34 +7,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+import numpy as np
+
 from app.domain.errors import pointing_into
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import check_statements, columns_read
-from app.domain.rules.rule import Rule
+from app.domain.rules.rule import Rule, apply
+from app.domain.rules.steps import steps_between
 from app.domain.tables.table import Table
-from app.services.access.access import require
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.ports import Store, UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, Scope, Stored, TenantId
-from app.services.rules.condition_columns import column_types, condition_columns
-from app.services.rules.rule_building import apply_definition, raised_rule
-from app.services.rules.rule_building import define_rule as define_rule
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    Scope,
+    Stored,
+    TenantId,
+    document_of,
+    require,
+)
+from app.services.rules.rule_building import apply_definition, define_rule, raised_rule
 from app.services.rules.rule_definitions import (
     AtLeastDefinition,
     ConditionalDefinition,
     GeneralisationDefinition,
+    RecordLevelDefinition,
+    RuleDefinition,
+    TableLevelDefinition,
     definition_of,
     shown_definition,
 )
-from app.services.rules.rule_definitions import IdentityDefinition as IdentityDefinition
-from app.services.rules.rule_definitions import RecordLevelDefinition as RecordLevelDefinition
-from app.services.rules.rule_definitions import RecordLevels as RecordLevels
-from app.services.rules.rule_definitions import RuleDefinition as RuleDefinition
-from app.services.rules.rule_definitions import SuppressionDefinition as SuppressionDefinition
-from app.services.rules.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rules.rule_documents import (
     WrittenRule,
     new_rule,
@@ -45,8 +52,73 @@ from app.services.rules.rule_documents import (
     rule_sha256,
     table_level_definition_of,
 )
-from app.services.rules.rule_previews import PreviewRule, RulePreview, preview_of
-from app.services.rules.suppressing_population import notes_on, population_of
+from app.services.rules.rule_sources import column_types, condition_columns, notes_on, population_of
+
+
+@dataclass(frozen=True)
+class PreviewRule:
+    """Records ``first`` to ``first + limit - 1`` (from 1) of a dataset; a stored rule or a definition."""
+
+    dataset: str
+    rule: str | RuleDefinition
+    first: int = 1
+    limit: int = 20
+
+
+@dataclass(frozen=True)
+class PreviewedRecord:
+    """One record: a cell is None where it is missing or suppressed.
+
+    ``steps`` lead from the original up to the shown value; None where the hierarchy is no tree and they have
+    no number.
+    """
+
+    row: int
+    before: tuple[str | None, ...]
+    after: tuple[str | None, ...]
+    steps: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class RulePreview:
+    """The records, with the hierarchies' heights: as many steps suppress a value."""
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    total_rows: int
+    records: tuple[PreviewedRecord, ...]
+
+
+def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:
+    """The records as they are and as the rule discloses them."""
+    rows = np.arange(first - 1, min(first - 1 + limit, table.n_records))
+    before, after = table.codes[rows], apply(rule, table)[rows]
+    steps = [
+        steps_between(hierarchy, before[:, j], after[:, j]).tolist()
+        for j, hierarchy in enumerate(table.hierarchies)
+    ]
+    return RulePreview(
+        table.attributes,
+        table.heights,
+        table.n_records,
+        tuple(
+            PreviewedRecord(
+                row + 1,
+                _labels(table.hierarchies, before[i].tolist()),
+                _labels(table.hierarchies, after[i].tolist()),
+                tuple(None if own[i] < 0 else own[i] for own in steps),
+            )
+            for i, row in enumerate(rows.tolist())
+        ),
+    )
+
+
+def _labels(hierarchies: tuple[Hierarchy, ...], codes: list[int]) -> tuple[str | None, ...]:
+    return tuple(
+        None if code == TOP else hierarchy.labels[code]
+        for hierarchy, code in zip(hierarchies, codes, strict=True)
+    )
+
 
 _RULE_POSITION: Final = 3
 """Where assessments that name no roles list their stored rule among what they use."""

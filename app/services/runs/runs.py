@@ -9,10 +9,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.errors import Conflict, NotFinished, NotFound, NotSupported
-from app.services.access.access import require
 from app.services.gates.evidence_masking import shown_answer
 from app.services.ports import RunSignals, Store
-from app.services.resources import ALWAYS, Actor, JsonObject, Kind, Period, Run, RunEvent, RunState, Scope
+from app.services.resources import (
+    ALWAYS,
+    Actor,
+    JsonObject,
+    Kind,
+    Period,
+    Run,
+    RunEvent,
+    RunState,
+    Scope,
+    require,
+)
 from app.services.rules.rule_documents import with_rule_in_short
 
 SIGNAL_SECONDS: Final = 2.0

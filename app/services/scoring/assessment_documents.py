@@ -12,11 +12,10 @@ from app.domain.risk.attackers import SetAssessment, View, ViewScore
 from app.domain.risk.dictionary_order import BoundAnswer
 from app.domain.risk.models import RiskModel
 from app.domain.risk.summaries import Histogram, histogram_of_losses
-from app.domain.risk.utility import Utility
+from app.domain.risk.utility import Utility, rounded_half_away
 from app.domain.tables.numbers import to_json_number
 from app.services.resources import JsonObject
-from app.services.scoring.scoring_options import ScoringOptions
-from app.services.scoring.utility_building import more_results
+from app.services.scoring.scoring_options import ScoringOptions, UtilitySpec
 
 SOMETIMES: Final = (
     "views",
@@ -45,6 +44,22 @@ def result_of(found: Assessment | SetAssessment, options: ScoringOptions, utilit
             result["warnings"] = [*result["warnings"], ESTIMATED]
     more = more_results(options.utility, utility, first.utility_average, first.utility_min)
     return dict.fromkeys(SOMETIMES) | result | more
+
+
+def more_results(spec: UtilitySpec, utility: Utility, average: float, minimum: float) -> JsonObject:
+    """What a result says beside ``utility_average`` and ``utility_min``.
+
+    ``information_loss_average`` and ``information_loss_max`` of the loss models (the least utility is the
+    greatest loss), and with ``display_rounding`` the average as it is displayed.
+    """
+    found: dict[str, float] = {}
+    if utility.is_loss:
+        losses = utility.information_loss(np.array([average, minimum]))
+        found |= {"information_loss_average": float(losses[0]), "information_loss_max": float(losses[1])}
+    if spec.display_rounding == "nearest":
+        shown = {"utility_average": average, **{k: v for k, v in found.items() if k.endswith("average")}}
+        found |= {f"{key}_displayed": rounded_half_away(value) for key, value in shown.items()}
+    return {key: to_json_number(value) for key, value in found.items()}
 
 
 def _result_of_one(found: Assessment) -> JsonObject:

@@ -22,8 +22,7 @@ from app.domain.sensitivity.sensitivity import Sensitivity
 from app.services.datasets.table_streams import Columns
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.references import document_of
-from app.services.resources import JsonObject, Stored, TenantId
+from app.services.resources import JsonObject, Stored, TenantId, document_of
 from app.services.rules.rules import RuleInQuestion, rule_of_question
 from app.services.runs.run_execution import OneBlock, Tick, no_tick
 from app.services.scoring.assessment_documents import bound_document, result_of

@@ -17,8 +17,7 @@ from app.domain.models.entry import Cost, Measure, MeasureContext
 from app.domain.rules.rule import Rule
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored, TenantId
+from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import require_rule_of, rule_of
 from app.services.rules.rules import RuleInQuestion, rule_of_question, rule_stated_anew
 from app.services.runs.run_execution import OneBlock, Tick, no_tick

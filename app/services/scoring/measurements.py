@@ -14,9 +14,9 @@ from app.services.fingerprints import new_resource
 from app.services.named import all_resources
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, DirectService, Route
-from app.services.references import document_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored
-from app.services.rules.rules import RuleDefinition, find_rule, rule_kept
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
+from app.services.rules.rule_definitions import RuleDefinition
+from app.services.rules.rules import find_rule, rule_kept
 from app.services.scoring.measurement_documents import document_of_parameters, references_in, with_references
 from app.services.scoring.measurement_work import Measurement, MeasurementPreparation, Question, measure_of
 from app.services.scoring.scoring_inputs import SourceRefs, find_sources

@@ -15,10 +15,17 @@ from app.domain.sensitivity.sensitivity import Family, Sensitivity
 from app.services.datasets.dataset_schema import OnUnknown, declarations_of
 from app.services.datasets.tables import TableResources
 from app.services.fingerprints import new_resource, plain
-from app.services.references import reference, without_names
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Stored
-from app.services.scoring.sensitivity_building import build_profile, read_overrides
-from app.services.scoring.sensitivity_overrides import rows_ignored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Stored,
+    reference,
+    without_names,
+)
+from app.services.scoring.sensitivity_building import build_profile, read_overrides, rows_ignored
 
 GREATEST_EXPONENT: Final = 709
 """Of greater whole numbers exp is no double any more."""

@@ -19,8 +19,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.fingerprints import new_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
+from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId, document_of
 from app.services.runs.run_execution import Conclusion
 from app.services.scoring.scoring_inputs import SourceRefs, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions

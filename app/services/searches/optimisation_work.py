@@ -22,8 +22,7 @@ from app.domain.search.solvers import AUTO, Solver
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.ports import UnitOfWork
-from app.services.references import document_of, reference
-from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
+from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId, document_of, reference
 from app.services.rules.rule_definitions import FEWEST_ALIKE
 from app.services.rules.rule_documents import (
     DICTIONARY,

@@ -18,8 +18,7 @@ from app.services.fingerprints import new_resource
 from app.services.named import add_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES
-from app.services.references import document_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored, document_of
 from app.services.rules.rule_documents import require_rule_of
 from app.services.scoring.measurement_documents import references_in, with_references
 from app.services.scoring.scoring_inputs import SourceRefs, Sources

@@ -24,8 +24,7 @@ from app.services.rules.rule_definitions import (
     TableLevelDefinition,
 )
 from app.services.rules.rule_documents import rule_of
-from app.services.rules.rule_previews import PreviewRule
-from app.services.rules.rules import CreateRule, RuleService
+from app.services.rules.rules import CreateRule, PreviewRule, RuleService
 from app.services.runs.run_execution import no_tick
 from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.assessments import AssessmentService, CreateAssessment

@@ -21,6 +21,11 @@ from app.services.rules.rule_building import apply_definition, define_rule
 from app.services.rules.rule_definitions import (
     ConditionalDefinition,
     GeneralisationDefinition,
+    IdentityDefinition,
+    RecordLevelDefinition,
+    RecordLevels,
+    SuppressionDefinition,
+    TableLevelDefinition,
     definition_document,
     definition_of,
     statements_of,
@@ -32,16 +37,7 @@ from app.services.rules.rule_documents import (
     rule_of,
     rule_sha256,
 )
-from app.services.rules.rules import (
-    CreateRule,
-    IdentityDefinition,
-    RecordLevelDefinition,
-    RecordLevels,
-    RuleService,
-    SuppressionDefinition,
-    TableLevelDefinition,
-    rule_stated_anew,
-)
+from app.services.rules.rules import CreateRule, RuleService, rule_stated_anew
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import CITY, RACE, World, make_world, members
 
