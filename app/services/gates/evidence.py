@@ -98,7 +98,11 @@ class EvidenceIssuer:
         issued_at = max(self._clock(), signer.key.valid_from)
         asked_by = await _asked_by(work, resource)
         predicate = _predicate(attested, asked_by, instant_text(issued_at))
-        subjects = (*_subjects(attested.inputs), *_released_files(attested.files))
+        # The release file by its bytes: what whoever holds it can compare.
+        released = [
+            Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in attested.files if own.role == "release"
+        ]
+        subjects = (*_subjects(attested.inputs), *released)
         envelope = sealed(Statement(attested.report, subjects, predicate), signer)
         stored = await work.evidence.add(
             NewEvidence(
@@ -178,11 +182,6 @@ def _subjects(inputs: Sequence[EvidenceInput]) -> tuple[Subject, ...]:
             name = f"{name}#{number}"
         subjects.append(Subject(name, own.sha256))
     return tuple(subjects)
-
-
-def _released_files(files: Sequence[EvidenceFile]) -> list[Subject]:
-    """The release file by its bytes: what whoever holds it can compare."""
-    return [Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in files if own.role == "release"]
 
 
 async def inputs_of(

@@ -15,7 +15,7 @@ from app.services.rules.rules import rule_of_question
 from app.services.scoring.scoring_inputs import find_sources, refs_of
 from app.services.scoring.scoring_options import ScoringOptions
 
-SLOT = "dictionary"
+_SLOT = "dictionary"
 """The slot of an assessment's one dictionary or dictionary set."""
 
 _MONOTONE = {
@@ -37,6 +37,7 @@ async def issue_assessment(work: UnitOfWork, issuer: EvidenceIssuer, assessment:
     rule = await rule_of_question(work, assessment, sources.dataset)
     if rule is None:
         raise ValueError("an assessment is of a rule")
+    options = ScoringOptions.of(document_of(assessment))
     return await issuer.issue(
         work,
         Attested(
@@ -47,7 +48,7 @@ async def issue_assessment(work: UnitOfWork, issuer: EvidenceIssuer, assessment:
                 work,
                 dataset=sources.dataset,
                 rule=(rule.name, rule.sha256),
-                dictionaries={SLOT: dictionary},
+                dictionaries={_SLOT: dictionary},
                 sensitivity=sensitivity,
                 failure=sources.failure,
                 true_dictionary=sources.true_dictionary,
@@ -56,22 +57,17 @@ async def issue_assessment(work: UnitOfWork, issuer: EvidenceIssuer, assessment:
                 "dataset": sources.dataset.name,
                 "rule": {**rule.in_short, "sha256": rule.sha256},
                 "release": None,
-                "dictionaries": {SLOT: dictionary.name},
+                "dictionaries": {_SLOT: dictionary.name},
                 "sensitivity": sensitivity.name,
                 "failure": None if sources.failure is None else sources.failure.name,
-                "options": _options_of(assessment),
+                # As a request names them.
+                "options": {**options.shown(), "utility": options.utility.document()},
                 "bounds": assessment.summary.get("bounds"),
             },
             hypotheses=_hypotheses(result),
             files=await files_of(work, sources.dataset),
         ),
     )
-
-
-def _options_of(assessment: Stored) -> JsonObject:
-    """The options as a request names them."""
-    options = ScoringOptions.of(document_of(assessment))
-    return {**options.shown(), "utility": options.utility.document()}
 
 
 def _hypotheses(result: JsonObject) -> Sequence[JsonObject]:

@@ -11,7 +11,7 @@ from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
 from app.domain.policies.findings import Lint
 from app.domain.policies.lint import lint
-from app.domain.policies.objectives import criterion_of
+from app.domain.policies.objectives import criteria_of, criterion_of
 from app.domain.policies.pinning import pinned
 from app.domain.policies.policy import (
     Condition,
@@ -193,12 +193,8 @@ def _questions(policy: Policy) -> list[tuple[Condition, object]]:
             case PrivacyModelCondition(model, parameters) as condition:
                 found.append((condition, criterion_of(model, parameters)))
             case OptimumCondition(objective) as condition:
-                found += [(condition, _criterion(named)) for named in objective.get("privacy", ())]
+                found += [(condition, own) for own in criteria_of(objective.get("privacy", ()))]
     return found
-
-
-def _criterion(named: Mapping[str, Any]) -> object:
-    return criterion_of(named["kind"], {name: own for name, own in named.items() if name != "kind"})
 
 
 def _shown_difference(actor: Actor, old: Policy, new: Policy) -> Difference:

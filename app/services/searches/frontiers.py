@@ -76,13 +76,11 @@ class FrontierWork(SearchWork):
         """The frontier; its points say their loss of information too, where that is what utility means."""
         document = self._search.combine(blocks).to_document()
         for point in document["points"]:
-            point["information_loss"] = self._loss_at(point["utility"])
+            loss = None
+            if self._utility.is_loss:
+                loss = float(self._utility.information_loss(np.array([point["utility"]]))[0])
+            point["information_loss"] = loss
         return Conclusion(document)
-
-    def _loss_at(self, utility: float) -> float | None:
-        return (
-            float(self._utility.information_loss(np.array([utility]))[0]) if self._utility.is_loss else None
-        )
 
 
 class FrontierPreparation(SearchPreparation[FrontierQuestion]):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.class_suppression import ClassSuppression, SmallClasses
@@ -52,13 +51,16 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     rule = None if outcome.rule is None else rule_document(outcome.rule, outcome.attributes)
     found = outcome.assessment or outcome.in_set
     score = None if found is None else result_of(found, scoring.options, scoring.utility)
-    shown = outcome.map_document()
+    shown = outcome.map_document() or {"points": []}
     return {
         **{key: value for key, value in document.items() if key not in ("levels", "n_rules")},
         "rule": rule,
         "assessment": score,
         "rules": document["n_rules"],
-        "points": [] if shown is None else [_point(point, outcome.attributes) for point in shown["points"]],
+        "points": [
+            {**point, "levels": dict(zip(outcome.attributes, point["levels"], strict=True))}
+            for point in shown["points"]
+        ],
     }
 
 
@@ -136,10 +138,6 @@ def found_rule(result: JsonObject, name: str, sources: Sources, found_by: str | 
         # A result holds no ids: the reference is of the stored rule.
         rule = {**rule, DICTIONARY: reference(sources.dictionary)}
     return new_rule(name, rule, sources.dataset, found_by=found_by)
-
-
-def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
-    return {**point, "levels": dict(zip(attributes, point["levels"], strict=True))}
 
 
 @dataclass(frozen=True)
