@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Ints
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.direct_identifiers.recognition import recognised_kinds
+from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
 from app.domain.gates.coverage import (
     KEY,
     NOTHING_SHOWN,
@@ -320,30 +321,22 @@ def _document(outcome: Outcome, explanation: str, **found: Any) -> JsonObject:  
 
 
 def _column(column: JudgedColumn, coverage: Coverage) -> JsonObject:
-    levels = column.levels
     return {
-        "name": column.name,
-        "role": column.role,
-        "given_by": column.given_by,
-        "levels": levels and {"least": levels.least, "greatest": levels.greatest, "height": levels.height},
-        "values": column.values,
-        "singled_out": column.singled_out,
+        **asdict(column),
         "singled_out_share": column.singled_out / coverage.records,
-        "identifiers": [{"kind": own.kind, "share": own.share} for own in column.identifiers],
-        "judged_by": column.judged_by,
-        "warned_by": column.warned_by,
-        "waived": column.waived,
-        "reason": column.reason,
+        "identifiers": [_identifier(own) for own in column.identifiers],
     }
+
+
+def _identifier(found: IdentifierFinding) -> JsonObject:
+    return {"kind": found.kind, "share": found.share}
 
 
 def _uncovered(own: Uncovered, coverage: Coverage) -> JsonObject:
     return {
-        "columns": own.columns,
-        "why": own.why,
-        "singled_out": own.singled_out,
+        **asdict(own),
+        "identifier": own.identifier and _identifier(own.identifier),
         "singled_out_share": own.singled_out / coverage.records,
-        "identifier": own.identifier and {"kind": own.identifier.kind, "share": own.identifier.share},
         "message": _message(own, coverage),
         "remedy": {"direct_identifier": _NAMES, "key": _OF_KEY}.get(own.why, _TO_COVER),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from app.domain.errors import Fault
@@ -119,8 +120,8 @@ def criterion_document(
         guarantee=finding.guarantee,
         standard_error=finding.standard_error,
         parts=[_part(part) for part in finding.parts],
-        worst=None if rows is None else {"rows": list(rows.rows), "records": rows.records},
-        hypotheses=[{"id": own.id, "holds": own.holds, "reason": own.reason} for own in finding.hypotheses],
+        worst=rows and asdict(rows),
+        hypotheses=[asdict(own) for own in finding.hypotheses],
         error=None,
         explanation=finding.explanation,
     )
@@ -145,7 +146,7 @@ def broken_document(
         parts=[],
         worst=None,
         hypotheses=[],
-        error={"code": fault.code, "message": fault.message, "remedy": fault.remedy},
+        error={key: value for key, value in asdict(fault).items() if key != "pointer"},
         explanation=f"It could not be computed: {fault.message}",
     )
 
@@ -169,14 +170,8 @@ def _criterion(
 
 
 def _part(part: Part) -> JsonObject:
-    group = part.group
-    return {
-        "dictionary": part.dictionary,
-        "group": group and {"number": group.number, "records": group.records, "value": group.value},
-        "value": part.value,
-        "margin": part.margin,
-        "outcome": "passed" if part.passes else "failed",
-    }
+    document = asdict(part)
+    return document | {"outcome": "passed" if document.pop("passes") else "failed"}
 
 
 def risk_document(score: JsonObject) -> JsonObject:
