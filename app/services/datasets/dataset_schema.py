@@ -126,7 +126,7 @@ def _faults_of(
     """What is wrong with one column's declaration."""
     name = declaration.name
     if name not in upload.summary["columns"]:
-        yield _unknown_column(f"{pointer}/name", name, upload)
+        yield unknown_column(f"{pointer}/name", name, upload)
     if is_second:
         yield Fault(
             f"{pointer}/name",
@@ -163,7 +163,8 @@ def _second_columns(declarations: Sequence[AttributeDeclaration]) -> Iterator[Fa
             )
 
 
-def _unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
+def unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
+    """What is said where an upload has no column of this name."""
     columns = upload.summary["columns"]
     more = "." if len(columns) <= 50 else ", …"
     return Fault(
@@ -172,3 +173,14 @@ def _unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
         f"The upload {upload.name!r} has no column {name!r}.",
         "Its columns are: " + ", ".join(columns[:50]) + more,
     )
+
+
+MOST_WARNINGS: Final = 1000
+
+
+def few(warnings: Sequence[str]) -> tuple[str, ...]:
+    """All of them, or the first ones and how many more there are."""
+    if len(warnings) <= MOST_WARNINGS:
+        return tuple(warnings)
+    more = len(warnings) - MOST_WARNINGS + 1
+    return (*warnings[: MOST_WARNINGS - 1], f"There are {more} more warnings.")

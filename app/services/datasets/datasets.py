@@ -23,6 +23,7 @@ from app.services.datasets.dataset_schema import (
     Role,
     check_schema,
     declarations_of,
+    few,
     flat_warning,
     identifier_of,
 )
@@ -30,7 +31,6 @@ from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
-from app.services.notices import few
 from app.services.resources import (
     Actor,
     Created,

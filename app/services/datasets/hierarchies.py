@@ -14,14 +14,13 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.datasets.attribute_trees import CountedNode, Shown, counted_nodes
-from app.services.datasets.hierarchy_building import build
+from app.services.datasets.hierarchy_building import build, csv_resource, hierarchy_resource
 from app.services.datasets.hierarchy_child import (
     LARGE_CHARACTERS,
     LARGE_LABELS,
     built_by_child,
     defined_by_child,
 )
-from app.services.datasets.hierarchy_resources import csv_resource, hierarchy_resource
 from app.services.datasets.hierarchy_transport import check_labels, labels_of
 from app.services.datasets.text_columns import read_columns
 from app.services.gates.evidence_masking import shown_resource

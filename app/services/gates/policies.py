@@ -1,11 +1,16 @@
-"""Use cases on policies: kept in versions that never change, checked before they are kept, compared."""
+"""Use cases on policies: kept in versions that never change, checked before they are kept, compared.
+
+Some to start from come with the product as files; earlier versions of these stay as they were.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from importlib.resources import files
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
@@ -22,6 +27,7 @@ from app.domain.policies.policy import (
 )
 from app.domain.policies.requirements import MEASURE_OF
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
+from app.services.datasets.structured_text import read_yaml
 from app.services.fingerprints import new_resource
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.named import NamedResources, all_resources
@@ -236,3 +242,35 @@ def _condition_without_values(actor: Actor, condition: Condition) -> Condition:
 
 def _masked(model: str, parameters: Mapping[str, Any]) -> JsonObject:
     return without_cell_values(type(criterion_of(model, parameters)), dict(parameters))
+
+
+NAMES: Final = ("public-release", "trusted-partner", "internal-analytics")
+"""The templates, the strictest first."""
+
+TemplateVersion = Literal[1, 2]
+NEWEST: Final = 2
+
+
+@dataclass(frozen=True)
+class Template:
+    """A policy and the file that it is from."""
+
+    policy: Policy
+    text: str
+
+
+@functools.cache
+def templates(version: TemplateVersion = NEWEST) -> tuple[Template, ...]:
+    """All templates of a version, the strictest first."""
+    folder = files("app.services.gates") / "policy_files"
+    texts = [(folder / f"{name}@{version}.yaml").read_text(encoding="utf-8") for name in NAMES]
+    return tuple(Template(policy_of(read_yaml(text).value), text) for text in texts)
+
+
+def template(ref: str) -> Template:
+    """The template ``NAME@VERSION``, or the newest one of a name; NotFound otherwise."""
+    for version in reversed(get_args(TemplateVersion)):
+        for name, own in zip(NAMES, templates(version), strict=True):
+            if ref in (name, f"{name}@{version}"):
+                return own
+    raise NotFound("policy template", ref)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal
 
@@ -98,7 +98,7 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
         _require_rules_of(sources.dataset, candidates)
         problem = _problem(request, objective)
         solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
-        new = _new(request, _document(request, problem, solver), sources, candidates)
+        new = _scored(request, _document(request, problem, solver), sources, candidates)
         by_hash = {rule.sha256: rule for rule in candidates.values()}
         question = OptimisationQuestion(
             new, sources, request.options, problem, request.budget, solver, by_hash
@@ -224,29 +224,14 @@ _IGNORED: Final = (
 
 def _least_loss(request: CreateOptimisation, problem: AnonymityProblem, sources: Sources) -> NewResource:
     """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
-    document = {
-        **problem.to_document(),
+    document = {**problem.to_document(), "solver": AUTO.name, **request.budget.document()}
+    shown = {
+        **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
         "solver": AUTO.name,
-        **request.budget.document(),
+        "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
+        **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
     }
-    return new_resource(
-        Kind.OPTIMISATION,
-        request.name,
-        document,
-        sources.hashes,
-        {
-            **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
-            **sources.shown(),
-            "objective": document["objective"],
-            "scope": request.scope,
-            "solver": AUTO.name,
-            "budget": request.budget.shown(),
-            "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
-            **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
-        },
-        {"sources": sources.refs},
-        sources.ids,
-    )
+    return _new(request, document, shown, sources)
 
 
 def _document(request: CreateOptimisation, problem: Problem, solver: Solver) -> JsonObject:
@@ -269,28 +254,39 @@ def _document(request: CreateOptimisation, problem: Problem, solver: Solver) -> 
     return document
 
 
-def _new(
+def _scored(
     request: CreateOptimisation, document: JsonObject, sources: Sources, candidates: Mapping[str, Stored]
 ) -> NewResource:
+    """The question for the best rule by risk and utility."""
     per_record = request.scope == "record_level" and request.constraint != "average"
     named = with_references(request.solver, lambda found: candidates[found.pointer].name, "/solver")
-    return new_resource(
-        Kind.OPTIMISATION,
-        request.name,
-        document,
-        sources.hashes,
-        {
-            "objective": document["objective"],
-            "scope": request.scope,
-            "solver": solver_document(named),
-            "budget": request.budget.shown(),
-            **sources.shown(),
-            **request.options.shown(),
-            "constraint": "per_record" if per_record else "average",
-            "aggregate": request.aggregate,
-            # Among given rules nothing is generalised or suppressed that they do not.
-            "warnings": [] if candidates else warnings_about(sources.dataset, *DISCLOSED),
-        },
-        {"sources": sources.refs, "candidates": {rule.sha256: rule.id for rule in candidates.values()}},
-        (*sources.ids, *(rule.id for rule in candidates.values())),
-    )
+    shown = {
+        "solver": solver_document(named),
+        **request.options.shown(),
+        "constraint": "per_record" if per_record else "average",
+        "aggregate": request.aggregate,
+        # Among given rules nothing is generalised or suppressed that they do not.
+        "warnings": [] if candidates else warnings_about(sources.dataset, *DISCLOSED),
+    }
+    return _new(request, document, shown, sources, candidates.values())
+
+
+def _new(
+    request: CreateOptimisation,
+    document: JsonObject,
+    shown: JsonObject,
+    sources: Sources,
+    candidates: Collection[Stored] | None = None,
+) -> NewResource:
+    common = {
+        **sources.shown(),
+        "objective": document["objective"],
+        "scope": request.scope,
+        "budget": request.budget.shown(),
+    }
+    kept: JsonObject = {"sources": sources.refs}
+    if candidates is not None:
+        kept["candidates"] = {rule.sha256: rule.id for rule in candidates}
+    uses = (*sources.ids, *(rule.id for rule in candidates or ()))
+    summary = common | shown
+    return new_resource(Kind.OPTIMISATION, request.name, document, sources.hashes, summary, kept, uses)

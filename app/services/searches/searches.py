@@ -38,22 +38,8 @@ class SearchWork(ABC):
 
     def __init__(self, search: BlockedSearch[object], time_limit: float | None = None) -> None:
         self._blocks = search
+        self.n_blocks, self.units, self.seconds = search.n_blocks, search.units, search.seconds
         self.time_limit = time_limit
-
-    @property
-    def n_blocks(self) -> int:
-        """Blocks of the search."""
-        return self._blocks.n_blocks
-
-    @property
-    def units(self) -> int:
-        """Rules, or distinct records."""
-        return self._blocks.units
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of all blocks."""
-        return self._blocks.seconds
 
     @property
     def cost(self) -> SearchCost:
