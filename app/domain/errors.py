@@ -71,6 +71,12 @@ class InvalidInput(PrivacyRiskError):
         return cls([Fault(pointer, code, message, remedy)])
 
 
+def refuse(faults: Sequence[Fault]) -> None:
+    """Raise InvalidInput with all of the faults, if there are any."""
+    if faults:
+        raise InvalidInput(faults)
+
+
 @contextlib.contextmanager
 def pointing_into(place: str) -> Iterator[None]:
     """Put the place of a part before the pointers of faults that are found inside it."""

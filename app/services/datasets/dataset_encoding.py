@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.tables.table import Table
@@ -81,8 +81,7 @@ def encode(
         faults += _type_faults(index, declaration, column)
         if declaration.role.is_disclosed and not faults:
             encoded.append(_encoded(declaration, column, hierarchies.get(declaration.name)))
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return tuple(encoded)
 
 

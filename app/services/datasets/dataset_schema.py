@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.services.resources import Stored, document_of
 
 
@@ -116,8 +116,7 @@ def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -
                 "Only these are released and assessed; declare at least one.",
             )
         )
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _faults_of(

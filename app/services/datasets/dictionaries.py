@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import dates
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.tables.table import require_unique_ids
@@ -175,8 +175,7 @@ def _check_links(request: CreateDictionary) -> None:
             )
         seen.add(link.attribute)
         faults += _faults_of_transform(f"/links/{index}/transform", link.transform)
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _faults_of_transform(pointer: str, transform: Transform) -> list[Fault]:

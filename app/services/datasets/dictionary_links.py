@@ -17,7 +17,7 @@ from app.domain.dictionaries.dictionary import (
     link_identity,
     link_lookup,
 )
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_encoding import missing_identifier
@@ -147,8 +147,7 @@ def check_links_fit(dictionary: Stored, dataset: Stored, table: Table, pointer: 
             theirs = f"the hierarchy {link['hierarchy']['name']!r}"
             ours = "a flat one" if own is None else f"{own['name']!r}"
             faults.append(_other_hierarchy(dictionary, attribute, theirs, dataset, ours, pointer))
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def check_dataset_fits(
@@ -165,8 +164,7 @@ def check_dataset_fits(
             faults.append(
                 _other_hierarchy(dictionary, link.attribute, "one hierarchy", dataset, "another", pointer)
             )
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _not_disclosed(dictionary: Stored, attribute: str, dataset: Stored, table: Table, pointer: str) -> Fault:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from app.domain.errors import InvalidInput
+from app.domain.errors import refuse
 from app.services.datasets.dataset_schema import unknown_column
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.ports import UnitOfWork
@@ -80,8 +80,7 @@ def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> N
     """Raise InvalidInput for every column name that the upload does not have."""
     columns = upload.summary["columns"]
     faults = [unknown_column(pointer, name, upload) for name in dict.fromkeys(names) if name not in columns]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _columns(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:

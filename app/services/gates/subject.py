@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.policies.policy import (
     BoundCondition,
     MeasureCondition,
@@ -104,8 +104,7 @@ async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored
         *_of_slots(policy, request),
         *_of_harm(policy, request),
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return stored, policy, base
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Literal
 
-from app.domain.errors import Fault, InvalidInput, NotFound
+from app.domain.errors import Fault, NotFound, refuse
 from app.domain.policies.policy import Policy
 from app.services.fingerprints import new_resource, sha256_of
 from app.services.gates.policies import find_policy
@@ -68,8 +68,7 @@ class WaiverService(NamedResources):
             faults.append(
                 Fault("/until", "in-the-past", "The waiver would have expired already.", "Give a later day.")
             )
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
         return await self._add(actor, _resource(request, policy, asked, datasets))
 
 

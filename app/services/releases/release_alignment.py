@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
 from app.domain.rules.release_order import KeptOrder, kept_order
@@ -268,8 +268,7 @@ class _Release:
             ),
             *self._key_faults("repeated-key", "repeats the key of an earlier one", repeated),
         ]
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
         return rows
 
     def _key_faults(self, code: str, what: str, rows: Longs) -> list[Fault]:
@@ -306,8 +305,7 @@ class _Release:
                         f"Write values as the hierarchy does, and {WITHHELD} or nothing for suppressed ones.",
                     )
                 )
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
 
     def _alone(self) -> Table:
         """The file as a table of its own."""

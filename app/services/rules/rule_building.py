@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.errors import Fault, InvalidInput, NotSupported, pointing_into
+from app.domain.errors import Fault, NotSupported, pointing_into, refuse
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.rules.condition_truth import Column
@@ -171,8 +171,7 @@ def _suppression(attributes: Sequence[str], table: Table) -> Rule:
         for i, attribute in enumerate(attributes)
         if attribute not in table.attributes
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return suppression(table, attributes)
 
 
@@ -200,8 +199,7 @@ def rule_of_records(records: Sequence[RecordLevels], table: Table) -> Rule:
         faults += own
         if len(faults) >= FAULTS_SHOWN:
             break
-    if faults:
-        raise InvalidInput(faults[:FAULTS_SHOWN])
+    refuse(faults[:FAULTS_SHOWN])
     return values.over(record_rule(table, steps, "/rule/records"))
 
 

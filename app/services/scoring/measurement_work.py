@@ -12,7 +12,7 @@ from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import Need
 from app.domain.counting.counter import MEMORY_CEILING
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.models.entry import Cost, Measure, MeasureContext
 from app.domain.rules.rule import Rule
 from app.services.datasets.tables import TableLoader
@@ -92,8 +92,7 @@ class Measurement:
             for need in sorted(needs & _PARTS.keys())
             if getattr(context, need) is None
         ]
-        if missing:
-            raise InvalidInput(missing)
+        refuse(missing)
         reason = _unmet(context, needs) or self.measure.supports(context, self.parameters)
         if reason is not None:
             raise NotSupported.because(reason)

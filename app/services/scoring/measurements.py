@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.domain.models.entry import fields_of_releases
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters
 from app.services.datasets.tables import TableLoader
@@ -111,8 +111,7 @@ def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None
         for pointer, stored in by_pointer.items()
         if stored.kind is Kind.RULE and document_of(stored)["dataset"]["sha256"] != dataset.sha256
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _resource(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from app.domain.dictionaries.consistency import COMPATIBLE, Consistency
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.domain.risk.attackers import View
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import MODEL_I, ModelName, RiskModel
@@ -110,8 +110,7 @@ class ConsistencyOptions:
             for name in self.attributes
             if name not in table.attributes
         ]
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
 
 
 def _consistency_document(consistency: Consistency) -> JsonObject:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Ints
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.sensitivity.interactions import (
     JOIN,
     GivenInteraction,
@@ -101,8 +101,7 @@ def _names_in(text: str) -> tuple[str, ...]:
 
 def _columns(table: Table, interactions: GivenInteractions) -> _Columns:
     faults = faults_of_interactions(table.attributes, interactions)
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     of_attribute = {name: j for j, name in enumerate(table.attributes)}
     taken, of_set = {_names_in(name) for name in of_attribute}, {}
     for i, given in enumerate(interactions.sets):
@@ -123,8 +122,7 @@ def _weights_of_keys(table: Table, content: OverrideContent, columns: _Columns) 
     """Distinct weights (G, columns), NaN where none is given, and which of them each record has (n,)."""
     record_keys, n_keys, place = _keys_of_records(table, content.group_of_record)
     rows, faults = _rows(table, content, place, columns)
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     named = {key: i for i, key in enumerate(dict.fromkeys(key for key, _, _ in rows))}
     width = columns.n_columns
     _check_size(content, len(named) + 1, width)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Final, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.sensitivity.interactions import GivenInteractions
 from app.domain.sensitivity.normalisation import Normalisation
 from app.domain.sensitivity.sensitivity import Family, Sensitivity
@@ -179,8 +179,7 @@ def _check_family(request: CreateSensitivityProfile) -> None:
             )
         )
     faults += _faults_of_overrides(_each(request))
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _faults_of_overrides(given: Sequence[Overrides]) -> list[Fault]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal
 
-from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
+from app.domain.errors import Conflict, Fault, InvalidInput, NotFound, refuse
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import MinLoss, MinRisk, Objective, ScoredObjective
 from app.domain.search.problem import Aggregate, Constraint, Problem
@@ -156,8 +156,7 @@ def _require_rules_of(dataset: Stored, candidates: Mapping[str, Stored]) -> None
             require_rule_of(rule, dataset)
         except InvalidInput as error:
             faults += [replace(fault, pointer=pointer) for fault in error.faults]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisation:
@@ -167,8 +166,7 @@ def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisati
         for role in ("dictionary", "sensitivity")
         if getattr(request, role) is None
     ]
-    if missing:
-        raise InvalidInput(missing)
+    refuse(missing)
     if request.scope == "table_level" and request.constraint == "per_record":
         raise InvalidInput.of(
             "/constraint",
