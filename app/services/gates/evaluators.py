@@ -16,7 +16,7 @@ from app.domain.policies.policy import (
 )
 from app.services.datasets.tables import TableLoader
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import UNALIGNED, Broken, Evaluator
+from app.services.gates.evaluator import Broken, Evaluator, required
 from app.services.gates.measure_evaluator import MeasureEvaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
 from app.services.gates.proven_evaluators import BoundEvaluator, optimum_evaluator
@@ -63,8 +63,7 @@ class EvaluatorMaker:
             case BoundCondition() as condition:
                 return BoundEvaluator(criterion, condition, self._context)
             case OptimumCondition() as condition:
-                if self._context.rule is None:
-                    raise NotSupported(*UNALIGNED)
+                required(self._context.rule)
                 return await optimum_evaluator(criterion, condition, self._context)
 
     async def _measure(self, criterion: Requirement, condition: MeasureCondition) -> MeasureEvaluator:

@@ -20,7 +20,7 @@ from app.domain.search.outcome import Outcome
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
 from app.domain.search.problem import Problem
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import UNALIGNED, Evaluator, EvaluatorCost, required
+from app.services.gates.evaluator import Evaluator, EvaluatorCost, required
 from app.services.scoring.assessment_work import SECONDS_PER_COMPARED_ENTITY
 from app.services.searches.objectives import scored_problem
 
@@ -48,8 +48,7 @@ class OptimumEvaluator(Evaluator):
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of the search."""
-        if self._context.rule is None:
-            raise NotSupported(*UNALIGNED)
+        required(self._context.rule)
         return EvaluatorCost(self._search.seconds, self._search.n_bytes, self._search.solver)
 
     @property
@@ -131,8 +130,7 @@ class BoundEvaluator(Evaluator):
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of finding the records in the dictionary."""
-        if self._context.rule is None:
-            raise NotSupported(*UNALIGNED)
+        required(self._context.rule)
         scoring = self._context.scoring(self._condition.dictionary)
         entities = scoring.table.n_records + scoring.linked[0].n_entities
         return EvaluatorCost(entities * SECONDS_PER_COMPARED_ENTITY, 64 * entities, "comparison")
