@@ -28,7 +28,7 @@ from typing import (
 
 import annotated_types
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, joined
 from app.domain.policies.comparison import Value
 
 T = TypeVar("T")
@@ -65,11 +65,6 @@ def closest(word: str, choices: Collection[str]) -> str:
     listed = sorted(choices)
     rest = f" and {len(listed) - _MOST_CHOICES} more" if len(listed) > _MOST_CHOICES else ""
     return f"{meant}There are: {', '.join(listed[:_MOST_CHOICES])}{rest}."
-
-
-def joined(pointer: str, part: str | int) -> str:
-    """A JSON pointer one step deeper (RFC 6901)."""
-    return f"{pointer}/{str(part).replace('~', '~0').replace('/', '~1')}"
 
 
 class _Reader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.policies.building import joined
+from app.domain.errors import joined
 from app.domain.policies.findings import Findings
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import PolicySchema

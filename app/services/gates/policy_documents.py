@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from app.domain.errors import Fault, InvalidInput, refuse
-from app.domain.policies.building import built, closest, joined
+from app.domain.errors import Fault, InvalidInput, joined, refuse
+from app.domain.policies.building import built, closest
 from app.domain.policies.comparison import Value
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, FORMATS, Format, format_of
 from app.domain.policies.policy import (

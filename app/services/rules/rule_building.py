@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.errors import Fault, NotSupported, pointing_into, refuse
+from app.domain.errors import Fault, NotSupported, joined, pointing_into, refuse
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.rules.condition_truth import Column
@@ -18,7 +18,6 @@ from app.domain.rules.disclosed_values import (
     Ancestors,
     generalisation,
     not_above,
-    pointer_step,
     unknown_value,
 )
 from app.domain.rules.rule import (
@@ -215,7 +214,7 @@ class _ValueFinder:
         """Keep the nodes of the record's values, or say what is wrong with them."""
         faults = []
         for attribute, value in (record.values or {}).items():
-            place = f"{pointer}/{pointer_step(attribute)}"
+            place = joined(pointer, attribute)
             found = self._node(attribute, value, row, place)
             if attribute in record.levels or attribute in record.steps:
                 found = Fault(
@@ -315,7 +314,7 @@ def _faults_of_steps(steps: Mapping[str, int], table: Table, row: int, pointer: 
     """What is wrong with the steps of one record; those of a missing value lead nowhere and are right."""
     faults = []
     for attribute, number in steps.items():
-        place = f"{pointer}/{pointer_step(attribute)}"
+        place = joined(pointer, attribute)
         if attribute not in table.attributes:
             faults.append(unknown_attribute(place, attribute, table))
             continue
