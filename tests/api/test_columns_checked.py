@@ -9,8 +9,8 @@ import pytest
 from faker import Faker
 
 from app.cli.policy_table import identifiers_of
+from app.services.gates.policies import NAMES, template
 from app.services.gates.policy_documents import document_of_policy
-from app.services.gates.policy_templates import NAMES, template
 from tests.api.problem_documents import problem_of
 from tests.api.tables import made
 
