@@ -10,9 +10,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityS
 from starlette.requests import Request
 
 from app.domain.errors import Unauthenticated
-from app.services.access.access import require
 from app.services.access.tenants import TenantService
-from app.services.resources import Actor, Scope
+from app.services.resources import Actor, Scope, require
 
 _bearer = HTTPBearer(
     scheme_name="api_key",

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from app.api.bodies.limits import body_too_large
 from app.api.problems import body_of_error, headers_of_error, of_status, problem_body, problem_response
-from app.domain.errors import Fault, InvalidInput, PrivacyRiskError
+from app.domain.errors import Fault, InvalidInput, PrivacyRiskError, joined
 
 MOST_FAULTS: Final = 20
 """A body can break a rule a million times; the first faults are enough to mend it."""
@@ -79,7 +79,7 @@ def _pointer(location: Sequence[str | int], body: Any, kind: str) -> str:  # noq
             node = node[step]
         elif kind != "missing" or number < len(steps):
             continue
-        pointer += "/" + str(step).replace("~", "~0").replace("/", "~1")
+        pointer = joined(pointer, step)
     return pointer
 
 

@@ -17,6 +17,7 @@ from app.domain.errors import (
     Forbidden,
     InvalidInput,
     MemoryLimitExceeded,
+    NotFinished,
     PrivacyRiskError,
     QuotaExceeded,
     RateLimited,
@@ -254,6 +255,9 @@ def body_of_error(error: PrivacyRiskError, request_id: str, path: str) -> dict[s
     match error:
         case InvalidInput():
             extensions["errors"] = [asdict(fault) for fault in error.faults]
+        case NotFinished():
+            wait = "GET /v1/runs/{id} with the header Prefer: wait=20"
+            extensions |= {"remedy": f"{error.remedy}: {wait}", "details": error.details}
         case Conflict():
             extensions["details"] = error.details
         case TooLarge():

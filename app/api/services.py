@@ -7,8 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from app.services.access.audit_trail import AuditTrailService
-from app.services.access.tenants import TenantService
+from app.services.access.tenants import AuditTrailService, TenantService
 from app.services.datasets.datasets import DatasetService
 from app.services.datasets.dictionaries import DictionaryService
 from app.services.datasets.dictionary_orders import DictionaryOrderService

@@ -19,9 +19,8 @@ from app.domain.policies.difference import difference
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
 from app.services.datasets.structured_text import StructuredText, read_json, read_yaml
-from app.services.gates.policies import checked_policy
+from app.services.gates.policies import NAMES, checked_policy, template, templates
 from app.services.gates.policy_documents import policy_of
-from app.services.gates.policy_templates import NAMES, template, templates
 
 DONE: Final = 0
 WRONG: Final = 1

@@ -11,13 +11,13 @@ from app.persistence.addresses import create_engine
 from app.persistence.store import PostgresStore
 from app.services.datasets.tables import TableLoader
 from app.services.gates.completion import Completion
-from app.services.gates.evaluation_work import EvaluationPreparation
+from app.services.gates.evaluations import EvaluationPreparation
 from app.services.gates.evidence import EvidenceIssuer
 from app.services.resources import Claim, Kind
 from app.services.runs.run_execution import Prepare, Report, RunExecution
 from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.measurement_work import MeasurementPreparation
-from app.services.searches.frontier_work import FrontierPreparation
+from app.services.searches.frontiers import FrontierPreparation
 from app.services.searches.optimisation_work import OptimisationPreparation
 
 

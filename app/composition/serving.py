@@ -31,8 +31,7 @@ from app.persistence.embedded import EmbeddedPostgres
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
-from app.services.access.audit_trail import AuditTrailService
-from app.services.access.tenants import TenantService
+from app.services.access.tenants import AuditTrailService, TenantService
 from app.services.datasets.datasets import DatasetService
 from app.services.datasets.dictionaries import DictionaryService
 from app.services.datasets.dictionary_orders import DictionaryOrderService

@@ -7,6 +7,7 @@
     ├─ NotSupported                  a correct request outside what the model can do
     ├─ NotFound                      no such resource for this tenant
     ├─ Conflict                      the name, key or state is taken, or the resource is in use
+    │  └─ NotFinished                a run has no result yet
     ├─ TooLarge                      a stated limit was exceeded
     │  └─ TooCostly                  reading an upload takes more processor time than its size allows
     ├─ DirectBudgetExceeded          too much work for a direct answer: it must be a run
@@ -70,6 +71,17 @@ class InvalidInput(PrivacyRiskError):
         return cls([Fault(pointer, code, message, remedy)])
 
 
+def joined(pointer: str, part: str | int) -> str:
+    """A JSON pointer one step deeper; all that hold a name from a request are made here (RFC 6901)."""
+    return f"{pointer}/{str(part).replace('~', '~0').replace('/', '~1')}"
+
+
+def refuse(faults: Sequence[Fault]) -> None:
+    """Raise InvalidInput with all of the faults, if there are any."""
+    if faults:
+        raise InvalidInput(faults)
+
+
 @contextlib.contextmanager
 def pointing_into(place: str) -> Iterator[None]:
     """Put the place of a part before the pointers of faults that are found inside it."""
@@ -123,6 +135,10 @@ class Conflict(PrivacyRiskError):
         super().__init__(message, remedy)
         self.details = dict(details or {})
         self.retry_after = retry_after
+
+
+class NotFinished(Conflict):
+    """A result was asked for that its run has not found yet: to wait for the run helps."""
 
 
 class TooLarge(PrivacyRiskError):

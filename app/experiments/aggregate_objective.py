@@ -74,7 +74,15 @@ def run(effort: Effort) -> Report:
         setting=f"risks: {effort.records} records against {effort.entities} entities, κ = 1; times: one "
         f"record, attributes of height {HEIGHT}, λ = {TRADE_OFF_OF_TIMES:g}, minimum cuts; threshold searches"
         f" at the aggregate's utility and at half of the most; means of {effort.seeds} seeds",
-        tables=(_risk_table(means), _time_table(seconds)),
+        tables=(
+            ResultTable.of(
+                "Losses of records",
+                ("λ", "mean utility", *(f"{rule}: {risk}" for rule in RULES for risk in RISKS)),
+                TRADE_OFFS,
+                means,
+            ),
+            ResultTable.of("Seconds by number of attributes", ("attributes", *TIMED), ATTRIBUTES, seconds),
+        ),
         pictures=_pictures(means, seconds),
         claims=_claims(risks, times, means, seconds),
     )
@@ -158,17 +166,6 @@ def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds:
             + ", ".join(f"{name} {s:.3g} s" for name, s in zip(TIMED, seconds[-1], strict=True)),
         ),
     )
-
-
-def _risk_table(means: Floats) -> ResultTable:
-    columns = ("λ", "mean utility", *(f"{rule}: {risk}" for rule in RULES for risk in RISKS))
-    rows = tuple((t, *row) for t, row in zip(TRADE_OFFS, means.tolist(), strict=True))
-    return ResultTable("Losses of records", columns, rows)
-
-
-def _time_table(seconds: Floats) -> ResultTable:
-    rows = tuple((k, *row) for k, row in zip(ATTRIBUTES, seconds.tolist(), strict=True))
-    return ResultTable("Seconds by number of attributes", ("attributes", *TIMED), rows)
 
 
 def _pictures(means: Floats, seconds: Floats) -> tuple[Picture, ...]:

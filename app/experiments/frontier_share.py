@@ -48,7 +48,14 @@ def run(effort: Effort) -> Report:
         setting=f"one record per seed, {effort.seeds} seeds, {effort.entities} entities, heights "
         f"{', '.join(map(str, HEIGHTS))}: {_nodes(HEIGHTS)} nodes; utility = sum of depths; work until the "
         "least risk is known; every risk is a scan of the dictionary",
-        tables=(_share_table(shares), _work_table(found)),
+        tables=(
+            ResultTable(
+                "Frontier nodes by utility floor",
+                ("utility floor", "frontier nodes", "share"),
+                tuple((z, frontier_size(HEIGHTS, z), share) for z, share in enumerate(shares, start=1)),
+            ),
+            _work_table(found),
+        ),
         pictures=_pictures(shares, found),
         claims=_claims(found, shares),
     )
@@ -110,11 +117,6 @@ def _seconds(solver: str, found: list[AtFloor], floors: Sequence[int]) -> float:
 
 def _times(found: list[AtFloor], floors: Sequence[int]) -> str:
     return f"{_seconds('top-down', found, floors) / max(_seconds('ARUBA', found, floors), 1e-9):.2g}"
-
-
-def _share_table(shares: list[float]) -> ResultTable:
-    rows = tuple((floor, frontier_size(HEIGHTS, floor), share) for floor, share in enumerate(shares, start=1))
-    return ResultTable("Frontier nodes by utility floor", ("utility floor", "frontier nodes", "share"), rows)
 
 
 def _work_table(found: list[AtFloor]) -> ResultTable:

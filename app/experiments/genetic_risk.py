@@ -59,7 +59,10 @@ def run(effort: Effort) -> Report:
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; population {POPULATION}, {GENERATIONS} generations; "
         "both searches keep the utility of every record",
-        tables=(_table_by_floor(by_floor), _table(ks, means)),
+        tables=(
+            _table_by_floor(by_floor),
+            ResultTable.of("Mean risk at equal utility", ("k", *COLUMNS), ks, means),
+        ),
         pictures=_pictures(by_floor, ks, means),
         claims=_claims([one for of_floor in by_floor.values() for one in of_floor], np.array(risks)),
     )
@@ -121,11 +124,6 @@ def _claims(found: list[AtFloor], risks: Floats) -> tuple[Claim, ...]:
             f"not above it for {sum(better)} of {len(better)} rules",
         ),
     )
-
-
-def _table(ks: tuple[int, ...], risks: Floats) -> ResultTable:
-    rows = tuple((k, *row) for k, row in zip(ks, risks.tolist(), strict=True))
-    return ResultTable("Mean risk at equal utility", ("k", *COLUMNS), rows)
 
 
 def _excess(found: Sequence[AtFloor]) -> float:

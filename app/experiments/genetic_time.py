@@ -60,7 +60,15 @@ def run(effort: Effort) -> Report:
         f"{effort.seeds} seeds; utility = sum of depths, floor half of the most; every risk is a scan of the "
         "dictionary",
         tables=(_table(seconds, risks, excess),),
-        pictures=(_picture(seconds),),
+        pictures=(
+            Picture(
+                "x11-time",
+                "Time by number of attributes",
+                "Attributes",
+                "Seconds",
+                curves(COLUMNS, ATTRIBUTES, seconds),
+            ),
+        ),
         claims=_claims(rows, seconds, risks, excess),
     )
 
@@ -83,8 +91,9 @@ def _claims(rows: list[Compared], seconds: Floats, risks: Floats, excess: Floats
         exact(
             "Genetic search always returns a rule that keeps the utility, never below the least risk",
             all(
-                one.found.utility >= row.floor and _at_least(one.risk, row.searched[0].risk)
+                one.found.utility >= row.floor and one.risk >= least - tie_margin(least)
                 for row, one in genetic
+                for least in (row.searched[0].risk,)
             ),
             f"{len(genetic)} searches, none of them said to be optimal",
         ),
@@ -107,10 +116,6 @@ def _claims(rows: list[Compared], seconds: Floats, risks: Floats, excess: Floats
     )
 
 
-def _at_least(risk: float, least: float) -> bool:
-    return risk >= least - tie_margin(least)
-
-
 def _table(seconds: Floats, risks: Floats, excess: Floats) -> ResultTable:
     columns = (
         "attributes",
@@ -118,11 +123,5 @@ def _table(seconds: Floats, risks: Floats, excess: Floats) -> ResultTable:
         *(f"{name}: risks" for name in COLUMNS),
         *(f"{name}: excess" for name in COLUMNS[1:]),
     )
-    body = np.concatenate([seconds, risks, excess[:, 1:]], axis=1).tolist()
-    rows = tuple((k, *row) for k, row in zip(ATTRIBUTES, body, strict=True))
-    return ResultTable("Time, risk evaluations, excess over the least risk", columns, rows)
-
-
-def _picture(seconds: Floats) -> Picture:
-    series = curves(COLUMNS, ATTRIBUTES, seconds)
-    return Picture("x11-time", "Time by number of attributes", "Attributes", "Seconds", series)
+    body = np.concatenate([seconds, risks, excess[:, 1:]], axis=1)
+    return ResultTable.of("Time, risk evaluations, excess over the least risk", columns, ATTRIBUTES, body)

@@ -9,7 +9,6 @@ from app.domain.analyses.k_anonymity_comparison import (
     Comparison,
     ComparisonParameters,
 )
-from app.domain.arrays import Floats
 from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
@@ -29,15 +28,19 @@ def run(effort: Effort) -> Report:
         np.array([[getattr(at, name) for at in one.by_k] for one in found]).mean(axis=0)
         for name in ("risk", "table_level_risk", "record_level_risk")
     )
-    gaps = risk - record_level
+    gaps, risks = risk - record_level, np.stack([risk, table_level, record_level], axis=1)
     return Report(
         id="X2",
         title="k-anonymous rules against rules of least risk",
         source="Lebanon et al. (2009), figure 7b; Fouad (2012), figure 3.2",
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; record-level rules keep every record's utility",
-        tables=(_table(ks, risk, table_level, record_level),),
-        pictures=(_picture(ks, risk, table_level, record_level),),
+        tables=(ResultTable.of("Mean risk", ("k", *COLUMNS), ks, risks),),
+        pictures=(
+            Picture(
+                "x2-k-anonymity", "Risk at equal utility by k", "k", "Mean risk", curves(COLUMNS, ks, risks)
+            ),
+        ),
         claims=(
             exact(
                 "At equal utility the least risk is never above that of the k-anonymous rule",
@@ -75,13 +78,3 @@ def _compare(seed: int, effort: Effort, ks: tuple[int, ...]) -> Comparison:
     parameters = ComparisonParameters(k=ks, rules=RULES, seed=seed)
     found: Comparison = K_ANONYMITY_COMPARISON.compute(context, parameters, lambda _: None)
     return found
-
-
-def _table(ks: tuple[int, ...], risk: Floats, table_level: Floats, record_level: Floats) -> ResultTable:
-    rows = tuple(zip(ks, risk.tolist(), table_level.tolist(), record_level.tolist(), strict=True))
-    return ResultTable("Mean risk", ("k", *COLUMNS), rows)
-
-
-def _picture(ks: tuple[int, ...], *risks: Floats) -> Picture:
-    series = curves(COLUMNS, ks, np.stack(risks, axis=1))
-    return Picture("x2-k-anonymity", "Risk at equal utility by k", "k", "Mean risk", series)

@@ -13,6 +13,8 @@ from app.experiments.synthetic import Synthetic, generate
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 SIZE_FLOOR = 8
 FAMILIES: tuple[Family, ...] = ("linear_personal", "multiplicative")
+NAMES = ("additive", "multiplicative")
+HOLDING = ("holding the records", "not holding them")
 
 
 def run(effort: Effort) -> Report:
@@ -26,14 +28,39 @@ def run(effort: Effort) -> Report:
     sizes = [max(effort.records, round(share * effort.entities)) for share in SHARES]
     nested = np.array([[_at(d, effort, "linear_personal", n, SIZE_FLOOR) for n in sizes] for d in data])
     strangers = np.array([_without_records(d, effort, sizes) for d in data])
+    of_families = np.stack([values.mean(axis=0) for values in by_floor.values()], axis=1)
+    of_sizes = np.stack([nested.mean(axis=0), strangers.mean(axis=0)], axis=1)
     return Report(
         id="X1",
         title="Least risk against utility floor and dictionary size",
         source="Lebanon et al. (2009), figure 7a; Fouad (2012), figure 3.1",
         setting=f"{effort.records} records, {effort.entities} entities, mean of {effort.seeds} seeds; "
         "random weights, record-level rules, utility = sum of depths",
-        tables=(_floor_table(list(floors), by_floor), _size_table(sizes, nested, strangers)),
-        pictures=_pictures(list(floors), by_floor, sizes, nested, strangers),
+        tables=(
+            ResultTable.of("Least risk by utility floor", ("utility floor", *NAMES), floors, of_families),
+            ResultTable.of(
+                f"Least risk by dictionary size at utility floor {SIZE_FLOOR}",
+                ("entities", *HOLDING),
+                sizes,
+                of_sizes,
+            ),
+        ),
+        pictures=(
+            Picture(
+                "x1-floor",
+                "Least risk by utility floor",
+                "Utility floor",
+                "Mean risk",
+                curves(NAMES, floors, of_families),
+            ),
+            Picture(
+                "x1-dictionary",
+                "Least risk by dictionary size",
+                "Entities in the dictionary",
+                "Mean risk",
+                curves(HOLDING, sizes, of_sizes),
+            ),
+        ),
         claims=_claims(by_floor, nested, strangers),
     )
 
@@ -81,45 +108,5 @@ def _claims(by_floor: dict[Family, Floats], nested: Floats, strangers: Floats) -
             "Without the records it starts near 0 and need not fall (Definitions: growing dictionaries)",
             bool(strangers.mean(axis=0)[0] < nested.mean(axis=0)[0]),
             " ".join(f"{value:.4g}" for value in strangers.mean(axis=0)),
-        ),
-    )
-
-
-def _floor_table(floors: list[int], by_floor: dict[Family, Floats]) -> ResultTable:
-    means = [by_floor[family].mean(axis=0).tolist() for family in FAMILIES]
-    rows = tuple(zip(floors, *means, strict=True))
-    return ResultTable("Least risk by utility floor", ("utility floor", "additive", "multiplicative"), rows)
-
-
-def _size_table(sizes: list[int], nested: Floats, strangers: Floats) -> ResultTable:
-    rows = tuple(zip(sizes, nested.mean(axis=0).tolist(), strangers.mean(axis=0).tolist(), strict=True))
-    return ResultTable(
-        f"Least risk by dictionary size at utility floor {SIZE_FLOOR}",
-        ("entities", "holding the records", "not holding them"),
-        rows,
-    )
-
-
-def _pictures(
-    floors: list[int], by_floor: dict[Family, Floats], sizes: list[int], nested: Floats, strangers: Floats
-) -> tuple[Picture, ...]:
-    names = {"linear_personal": "additive", "multiplicative": "multiplicative"}
-    of_families = np.stack([values.mean(axis=0) for values in by_floor.values()], axis=1)
-    of_sizes = np.stack([nested.mean(axis=0), strangers.mean(axis=0)], axis=1)
-    by_size = curves(("holding the records", "not holding them"), sizes, of_sizes)
-    return (
-        Picture(
-            "x1-floor",
-            "Least risk by utility floor",
-            "Utility floor",
-            "Mean risk",
-            curves([names[family] for family in by_floor], floors, of_families),
-        ),
-        Picture(
-            "x1-dictionary",
-            "Least risk by dictionary size",
-            "Entities in the dictionary",
-            "Mean risk",
-            by_size,
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -41,6 +41,11 @@ class ResultTable:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    @classmethod
+    def of(cls, title: str, columns: tuple[str, ...], x: Iterable[Cell], y: Floats) -> ResultTable:
+        """A row per value of ``x`` (n), with its row of ``y`` (n, columns but the first)."""
+        return cls(title, columns, tuple((at, *row) for at, row in zip(x, y.tolist(), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,10 @@ class Report:
                 {
                     "title": table.title,
                     "columns": list(table.columns),
-                    "rows": [[_plain(cell) for cell in row] for row in table.rows],
+                    "rows": [
+                        [to_json_number(cell) if isinstance(cell, float) else cell for cell in row]
+                        for row in table.rows
+                    ],
                 }
                 for table in self.tables
             ],
@@ -113,7 +121,3 @@ class Experiment:
 
     id: str
     run: Callable[[Effort], Report]
-
-
-def _plain(cell: Cell) -> Cell:
-    return to_json_number(cell) if isinstance(cell, float) else cell

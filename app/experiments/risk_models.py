@@ -37,6 +37,16 @@ class UnderModel:
     never_worse: bool
     optima: tuple[tuple[float, ...], ...]
 
+    @property
+    def mean(self) -> Floats:
+        """The risks (k, column), means over the seeds."""
+        return np.mean(self.risks, axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def gaps(self) -> Floats:
+        """How far k-anonymous rules are above the least risk, by k."""
+        return self.mean[:, 0] - self.mean[:, 1]
+
 
 def run(effort: Effort) -> Report:
     """Ten random k-anonymous rules per k and seed, each beside the best rules of its utility."""
@@ -49,7 +59,9 @@ def run(effort: Effort) -> Report:
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; the others keep every record's utility; cut short: to "
         f"{TRUNCATED_TO:.0%} of the lattice",
-        tables=tuple(_table(ks, one) for one in found),
+        tables=tuple(
+            ResultTable.of(f"Mean risk, model {one.model}", ("k", *COLUMNS), ks, one.mean) for one in found
+        ),
         pictures=tuple(_picture(ks, one) for one in found),
         claims=(*(_claim_of_least(one) for one in found), *_claims(found, effort)),
     )
@@ -111,8 +123,7 @@ def _optima(context: SearchContext, floor: float) -> tuple[float, ...]:
 
 
 def _claim_of_least(found: UnderModel) -> Claim:
-    mean = np.mean(found.risks, axis=0)
-    ratios = [f"{row[0] / row[1]:.3g}" for row in mean if row[1] > 0]
+    ratios = [f"{row[0] / row[1]:.3g}" for row in found.mean if row[1] > 0]
     return exact(
         f"Model {found.model}: at equal utility the least risk is never above that of the k-anonymous rule",
         found.never_worse,
@@ -142,18 +153,10 @@ def _claims(found: list[UnderModel], effort: Effort) -> tuple[Claim, ...]:
         ),
         qualitative(
             "The gap to k-anonymity grows with k (not in general; Definitions: gap to k-anonymity)",
-            all(
-                (np.diff(np.mean(one.risks, axis=0)[:, 0] - np.mean(one.risks, axis=0)[:, 1]) >= 0).all()
-                for one in found
-            ),
-            "; ".join(f"{one.model}: {_gaps(one)}" for one in found),
+            all((np.diff(one.gaps) >= 0).all() for one in found),
+            "; ".join(f"{one.model}: " + " ".join(f"{gap:.3g}" for gap in one.gaps) for one in found),
         ),
     )
-
-
-def _gaps(found: UnderModel) -> str:
-    mean = np.mean(found.risks, axis=0)
-    return " ".join(f"{gap:.3g}" for gap in mean[:, 0] - mean[:, 1])
 
 
 def _refuses_raw(effort: Effort, solver: Solver) -> bool:
@@ -164,12 +167,7 @@ def _refuses_raw(effort: Effort, solver: Solver) -> bool:
     return False
 
 
-def _table(ks: tuple[int, ...], found: UnderModel) -> ResultTable:
-    rows = tuple((k, *row.tolist()) for k, row in zip(ks, np.mean(found.risks, axis=0), strict=True))
-    return ResultTable(f"Mean risk, model {found.model}", ("k", *COLUMNS), rows)
-
-
 def _picture(ks: tuple[int, ...], found: UnderModel) -> Picture:
-    series = curves(COLUMNS, ks, np.mean(found.risks, axis=0))
+    series = curves(COLUMNS, ks, found.mean)
     title = f"Risk at equal utility by k, model {found.model}"
     return Picture(f"x10-model-{found.model.lower()}", title, "k", "Mean risk", series)

@@ -31,7 +31,10 @@ def run(effort: Effort) -> Report:
         source="Lebanon et al. (2009), figure 10; Fouad (2012), figure 3.6",
         setting=f"table-level rules on {effort.records} records against {effort.entities} entities; "
         f"means of {effort.seeds} seeds are shown, the claims hold for each seed",
-        tables=_tables(floors, risks, caps, utilities),
+        tables=(
+            _means("Least risk by utility floor", ("utility floor", "least risk"), floors, risks),
+            _means("Most utility by risk cap", ("risk cap", "most utility"), caps, utilities),
+        ),
         pictures=_pictures(floors, risks, caps, utilities),
         claims=(
             exact(
@@ -54,19 +57,9 @@ def run(effort: Effort) -> Report:
     )
 
 
-def _tables(floors: Floats, risks: Floats, caps: Floats, utilities: Floats) -> tuple[ResultTable, ...]:
-    return (
-        ResultTable(
-            "Least risk by utility floor",
-            ("utility floor", "least risk"),
-            tuple(zip(floors.tolist(), risks.mean(axis=0).tolist(), strict=True)),
-        ),
-        ResultTable(
-            "Most utility by risk cap",
-            ("risk cap", "most utility"),
-            tuple(zip(caps.tolist(), utilities.mean(axis=0).tolist(), strict=True)),
-        ),
-    )
+def _means(title: str, columns: tuple[str, str], x: Floats, y: Floats) -> ResultTable:
+    """Means over the seeds."""
+    return ResultTable.of(title, columns, x.tolist(), y.mean(axis=0)[:, None])
 
 
 def most_utility(context: SearchContext, cap: float) -> float:

@@ -1,4 +1,4 @@
-"""The plain values that services and their ports exchange: who asks, and what is stored."""
+"""The plain values that services and their ports exchange: who asks, what is stored, what refers to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Generic, NewType, TypeVar
+
+from app.domain.errors import Forbidden
 
 TenantId = NewType("TenantId", str)
 
@@ -296,3 +298,32 @@ class DataFormat(StrEnum):
     CSV = "csv"
     PARQUET = "parquet"
     JSON = "json"
+
+
+def reference(stored: Stored) -> JsonObject:
+    """The reference to a resource."""
+    return {"id": stored.id, "name": stored.name, "sha256": stored.sha256}
+
+
+def document_of(stored: Stored | NewResource) -> JsonObject:
+    """The document of a resource that was read with it, or that is to be stored."""
+    if stored.document is None:
+        raise ValueError("the resource was read without its document")
+    return stored.document
+
+
+def without_names(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """The value with every reference reduced to its hash, which is all of it that has meaning."""
+    if isinstance(value, dict):
+        if value.keys() == {"id", "name", "sha256"}:
+            return value["sha256"]
+        return {key: without_names(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_names(item) for item in value]
+    return value
+
+
+def require(actor: Actor, scope: Scope) -> None:
+    """Raise Forbidden, naming the scope, unless the actor's key has it."""
+    if scope not in actor.scopes:
+        raise Forbidden(scope.value)

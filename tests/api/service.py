@@ -23,8 +23,7 @@ from app.composition.example_source import example_data_service
 from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.services.access.audit_trail import AuditTrailService
-from app.services.access.tenants import CreateApiKey, TenantService
+from app.services.access.tenants import AuditTrailService, CreateApiKey, TenantService
 from app.services.datasets.datasets import DatasetService
 from app.services.datasets.dictionaries import DictionaryService
 from app.services.datasets.dictionary_orders import DictionaryOrderService
@@ -34,8 +33,7 @@ from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.uploads import UploadService
 from app.services.gates.completion import Completion
-from app.services.gates.evaluation_work import EvaluationPreparation
-from app.services.gates.evaluations import EvaluationService
+from app.services.gates.evaluations import EvaluationPreparation, EvaluationService
 from app.services.gates.evidence import EvidenceIssuer
 from app.services.gates.evidence_service import EvidenceService
 from app.services.gates.policies import PolicyService
@@ -54,8 +52,7 @@ from app.services.scoring.assessments import AssessmentService
 from app.services.scoring.measurement_work import MeasurementPreparation
 from app.services.scoring.measurements import MeasurementService
 from app.services.scoring.sensitivity_profiles import SensitivityProfileService
-from app.services.searches.frontier_work import FrontierPreparation
-from app.services.searches.frontiers import FrontierService
+from app.services.searches.frontiers import FrontierPreparation, FrontierService
 from app.services.searches.optimisation_work import OptimisationPreparation
 from app.services.searches.optimisations import OptimisationService
 from privacy_risk import AsyncClient, Retries

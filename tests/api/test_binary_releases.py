@@ -10,8 +10,8 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+from app.services.gates.policies import template
 from app.services.gates.policy_documents import document_of_policy
-from app.services.gates.policy_templates import template
 from tests.api.problem_documents import problem_of
 from tests.api.tables import made
 

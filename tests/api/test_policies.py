@@ -12,7 +12,7 @@ import pytest
 from app.api.examples.policies import RELEASE, STRICTER
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.result_values import value_at, values_of
-from app.services.gates.policy_templates import NAMES, template
+from app.services.gates.policies import NAMES, template
 from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
 

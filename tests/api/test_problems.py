@@ -7,9 +7,11 @@ from html import escape
 import httpx
 import pytest
 
-from app.api.problems import PROBLEM_TYPES
+from app.api.problems import PROBLEM_TYPES, body_of_error
 from app.domain import errors
+from app.domain.errors import NotFinished
 from tests.api.problem_documents import pointers, problem_of
+from tests.tiers import ROOT
 
 pytestmark = pytest.mark.anyio
 
@@ -205,3 +207,17 @@ async def test_every_type_of_problem_has_its_page(anonymous: httpx.AsyncClient):
 def test_every_error_of_the_product_has_a_type_of_problem():
     kinds = [errors.PrivacyRiskError, *errors.PrivacyRiskError.__subclasses__()]
     assert {kind.code for kind in kinds} <= {problem.code for problem in PROBLEM_TYPES}
+
+
+def test_a_run_that_is_still_at_work_is_waited_for_at_its_address():
+    error = NotFinished("run 7 is queued and has no result yet", "wait for the run", {"state": "queued"})
+    body = body_of_error(error, "r-1", "/v1/runs/7/result")
+    assert "/v1" not in error.remedy
+    assert body["remedy"] == "wait for the run: GET /v1/runs/{id} with the header Prefer: wait=20"
+    assert (body["status"], body["details"]) == (409, {"state": "queued"})
+
+
+def test_no_service_and_nothing_of_the_domain_knows_an_address_of_the_interface():
+    files = [path for room in ("domain", "services") for path in (ROOT / "app" / room).rglob("*.py")]
+    assert len(files) > 100
+    assert [path.name for path in files if "/v1/" in path.read_text(encoding="utf-8")] == []

@@ -28,7 +28,7 @@ from app.services.rules.disclosure_batches import (
 from app.services.rules.rule_building import rule_of_records
 from app.services.rules.rule_definitions import RecordLevels
 from app.services.rules.rule_documents import rule_of
-from app.services.rules.rule_previews import preview_of
+from app.services.rules.rules import preview_of
 from app.services.scoring.scoring_inputs import Scoring
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.optimisation_work import result_of_anonymity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from app.api.examples.form import Examples
-from app.services.gates.policy_templates import template
+from app.services.gates.policies import template
 
 
 def _score(value: str, comparison: str, threshold: int) -> dict[str, Any]:

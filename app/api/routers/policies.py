@@ -27,8 +27,7 @@ from app.api.schemas.policy_answers import (
 )
 from app.api.services import UseCases
 from app.services.datasets.structured_text import read_yaml
-from app.services.gates.policies import checked_policy
-from app.services.gates.policy_templates import NEWEST, TemplateVersion, templates
+from app.services.gates.policies import NEWEST, TemplateVersion, checked_policy, templates
 from app.services.resources import Created, Scope
 
 COLLECTION = Collection(

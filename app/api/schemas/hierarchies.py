@@ -20,7 +20,8 @@ from app.domain.hierarchies.hierarchy_definitions import (
     ParentsDefinition,
     RowsDefinition,
 )
-from app.services.datasets.hierarchies import CreateHierarchy, TreeNode
+from app.services.datasets.attribute_trees import CountedNode
+from app.services.datasets.hierarchies import CreateHierarchy
 
 _KIND: Final = "Kind of definition."
 
@@ -130,6 +131,6 @@ class Node(Answer):
     """Those of its children that are shown."""
 
 
-def shown_node(node: TreeNode) -> Node:
+def shown_node(node: CountedNode) -> Node:
     """A preview as its answer."""
     return Node.model_validate(node)

@@ -11,11 +11,9 @@ from app.api.schemas.common import Answer, Count, Resource, shown
 from app.domain.policies.difference import Difference, Effect
 from app.domain.policies.findings import Lint
 from app.domain.policies.policy import MOST_SLOTS
-from app.services.gates.policies import MOST_VERSIONS_SHOWN, Checked
+from app.services.gates.policies import MOST_VERSIONS_SHOWN, Checked, Template
 from app.services.gates.policy_documents import document_of_policy
-from app.services.gates.policy_templates import Template
-from app.services.references import document_of
-from app.services.resources import Stored
+from app.services.resources import Stored, document_of
 
 
 class PolicyFinding(Answer):

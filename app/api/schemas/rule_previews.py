@@ -9,7 +9,7 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Count, Ref
 from app.api.schemas.derived import Asking
 from app.api.schemas.rules import Definition
-from app.services.rules.rule_previews import PreviewRule
+from app.services.rules.rules import PreviewRule
 
 Cells = Annotated[
     list[str | None],

@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Text
 from app.api.schemas.derived import Asking
-from app.services.scoring import utility_building
+from app.services.scoring import scoring_options
 
 MOST_NODES = 1_000_000
 
@@ -17,7 +17,7 @@ DerivedModel = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_x
 Worth = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class UtilityOptions(Asking[utility_building.UtilitySpec]):
+class UtilityOptions(Asking[scoring_options.UtilitySpec]):
     """What every way to measure utility may be told beside."""
 
     weights: Annotated[dict[Text, Worth], Field(max_length=10_000, examples=[{"income": 2}])] = {}  # noqa: RUF012 - pydantic copies it
@@ -26,7 +26,7 @@ class UtilityOptions(Asking[utility_building.UtilitySpec]):
     """Whether the table's mean is rounded to the nearest whole number before it is compared with a threshold,
     as in published results; tables pass that fall short by up to 0.5.
     """
-    display_rounding: utility_building.DisplayRounding = "none"
+    display_rounding: scoring_options.DisplayRounding = "none"
     """`nearest` adds rounded means to the result; no comparison uses them."""
 
 
@@ -78,9 +78,9 @@ UtilitySpec = Annotated[
 ]
 
 
-def spec_of(given: DerivedModel | DerivedUtility | CustomUtility) -> utility_building.UtilitySpec:
+def spec_of(given: DerivedModel | DerivedUtility | CustomUtility) -> scoring_options.UtilitySpec:
     """The value that the use case takes."""
-    return utility_building.UtilitySpec(given) if isinstance(given, str) else given.request()
+    return scoring_options.UtilitySpec(given) if isinstance(given, str) else given.request()
 
 
 ShownUtility = Annotated[

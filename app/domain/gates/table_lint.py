@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from app.domain.direct_identifiers.recognition import RecognisedKind
+from app.domain.errors import joined
 from app.domain.gates.coverage import Recognise, ReleasedColumn, coverage_of
 from app.domain.gates.reading import Columns, reading_of
-from app.domain.policies.building import joined
 from app.domain.policies.findings import Findings
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import DISCLOSED_ROLES

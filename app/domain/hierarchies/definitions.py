@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.domain.errors import Fault, InvalidInput, TooLarge
+from app.domain.errors import Fault, InvalidInput, TooLarge, joined
 
 TOP = 0
 TOP_LABEL = "*"
@@ -27,16 +27,12 @@ def listed(faults: Sequence[Fault], pointer: str) -> list[Fault]:
     return [*faults[:MAX_FAULTS], Fault(pointer, "more-faults", message, "Correct those listed first.")]
 
 
-def _pointer_to(pointer: str, label: str) -> str:
-    return f"{pointer}/{label.replace('~', '~0').replace('/', '~1')}"
-
-
 def _faults_of_parents(
     parents: Mapping[str, Sequence[str | None]], top_label: str, pointer: str
 ) -> list[Fault]:
     faults = []
     for label, above in parents.items():
-        here = _pointer_to(pointer, label)
+        here = joined(pointer, label)
         if label == "":
             faults.append(Fault(here, "empty-label", "A value has an empty label.", "Name every value."))
         if label == top_label:
@@ -138,7 +134,7 @@ def nodes_from_parents(
         placed = set(order)
         cyclic = [
             Fault(
-                _pointer_to(pointer, label),
+                joined(pointer, label),
                 "cycle",
                 f"The value {label!r} lies on a cycle of parents, or below one.",
                 "Parents must lead to the top without coming back.",

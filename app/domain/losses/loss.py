@@ -27,7 +27,7 @@ from annotated_types import Ge, Le, MaxLen, doc
 
 from app.domain.arrays import Bools, Floats, Indices, Longs
 from app.domain.catalogue.catalogue_types import ColumnName, Example
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, joined
 
 Sums = npt.NDArray[Any]
 """int64 where a loss counts in whole numbers, float64 where it does not."""
@@ -170,7 +170,7 @@ class LossChoice:
 
 def pointer_of_weight(attribute: str) -> str:
     """Where the weight of an attribute is in the document of a loss."""
-    return f"/weights/{attribute.replace('~', '~0').replace('/', '~1')}"
+    return joined("/weights", attribute)
 
 
 def _require_numbers(choice: LossChoice) -> None:

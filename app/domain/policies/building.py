@@ -28,7 +28,7 @@ from typing import (
 
 import annotated_types
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, joined
 from app.domain.policies.comparison import Value
 
 T = TypeVar("T")
@@ -38,15 +38,23 @@ _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _MOST_CHOICES: Final = 60
 
 
-def built(type_: type[T], document: object, pointer: str = "", made: Mapping[str, Any] | None = None) -> T:
+def built(
+    type_: type[T],
+    document: object,
+    pointer: str = "",
+    made: Mapping[str, Any] | None = None,
+    *,
+    printed: bool = True,
+) -> T:
     """The dataclass of a plain mapping; InvalidInput with every fault, ``pointer`` being its place.
 
-    ``made`` holds fields that are there already, and which the mapping therefore must not have.
+    ``made`` holds fields that are there already, and which the mapping therefore must not have; ``printed``
+    says that people read the texts, which then hold nothing that cannot be printed.
     """
-    faults: list[Fault] = []
-    value = _dataclass(type_, document, pointer, faults, made or {})
-    if faults:
-        raise InvalidInput(faults)
+    reader = _Reader(printed)
+    value = reader.read(type_, document, pointer, made or {})
+    if reader.faults:
+        raise InvalidInput(reader.faults)
     return value  # type: ignore[no-any-return]
 
 
@@ -59,43 +67,145 @@ def closest(word: str, choices: Collection[str]) -> str:
     return f"{meant}There are: {', '.join(listed[:_MOST_CHOICES])}{rest}."
 
 
-def joined(pointer: str, part: str | int) -> str:
-    """A JSON pointer one step deeper (RFC 6901)."""
-    return f"{pointer}/{str(part).replace('~', '~0').replace('/', '~1')}"
+class _Reader:
+    """Reads values by their types and keeps the faults that it finds."""
 
+    def __init__(self, printed: bool) -> None:
+        self.faults: list[Fault] = []
+        self._printed = printed
 
-def _dataclass(
-    type_: type, document: object, pointer: str, faults: list[Fault], made: Mapping[str, Any]
-) -> Any:  # noqa: ANN401 - an instance of the type
-    if not isinstance(document, Mapping):
-        faults.append(_wrong_type(pointer, "an object with named fields"))
-        return None
-    before = len(faults)
-    hints = get_type_hints(type_, include_extras=True)
-    fields = {own.name: own for own in dataclasses.fields(type_) if own.name not in made}
-    for name in document:
-        if name not in fields:
-            faults.append(
-                Fault(
-                    joined(pointer, name), "unknown-field", f"There is no field {name!r} here.",
-                    closest(str(name), fields) if fields else "Leave it out.",
+    def read(self, type_: type, document: object, pointer: str, made: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        if not isinstance(document, Mapping):
+            self.faults.append(_wrong_type(pointer, "an object with named fields"))
+            return None
+        before = len(self.faults)
+        hints = get_type_hints(type_, include_extras=True)
+        fields = {own.name: own for own in dataclasses.fields(type_) if own.name not in made}
+        for name in document:
+            if name not in fields:
+                self.faults.append(
+                    Fault(
+                        joined(pointer, name), "unknown-field", f"There is no field {name!r} here.",
+                        closest(str(name), fields) if fields else "Leave it out.",
+                    )
+                )  # fmt: skip
+        values = dict(made)
+        for name, own in fields.items():
+            if name in document:
+                values[name] = self._value(hints[name], document[name], joined(pointer, name))
+            elif own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING:
+                self.faults.append(
+                    Fault(joined(pointer, name), "missing", f"The field {name} is missing.", "Give it.")
                 )
-            )  # fmt: skip
-    values = dict(made)
-    for name, own in fields.items():
-        if name in document:
-            values[name] = _value(hints[name], document[name], joined(pointer, name), faults)
-        elif own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING:
-            faults.append(
-                Fault(joined(pointer, name), "missing", f"The field {name} is missing.", "Give it.")
+        if len(self.faults) > before:
+            return None
+        try:
+            return type_(**values)
+        except InvalidInput as error:
+            self.faults.extend(
+                dataclasses.replace(own, pointer=_inside(pointer, own.pointer)) for own in error.faults
             )
-    if len(faults) > before:
+            return None
+
+    def _value(self, hint: Any, value: object, pointer: str) -> Any:  # noqa: ANN401
+        """The value as its type, or None with at least one fault more."""
+        limits: list[Any] = []
+        while get_origin(hint) is Annotated:
+            hint, *own = get_args(hint)
+            limits += own
+        before = len(self.faults)
+        found = self._of_type(hint, value, pointer)
+        if found is not None and len(self.faults) == before:
+            self._limit(found, limits, pointer)
+        return found
+
+    def _of_type(self, hint: Any, value: object, pointer: str) -> Any:  # noqa: ANN401
+        if isinstance(hint, NewType):
+            return self._value(hint.__supertype__, value, pointer)
+        origin, arguments = get_origin(hint), get_args(hint)
+        if hint == Value:
+            return self._threshold(value, pointer)
+        if origin in (Union, types.UnionType):
+            inner = [own for own in arguments if own is not type(None)]
+            if value is None and len(inner) < len(arguments):
+                return None
+            if len(inner) != 1:
+                raise TypeError("a union of several types cannot be told apart")
+            return self._value(inner[0], value, pointer)
+        if origin is Literal:
+            return self._choice(arguments, value, pointer)
+        if origin is tuple:
+            return self._items(arguments[0], value, pointer)
+        if origin is Mapping:
+            return self._members(arguments, value, pointer)
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            return self.read(hint, value, pointer, {})
+        return value if hint is Any else self._scalar(hint, value, pointer)
+
+    def _scalar(self, hint: type, value: object, pointer: str) -> Any:  # noqa: ANN401
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if hint is bool and isinstance(value, bool):
+            return value
+        if hint is int and is_number and isinstance(value, int):
+            return value
+        if hint is float and is_number and _is_finite(value):
+            return float(value)  # type: ignore[arg-type]
+        if hint is str and isinstance(value, str):
+            if self._printed and _UNPRINTABLE.search(value):
+                self.faults.append(
+                    Fault(pointer, "wrong-characters", "The text holds characters that cannot be printed.")
+                )
+            return value
+        wanted = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}[hint]
+        self.faults.append(_wrong_type(pointer, wanted))
         return None
-    try:
-        return type_(**values)
-    except InvalidInput as error:
-        faults.extend(dataclasses.replace(own, pointer=_inside(pointer, own.pointer)) for own in error.faults)
+
+    def _threshold(self, value: object, pointer: str) -> Value | None:
+        """A boolean, a finite number (whole ones as such), or infinity, also as the text "inf"."""
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value in _INFINITIES:
+            return _INFINITIES[value]
+        if isinstance(value, float) and math.isinf(value):
+            return value
+        if isinstance(value, int | float) and _is_finite(value):
+            return int(value) if value == int(value) else value
+        self.faults.append(_wrong_type(pointer, 'a number, "inf", true or false'))
         return None
+
+    def _choice(self, choices: tuple[Any, ...], value: object, pointer: str) -> object:
+        if isinstance(value, str) and value in choices:
+            return value
+        if isinstance(value, str):
+            remedy = closest(value, [str(own) for own in choices])
+            self.faults.append(Fault(pointer, "unknown-choice", f"{value!r} is none of the choices.", remedy))
+        else:
+            self.faults.append(_wrong_type(pointer, "one of " + ", ".join(map(str, choices))))
+        return None
+
+    def _items(self, hint: Any, value: object, pointer: str) -> tuple[Any, ...] | None:  # noqa: ANN401
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            self.faults.append(_wrong_type(pointer, "a list"))
+            return None
+        return tuple(self._value(hint, item, joined(pointer, number)) for number, item in enumerate(value))
+
+    def _members(self, hints: tuple[Any, ...], value: object, pointer: str) -> dict[str, Any] | None:
+        if not isinstance(value, Mapping):
+            self.faults.append(_wrong_type(pointer, "an object with named fields"))
+            return None
+        found = {}
+        for key, item in value.items():
+            place = joined(pointer, key)
+            self._scalar(str, key, place)
+            found[key] = self._value(hints[1], item, place)
+        return found
+
+    def _limit(self, value: Any, limits: Sequence[Any], pointer: str) -> None:  # noqa: ANN401
+        for limit in limits:
+            said = _beyond(value, limit)
+            if said is not None:
+                self.faults.append(Fault(pointer, *said))
+                return
 
 
 def _inside(pointer: str, found: str) -> str:
@@ -105,121 +215,11 @@ def _inside(pointer: str, found: str) -> str:
     return pointer + found.rstrip("/")
 
 
-def _value(hint: Any, value: object, pointer: str, faults: list[Fault]) -> Any:  # noqa: ANN401
-    """The value as its type, or None with at least one fault more."""
-    limits: list[Any] = []
-    while get_origin(hint) is Annotated:
-        hint, *own = get_args(hint)
-        limits += own
-    before = len(faults)
-    found = _of_type(hint, value, pointer, faults)
-    if found is not None and len(faults) == before:
-        _limit(found, limits, pointer, faults)
-    return found
-
-
-def _of_type(hint: Any, value: object, pointer: str, faults: list[Fault]) -> Any:  # noqa: ANN401
-    if isinstance(hint, NewType):
-        return _value(hint.__supertype__, value, pointer, faults)
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint == Value:
-        return _threshold(value, pointer, faults)
-    if origin in (Union, types.UnionType):
-        inner = [own for own in arguments if own is not type(None)]
-        if value is None and len(inner) < len(arguments):
-            return None
-        if len(inner) != 1:
-            raise TypeError("a union of several types cannot be told apart")
-        return _value(inner[0], value, pointer, faults)
-    if origin is Literal:
-        return _choice(arguments, value, pointer, faults)
-    if origin is tuple:
-        return _items(arguments[0], value, pointer, faults)
-    if origin is Mapping:
-        return _members(arguments, value, pointer, faults)
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return _dataclass(hint, value, pointer, faults, {})
-    return value if hint is Any else _scalar(hint, value, pointer, faults)
-
-
-def _scalar(hint: type, value: object, pointer: str, faults: list[Fault]) -> Any:  # noqa: ANN401
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is bool and isinstance(value, bool):
-        return value
-    if hint is int and is_number and isinstance(value, int):
-        return value
-    if hint is float and is_number and _is_finite(value):
-        return float(value)  # type: ignore[arg-type]
-    if hint is str and isinstance(value, str):
-        if _UNPRINTABLE.search(value):
-            faults.append(
-                Fault(pointer, "wrong-characters", "The text holds characters that cannot be printed.")
-            )
-        return value
-    wanted = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}[hint]
-    faults.append(_wrong_type(pointer, wanted))
-    return None
-
-
 def _is_finite(value: object) -> bool:
     try:
         return math.isfinite(value)  # type: ignore[arg-type]
     except OverflowError:
         return False
-
-
-def _threshold(value: object, pointer: str, faults: list[Fault]) -> Value | None:
-    """A boolean, a finite number (whole ones as such), or infinity, also as the text "inf"."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value in _INFINITIES:
-        return _INFINITIES[value]
-    if isinstance(value, float) and math.isinf(value):
-        return value
-    if isinstance(value, int | float) and _is_finite(value):
-        return int(value) if value == int(value) else value
-    faults.append(_wrong_type(pointer, 'a number, "inf", true or false'))
-    return None
-
-
-def _choice(choices: tuple[Any, ...], value: object, pointer: str, faults: list[Fault]) -> object:
-    if isinstance(value, str) and value in choices:
-        return value
-    if isinstance(value, str):
-        remedy = closest(value, [str(own) for own in choices])
-        faults.append(Fault(pointer, "unknown-choice", f"{value!r} is none of the choices.", remedy))
-    else:
-        faults.append(_wrong_type(pointer, "one of " + ", ".join(map(str, choices))))
-    return None
-
-
-def _items(hint: Any, value: object, pointer: str, faults: list[Fault]) -> tuple[Any, ...] | None:  # noqa: ANN401
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        faults.append(_wrong_type(pointer, "a list"))
-        return None
-    return tuple(_value(hint, item, joined(pointer, number), faults) for number, item in enumerate(value))
-
-
-def _members(
-    hints: tuple[Any, ...], value: object, pointer: str, faults: list[Fault]
-) -> dict[str, Any] | None:
-    if not isinstance(value, Mapping):
-        faults.append(_wrong_type(pointer, "an object with named fields"))
-        return None
-    found = {}
-    for key, item in value.items():
-        place = joined(pointer, key)
-        _scalar(str, key, place, faults)
-        found[key] = _value(hints[1], item, place, faults)
-    return found
-
-
-def _limit(value: Any, limits: Sequence[Any], pointer: str, faults: list[Fault]) -> None:  # noqa: ANN401
-    for limit in limits:
-        said = _beyond(value, limit)
-        if said is not None:
-            faults.append(Fault(pointer, *said))
-            return
 
 
 def _beyond(value: Any, limit: Any) -> tuple[str, str] | None:  # noqa: ANN401

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.domain.policies.building import joined
+from app.domain.errors import joined
 from app.domain.policies.contradictions import check_together
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy

@@ -1,4 +1,4 @@
-"""Objectives and criteria of privacy that policies name, as the searches take them."""
+"""Objectives and criteria of privacy, read from what policies state and what searches have stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _OF_SEARCHES: Final = ("local_recoding", "minimal_rules")
 """Options of ``min_loss`` that ask a search for more than an optimum."""
 
 
-def criterion_of(model: str, parameters: Mapping[str, Any], pointer: str = "") -> Criterion:
+def criterion_of(
+    model: str, parameters: Mapping[str, Any], pointer: str = "", *, printed: bool = True
+) -> Criterion:
     """The criterion of privacy of this kind; InvalidInput names what is unknown or out of bounds."""
     type_ = _CRITERIA.get(model)
     if type_ is None:
@@ -28,7 +30,21 @@ def criterion_of(model: str, parameters: Mapping[str, Any], pointer: str = "") -
             f"{pointer}/kind", "unknown-model", f"There is no privacy model {model!r}.",
             closest(model, _CRITERIA),
         )  # fmt: skip
-    return built(type_, parameters, pointer)
+    return built(type_, parameters, pointer, printed=printed)
+
+
+def criteria_of(document: object, pointer: str = "", *, printed: bool = True) -> tuple[Criterion, ...]:
+    """The criteria of a list of documents; ``printed`` as for :func:`built`."""
+    if isinstance(document, str | Mapping) or not isinstance(document, Sequence):
+        raise InvalidInput.of(pointer, "wrong-type", "It must be a list of privacy models.")
+    found: list[Criterion] = []
+    for number, own in enumerate(document):
+        place = f"{pointer}/{number}"
+        if not isinstance(own, Mapping) or not isinstance(own.get("kind"), str):
+            raise InvalidInput.of(place, "wrong-type", "It must be an object with the field kind.")
+        parameters = {name: value for name, value in own.items() if name != "kind"}
+        found.append(criterion_of(own["kind"], parameters, place, printed=printed))
+    return tuple(found)
 
 
 def marks_of(model: str) -> Mapping[str, tuple[Any, ...]]:
@@ -39,8 +55,11 @@ def marks_of(model: str) -> Mapping[str, tuple[Any, ...]]:
     return {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
 
 
-def objective_of(document: Mapping[str, Any], pointer: str = "") -> Objective:
-    """The objective of a policy; InvalidInput for one that no proven optimum is known of."""
+def objective_of(document: Mapping[str, Any], pointer: str = "", *, printed: bool = True) -> Objective:
+    """The objective of a document, whether a policy states it or a search has stored it.
+
+    ``printed`` as for :func:`built`: stored criteria may name any value of a cell.
+    """
     kind: Any = document.get("kind")
     fields = {name: value for name, value in document.items() if name != "kind"}
     if kind not in OBJECTIVES:
@@ -48,19 +67,27 @@ def objective_of(document: Mapping[str, Any], pointer: str = "") -> Objective:
             f"{pointer}/kind", "unknown-objective", "There is no such objective.",
             closest(str(kind), OBJECTIVES),
         )  # fmt: skip
-    if kind != MinLoss.kind:
-        return built(OBJECTIVES[kind], fields, pointer)
+    made: dict[str, Any] = {}
+    if kind == MinLoss.kind:
+        made["privacy"] = criteria_of(fields.pop("privacy", None), f"{pointer}/privacy", printed=printed)
+        if isinstance(fields.get("loss"), str):
+            loss = {"kind": fields.pop("loss")}
+            made["loss"] = built(LossChoice, loss, f"{pointer}/loss", printed=printed)
+    return built(OBJECTIVES[kind], fields, pointer, made, printed=printed)
+
+
+def optimum_of(document: Mapping[str, Any], pointer: str = "") -> Objective:
+    """The objective of a requirement; InvalidInput for one that no proven optimum is known of."""
+    asks_for_loss = document.get("kind") == MinLoss.kind
     for name in _OF_SEARCHES:
-        if name in fields:
+        if asks_for_loss and name in document:
             raise InvalidInput.of(
                 f"{pointer}/{name}", "not-applicable", "It asks a search for more than a proven optimum.",
                 "Leave it out.",
             )  # fmt: skip
-    made: dict[str, Any] = {"privacy": _privacy(fields.pop("privacy", None), f"{pointer}/privacy")}
-    if isinstance(fields.get("loss"), str):
-        made["loss"] = built(LossChoice, {"kind": fields.pop("loss")}, f"{pointer}/loss")
-    objective = built(MinLoss, fields, pointer, made)
-    _require_figure(objective.loss, f"{pointer}/loss")
+    objective = objective_of(document, pointer)
+    if isinstance(objective, MinLoss):
+        _require_figure(objective.loss, f"{pointer}/loss")
     return objective
 
 
@@ -68,7 +95,7 @@ def problem_of(
     objective: Mapping[str, Any], scope: OptimumScope, pointer: str = ""
 ) -> Problem | AnonymityProblem:
     """The question that an objective poses; InvalidInput for one that no search takes."""
-    asked = objective_of(objective, pointer)
+    asked = optimum_of(objective, pointer)
     with pointing_into(pointer.removesuffix("/objective")):
         return AnonymityProblem.of(asked, scope) if isinstance(asked, MinLoss) else Problem.of(asked, scope)
 
@@ -87,15 +114,3 @@ def _require_figure(loss: LossChoice, pointer: str) -> None:
             "What a suppressed cell counts by it depends on the rule and cannot be seen in a release.",
             "Leave it out.",
         )  # fmt: skip
-
-
-def _privacy(document: object, pointer: str) -> tuple[Criterion, ...]:
-    if isinstance(document, str | Mapping) or not isinstance(document, Sequence):
-        raise InvalidInput.of(pointer, "wrong-type", "It must be a list of privacy models.")
-    found: list[Criterion] = []
-    for number, own in enumerate(document):
-        place = f"{pointer}/{number}"
-        if not isinstance(own, Mapping) or not isinstance(own.get("kind"), str):
-            raise InvalidInput.of(place, "wrong-type", "It must be an object with the field kind.")
-        found.append(criterion_of(own["kind"], {k: v for k, v in own.items() if k != "kind"}, place))
-    return tuple(found)

@@ -10,9 +10,10 @@ from typing import Any, Final, NewType, get_args, get_origin, get_type_hints
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryIf, DictionaryRef, RuleRef
 from app.domain.catalogue.result_values import ResultValue, found_in, values_of
+from app.domain.errors import joined
 from app.domain.models.criterion import Criterion
 from app.domain.models.entry import Measure
-from app.domain.policies.building import built, closest, joined
+from app.domain.policies.building import built, closest
 from app.domain.policies.findings import Findings
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (

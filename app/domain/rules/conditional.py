@@ -14,18 +14,11 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.errors import Fault, InvalidInput, NotSupported, joined
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.condition_truth import TRUE, Column, ValueType, check_condition, truths_of
 from app.domain.rules.conditions import Condition, attributes_of, comparisons_of
-from app.domain.rules.disclosed_values import (
-    FAULTS_SHOWN,
-    Ancestors,
-    in_rows,
-    not_above,
-    pointer_step,
-    unknown_value,
-)
+from app.domain.rules.disclosed_values import FAULTS_SHOWN, Ancestors, in_rows, not_above, unknown_value
 from app.domain.rules.rule import CellRule
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table, unknown_attribute
@@ -322,7 +315,7 @@ def _faults_of_target(statement: Generalise, hierarchy: Hierarchy, pointer: str)
         case ToValue(value):
             named: Mapping[str, str | None] = {"value": value}
         case ToEntities(values):
-            named = {f"values/{pointer_step(name)}": value for name, value in values.items()}
+            named = {joined("values", name): value for name, value in values.items()}
         case ToRows(by_row):
             named = {f"values/{row}": value for row, value in by_row.items()}
     knows = Ancestors(hierarchy).knows

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from app.domain.arrays import Integers, Ints
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, joined
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule
 from app.domain.tables.table import Table, unknown_attribute
@@ -61,7 +61,7 @@ def generalisation(
     codes = table.codes.copy(order="F")
     faults: list[Fault] = []
     for attribute, shown in values.items():
-        place = f"{pointer}/{pointer_step(attribute)}"
+        place = joined(pointer, attribute)
         if attribute not in table.attributes:
             faults.append(unknown_attribute(place, attribute, table))
             continue
@@ -71,7 +71,7 @@ def generalisation(
         becomes = np.arange(hierarchy.n_nodes, dtype=np.int32)
         for original, label in shown.items():
             node = hierarchy.node_of(original)
-            at = f"{place}/{pointer_step(original)}"
+            at = joined(place, original)
             if node is None or not ancestors.knows(label):
                 faults.append(unknown_value(at, attribute, original if node is None else str(label)))
             elif (target := ancestors.of(node, label)) == UNKNOWN:
@@ -82,11 +82,6 @@ def generalisation(
     if faults:
         raise InvalidInput(faults[:FAULTS_SHOWN])
     return CellRule(codes)
-
-
-def pointer_step(name: str) -> str:
-    """A member's name as a step of a JSON pointer."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def unknown_value(pointer: str, attribute: str, label: str) -> Fault:

@@ -1,4 +1,4 @@
-"""Use cases on tenants and API keys: who exists and who may do what.
+"""Use cases on tenants, API keys and the audit trail: who exists, who may do what, and who did.
 
 A token is ``prefix.secret``: the prefix finds the key, the secret's 32 random bytes prove it. Only the
 secret's sha256 is kept. That is enough, without a slow hash, because nobody can guess 256 random bits.
@@ -16,11 +16,21 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.domain.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
-from app.services.access.access import require
 from app.services.access.tenant_settings import Changes, TenantOverview
-from app.services.naming import check_name
+from app.services.named import check_name
 from app.services.ports import Clock, Registry, Store, UnitOfWork
-from app.services.resources import Actor, ApiKey, Scope, Tenant, TenantId
+from app.services.resources import (
+    Actor,
+    ApiKey,
+    AuditEvent,
+    AuditVerification,
+    Page,
+    Period,
+    Scope,
+    Tenant,
+    TenantId,
+    require,
+)
 
 TENANT_SCOPES: Final = frozenset(Scope) - {Scope.OPERATOR}
 
@@ -207,3 +217,35 @@ async def _issue(work: UnitOfWork, request: CreateApiKey, by: str) -> IssuedApiK
 
 def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+class AuditTrailService:
+    """The tenant's audit events; reading them needs the scope admin."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def list(
+        self,
+        actor: Actor,
+        *,
+        action: str | None,
+        subject: str | None,
+        created: Period,
+        limit: int,
+        cursor: str | None,
+    ) -> Page[AuditEvent]:
+        """One page; ``action`` filters by its beginning, ``subject`` by the id of what was acted on."""
+        require(actor, Scope.ADMIN)
+        async with self._store.work(actor.tenant) as work:
+            return Page(
+                *await work.audit.list(
+                    action=action, subject=subject, limit=limit, cursor=cursor, created=created
+                )
+            )
+
+    async def verify(self, actor: Actor) -> AuditVerification:
+        """Recompute the chain of hashes from its first event on."""
+        require(actor, Scope.ADMIN)
+        async with self._store.work(actor.tenant) as work:
+            return await work.audit.verify()

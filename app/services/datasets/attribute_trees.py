@@ -1,4 +1,4 @@
-"""A dataset's attribute on its hierarchy: how many records are below each value, and what each weighs."""
+"""Parts of a hierarchy, for a dataset's attribute with the records below each value and what each weighs."""
 
 from __future__ import annotations
 
@@ -73,6 +73,17 @@ def attribute_tree(
     NotFound
         If there is no such node.
     """
+    root = counted_nodes(hierarchy, shown, codes, weights)
+    return AttributeTree(attribute, hierarchy.height, rows, _path(hierarchy, shown.node), root)
+
+
+def counted_nodes(
+    hierarchy: Hierarchy,
+    shown: Shown,
+    codes: Ints | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> CountedNode:
+    """The node that is asked for with what is shown below it; NotFound if there is none."""
     if not 0 <= shown.node < hierarchy.n_nodes:
         raise NotFound("node", str(shown.node))
     records = None if codes is None else records_below(hierarchy, codes)
@@ -94,9 +105,7 @@ def attribute_tree(
             children=tuple(counted(inner, generations - 1) for inner in below),
         )
 
-    return AttributeTree(
-        attribute, hierarchy.height, rows, _path(hierarchy, shown.node), counted(shown.node, shown.depth)
-    )
+    return counted(shown.node, shown.depth)
 
 
 def records_below(hierarchy: Hierarchy, codes: Ints) -> Longs:

@@ -17,8 +17,7 @@ from typing import Any, Final, Union, get_args, get_type_hints
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import CellValue, ProbedRow
 from app.domain.models.entry import Measure
-from app.services.access.access import require
-from app.services.resources import Actor, JsonObject, Scope
+from app.services.resources import Actor, JsonObject, Scope, require
 from app.services.scoring.measurement_documents import bare_type, document_of_parameters
 
 _HIDDEN: Final = frozenset({CellValue, ProbedRow})

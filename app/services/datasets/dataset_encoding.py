@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.tables.table import Table
@@ -21,7 +21,6 @@ from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.text_columns import MISSING, TextColumn
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +81,7 @@ def encode(
         faults += _type_faults(index, declaration, column)
         if declaration.role.is_disclosed and not faults:
             encoded.append(_encoded(declaration, column, hierarchies.get(declaration.name)))
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return tuple(encoded)
 
 
@@ -181,7 +179,7 @@ def _in_order(values: Sequence[str], type_: AttributeType) -> list[str]:
 
 
 def _type_faults(index: int, declaration: AttributeDeclaration, column: TextColumn) -> list[Fault]:
-    is_right = {AttributeType.NUMBER: _is_number, AttributeType.DATE: _is_date}.get(declaration.type)
+    is_right = {AttributeType.NUMBER: _is_number, AttributeType.DATE: is_date}.get(declaration.type)
     if is_right is None:
         return []
     wrong = np.array([not is_right(value) for value in column.values], dtype=bool)
@@ -205,11 +203,9 @@ def _is_number(value: str) -> bool:
     return _NUMBER.fullmatch(value) is not None
 
 
-def _is_date(value: str) -> bool:
-    if _DATE.fullmatch(value) is None:
-        return False
+def is_date(value: str) -> bool:
+    """Whether a text is a date like 1975-05-10."""
     try:
-        date.fromisoformat(value)
+        return date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False
-    return True

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from app.domain.errors import Fault, InvalidInput
-from app.services.references import document_of
-from app.services.resources import Stored
+from app.domain.errors import Fault, refuse
+from app.services.resources import Stored, document_of
 
 
 class AttributeType(StrEnum):
@@ -117,8 +116,7 @@ def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -
                 "Only these are released and assessed; declare at least one.",
             )
         )
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _faults_of(
@@ -127,7 +125,7 @@ def _faults_of(
     """What is wrong with one column's declaration."""
     name = declaration.name
     if name not in upload.summary["columns"]:
-        yield _unknown_column(f"{pointer}/name", name, upload)
+        yield unknown_column(f"{pointer}/name", name, upload)
     if is_second:
         yield Fault(
             f"{pointer}/name",
@@ -164,7 +162,8 @@ def _second_columns(declarations: Sequence[AttributeDeclaration]) -> Iterator[Fa
             )
 
 
-def _unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
+def unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
+    """What is said where an upload has no column of this name."""
     columns = upload.summary["columns"]
     more = "." if len(columns) <= 50 else ", …"
     return Fault(
@@ -173,3 +172,14 @@ def _unknown_column(pointer: str, name: str, upload: Stored) -> Fault:
         f"The upload {upload.name!r} has no column {name!r}.",
         "Its columns are: " + ", ".join(columns[:50]) + more,
     )
+
+
+MOST_WARNINGS: Final = 1000
+
+
+def few(warnings: Sequence[str]) -> tuple[str, ...]:
+    """All of them, or the first ones and how many more there are."""
+    if len(warnings) <= MOST_WARNINGS:
+        return tuple(warnings)
+    more = len(warnings) - MOST_WARNINGS + 1
+    return (*warnings[: MOST_WARNINGS - 1], f"There are {more} more warnings.")

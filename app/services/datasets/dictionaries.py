@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import dates
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import require_unique_ids
@@ -24,8 +24,16 @@ from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, check_columns_exist
 from app.services.fingerprints import new_resource
 from app.services.ports import UnitOfWork
-from app.services.references import reference, without_names
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Stored,
+    reference,
+    without_names,
+)
 
 
 @dataclass(frozen=True)
@@ -167,8 +175,7 @@ def _check_links(request: CreateDictionary) -> None:
             )
         seen.add(link.attribute)
         faults += _faults_of_transform(f"/links/{index}/transform", link.transform)
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _faults_of_transform(pointer: str, transform: Transform) -> list[Fault]:

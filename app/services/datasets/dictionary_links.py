@@ -17,15 +17,14 @@ from app.domain.dictionaries.dictionary import (
     link_identity,
     link_lookup,
 )
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_encoding import missing_identifier
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored
+from app.services.resources import JsonObject, Kind, Stored, document_of
 
 Lookup = Mapping[str, str | None]
 
@@ -148,8 +147,7 @@ def check_links_fit(dictionary: Stored, dataset: Stored, table: Table, pointer: 
             theirs = f"the hierarchy {link['hierarchy']['name']!r}"
             ours = "a flat one" if own is None else f"{own['name']!r}"
             faults.append(_other_hierarchy(dictionary, attribute, theirs, dataset, ours, pointer))
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def check_dataset_fits(
@@ -166,8 +164,7 @@ def check_dataset_fits(
             faults.append(
                 _other_hierarchy(dictionary, link.attribute, "one hierarchy", dataset, "another", pointer)
             )
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _not_disclosed(dictionary: Stored, attribute: str, dataset: Stored, table: Table, pointer: str) -> Fault:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.domain.risk.dictionary_order import Breach, OrderAnswer, dictionary_order, own_rows_consistent
 from app.domain.tables.table import Table
-from app.services.access.access import require
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.resources import Actor, Kind, Scope
+from app.services.resources import Actor, Kind, Scope, require
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,7 @@ def _require_identifiers(smaller: Dictionary, larger: Dictionary) -> None:
         for role, dictionary in (("smaller", smaller), ("larger", larger))
         if dictionary.entity_ids is None
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _compare(table: Table, smaller: Dictionary, larger: Dictionary, shows_values: bool) -> DictionaryOrder:

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.services.fingerprints import new_resource
 from app.services.named import NamedResources
-from app.services.references import reference, without_names
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Stored,
+    reference,
+    without_names,
+)
 
 MOST_MEMBERS: Final = 100
 """Most dictionaries of one set: each is counted against for every score."""
@@ -95,8 +103,7 @@ def _resource(request: CreateDictionarySet, found: Sequence[Stored]) -> NewResou
         for index, stored in enumerate(found)
         if first.setdefault(stored.id, index) != index
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     members = [
         {"dictionary": reference(stored), "prior": None if member.prior is None else float(member.prior)}
         for member, stored in zip(request.members, found, strict=True)

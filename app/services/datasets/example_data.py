@@ -13,7 +13,6 @@ from app.domain.hierarchies.hierarchy_definitions import (
     LeafRange,
     RowsDefinition,
 )
-from app.services.access.access import require
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, Role
 from app.services.datasets.datasets import CreateDataset, DatasetService
 from app.services.datasets.dictionaries import (
@@ -25,8 +24,9 @@ from app.services.datasets.dictionaries import (
 )
 from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
 from app.services.datasets.uploads import CreateUpload, UploadService
-from app.services.resources import Actor, Created, Kind, Scope
-from app.services.rules.rules import CreateRule, RuleService, TableLevelDefinition
+from app.services.resources import Actor, Created, Kind, Scope, require
+from app.services.rules.rule_definitions import TableLevelDefinition
+from app.services.rules.rules import CreateRule, RuleService
 from app.services.scoring.sensitivity_profiles import (
     CreateSensitivityProfile,
     LeafWeights,

@@ -25,8 +25,7 @@ import app
 from app.domain.errors import Fault, InvalidInput, TooLarge
 from app.domain.hierarchies.hierarchy_definitions import HierarchyDefinition
 from app.evidence.canonical import canonical_json
-from app.services.datasets.hierarchy_building import build
-from app.services.datasets.hierarchy_resources import csv_resource, hierarchy_resource
+from app.services.datasets.hierarchy_building import build, csv_resource, hierarchy_resource
 from app.services.datasets.hierarchy_transport import labels_of, read, written
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.dialect import UploadLimits

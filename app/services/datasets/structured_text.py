@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from app.domain.errors import InvalidInput, TooLarge
-from app.domain.policies.building import joined
+from app.domain.errors import InvalidInput, TooLarge, joined
 
 MOST_CHARACTERS: Final = 256 * 1024
 _MOST_EVENTS: Final = 20_000

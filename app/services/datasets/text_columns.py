@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import refuse
+from app.services.datasets.dataset_schema import unknown_column
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.ports import UnitOfWork
 from app.services.resources import Stored
@@ -78,19 +79,8 @@ async def read_columns(
 def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> None:
     """Raise InvalidInput for every column name that the upload does not have."""
     columns = upload.summary["columns"]
-    more = "." if len(columns) <= 50 else ", …"
-    faults = [
-        Fault(
-            pointer,
-            "unknown-column",
-            f"The upload {upload.name!r} has no column {name!r}.",
-            "Its columns are: " + ", ".join(columns[:50]) + more,
-        )
-        for name in dict.fromkeys(names)
-        if name not in columns
-    ]
-    if faults:
-        raise InvalidInput(faults)
+    faults = [unknown_column(pointer, name, upload) for name in dict.fromkeys(names) if name not in columns]
+    refuse(faults)
 
 
 def _columns(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:

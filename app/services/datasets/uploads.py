@@ -10,7 +10,6 @@ from typing import ClassVar, Final
 from uuid import uuid4
 
 from app.domain.errors import TooLarge
-from app.services.access.access import require
 from app.services.datasets.ingest.dialect import (
     Dialect,
     UploadFormat,
@@ -29,7 +28,7 @@ from app.services.fingerprints import new_resource
 from app.services.leases import UPLOAD_LEASE, held
 from app.services.named import NamedResources
 from app.services.ports import Store
-from app.services.resources import Actor, Created, Kind, NewResource, Scope
+from app.services.resources import Actor, Created, Kind, NewResource, Scope, require
 
 MAX_SAMPLE_BYTES: Final = 1024**2
 

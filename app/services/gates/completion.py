@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from app.services.gates.evidence import Attested, EvidenceIssuer
-from app.services.gates.evidence_inputs import files_of, inputs_of
+from app.domain.policies.policy import MeasureCondition
+from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
 from app.services.gates.evidence_values import EvidenceInput, EvidenceRef
-from app.services.gates.policy_documents import condition_document
 from app.services.gates.subject import Subject
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Run, Stored
+from app.services.resources import JsonObject, Kind, Run, Stored, document_of
 from app.services.runs.webhook_values import WebhookEvent
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.scoring.utility_building import to_document
 
 
 class Completion:
@@ -53,17 +50,28 @@ class Completion:
         )
         # A waiver may be withdrawn before a run ends; what counted is what was in force when it was asked.
         waivers = [EvidenceInput("waiver", own["name"], own["sha256"]) for own in subject.waivers.values()]
+        # The rules of earlier releases that a criterion takes into account.
+        earlier = [
+            EvidenceInput("released_rule", stored.name, stored.sha256)
+            for (kind, _), stored in subject.referred.items()
+            if kind is Kind.RULE
+        ]
+        seeds = {id_: getattr(own, "seed", None) for id_, own in subject.parameters.items()}
         ref = await self._issuer.issue(
             work,
             Attested(
                 report="verdict",
                 resource=stored,
                 result=result,
-                inputs=(*inputs, *_released_before(subject), *waivers),
+                inputs=(*inputs, *earlier, *waivers),
                 parameters=_parameters(subject, document_of(stored)),
                 policy=document_of(subject.stored_policy),
-                measures=_measures(subject),
-                seeds=_seeds(subject),
+                measures={
+                    own.condition.measure: own.condition.version
+                    for own in subject.policy.requirements
+                    if isinstance(own.condition, MeasureCondition) and own.condition.version is not None
+                },
+                seeds={id_: seed for id_, seed in seeds.items() if seed is not None},
                 hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
                 files=await files_of(work, subject.dataset, subject.upload),
             ),
@@ -80,12 +88,6 @@ class Completion:
             },
         )
         return ref
-
-
-def _released_before(subject: Subject) -> list[EvidenceInput]:
-    """The rules of earlier releases that a criterion takes into account."""
-    rules = [stored for (kind, _), stored in subject.referred.items() if kind is Kind.RULE]
-    return [EvidenceInput("released_rule", stored.name, stored.sha256) for stored in rules]
 
 
 def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
@@ -114,17 +116,6 @@ def _options(options: ScoringOptions) -> JsonObject:
     """
     return {
         **options.shown(),
-        "utility": to_document(options.utility),
+        "utility": options.utility.document(),
         "attacker_view": options.attacker_view,
     }
-
-
-def _measures(subject: Subject) -> dict[str, int]:
-    demands = [condition_document(criterion.condition) for criterion in subject.policy.requirements]
-    return {own["measure"]["kind"]: own["version"] for own in demands if own["kind"] == "measure"}
-
-
-def _seeds(subject: Subject) -> dict[str, int]:
-    """Criterion → the seed of its measure, for those that draw at random."""
-    found = {id_: getattr(own, "seed", None) for id_, own in subject.parameters.items()}
-    return {id_: seed for id_, seed in found.items() if seed is not None}

@@ -24,7 +24,6 @@ from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
 from app.services.releases.release_alignment import align_release
 from app.services.resources import TenantId
-from app.services.rules.rule_documents import rule_of
 from app.services.scoring.assessment_work import RuleScore
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
@@ -144,7 +143,7 @@ async def load_context(
         )
         rule = aligned.rule
     elif subject.rule is not None:
-        rule = await asyncio.to_thread(rule_of, subject.rule.document, base.table)
+        rule = await asyncio.to_thread(subject.rule.on, base.table)
     else:
         raise ValueError("an evaluation is of a rule or of a release")
     return EvaluationContext(base, scorings, rule, aligned)

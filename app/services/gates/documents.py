@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from app.domain.errors import Fault
@@ -17,9 +18,62 @@ from app.services.gates.context import EvaluationContext
 from app.services.gates.coverage import verdict_with
 from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
-from app.services.gates.row_order import order_assumptions, order_document, order_warnings
 from app.services.gates.subject import Subject
+from app.services.releases.aligned_release import AlignedRelease
 from app.services.resources import JsonObject
+
+_SHUFFLED: Final = (
+    "The rows leave in an order that says nothing of the records' order. A release by this rule in the "
+    "records' order is not what was judged."
+)
+_CHOSEN: Final = (
+    "The rows stand in the order of the dataset's records, which was chosen: nobody who knows that order is "
+    "taken for an attacker."
+)
+_REMEDY: Final = (
+    "Who knows that order knows whose row is whose. Have the release made here, which shuffles the rows of "
+    'each class, or shuffle them; if the order is meant, say so by "order": "records".'
+)
+_RARE: Final = 6
+"""Chances below ten to the minus this are not told in figures."""
+
+
+def _order_document(subject: Subject, context: EvaluationContext) -> JsonObject:
+    """``order``: ``shuffled`` for a rule, else what is known of the file; whether the records' was chosen."""
+    aligned = context.aligned
+    order = "shuffled" if aligned is None else aligned.order
+    return {"order": order, "order_chosen": subject.order == "records"}
+
+
+def _order_assumptions(subject: Subject, context: EvaluationContext) -> list[str]:
+    """What the verdict takes for granted of the order."""
+    if context.aligned is None:
+        return [_SHUFFLED]
+    return [_CHOSEN] if context.aligned.order == "records" and subject.order == "records" else []
+
+
+def _order_warnings(subject: Subject, context: EvaluationContext) -> list[str]:
+    """A warning where a file keeps the records' order, and nobody said that this is meant."""
+    aligned = context.aligned
+    if aligned is None or subject.order == "records":
+        return []
+    found = _found(aligned)
+    return [] if found is None else [f"{found} {_REMEDY}"]
+
+
+def _found(aligned: AlignedRelease) -> str | None:
+    if aligned.fits_in_place:
+        return (
+            "The release file seems to keep the order of the dataset's records: every row fits the record in "
+            "its place, and not every row the record in the next one."
+        )
+    if aligned.kept is None:
+        return None
+    digits = -aligned.kept.log10_chance
+    rarely = "less than once in a million times" if digits > _RARE else f"once in {round(10**digits):,} times"
+    where = "Within its equivalence classes the" if aligned.kept.within_classes else "The"
+    return f"{where} release file keeps the order of the dataset's records, as a random order does {rarely}."
+
 
 VERSION: Final = 1
 
@@ -66,8 +120,8 @@ def criterion_document(
         guarantee=finding.guarantee,
         standard_error=finding.standard_error,
         parts=[_part(part) for part in finding.parts],
-        worst=None if rows is None else {"rows": list(rows.rows), "records": rows.records},
-        hypotheses=[{"id": own.id, "holds": own.holds, "reason": own.reason} for own in finding.hypotheses],
+        worst=rows and asdict(rows),
+        hypotheses=[asdict(own) for own in finding.hypotheses],
         error=None,
         explanation=finding.explanation,
     )
@@ -92,7 +146,7 @@ def broken_document(
         parts=[],
         worst=None,
         hypotheses=[],
-        error={"code": fault.code, "message": fault.message, "remedy": fault.remedy},
+        error={key: value for key, value in asdict(fault).items() if key != "pointer"},
         explanation=f"It could not be computed: {fault.message}",
     )
 
@@ -116,14 +170,8 @@ def _criterion(
 
 
 def _part(part: Part) -> JsonObject:
-    group = part.group
-    return {
-        "dictionary": part.dictionary,
-        "group": group and {"number": group.number, "records": group.records, "value": group.value},
-        "value": part.value,
-        "margin": part.margin,
-        "outcome": "passed" if part.passes else "failed",
-    }
+    document = asdict(part)
+    return document | {"outcome": "passed" if document.pop("passes") else "failed"}
 
 
 def risk_document(score: JsonObject) -> JsonObject:
@@ -160,10 +208,10 @@ def verdict_document(
         "changes": list(changes),
         "risk": dict(risks) or None,
         "not_covered": _not_covered(subject, context, criteria),
-        "assumptions": order_assumptions(subject, context),
+        "assumptions": _order_assumptions(subject, context),
         "warnings": [
-            *order_warnings(subject, context),
-            *ledger_warnings(subject.earlier, order_document(subject, context)["order"]),
+            *_order_warnings(subject, context),
+            *ledger_warnings(subject.earlier, _order_document(subject, context)["order"]),
             *_warnings(criteria, risks),
         ],
         "tolerance": TOLERANCE,
@@ -187,7 +235,7 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
         "rule": subject.shown_rule,
         "rule_sha256": None if subject.rule is None else subject.rule.sha256,
         "release": release,
-        **order_document(subject, context),
+        **_order_document(subject, context),
         "records": context.table.n_records,
         "dictionaries": {
             slot: {

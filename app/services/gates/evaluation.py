@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.verdicts import outcome_of
 from app.domain.search.budget import Halted, never
 from app.services.datasets.tables import TableLoader
@@ -15,7 +15,7 @@ from app.services.gates.changes import Changes
 from app.services.gates.context import EvaluationContext, load_context
 from app.services.gates.coverage import coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
-from app.services.gates.evaluator import Evaluator, EvaluatorCost, fault_of
+from app.services.gates.evaluator import Evaluator, fault_of
 from app.services.gates.evaluators import EvaluatorMaker
 from app.services.gates.policy_documents import condition_document
 from app.services.gates.requests import CriterionPlan
@@ -69,7 +69,8 @@ class Evaluation:
     def cost(self) -> EvaluationCost:
         """The estimate of what can be computed."""
         known = [plan for plan in self.plans if plan.error is None]
-        costs = [self._risk_cost(slot) for slot in self.slots]
+        rule = self._context.rule
+        costs = [] if rule is None else [self._context.score(slot, rule).cost for slot in self.slots]
         seconds = sum(plan.seconds or 0.0 for plan in known) + sum(cost.seconds for cost in costs)
         seconds += seconds_of_coverage(self._context)
         return EvaluationCost(
@@ -185,32 +186,17 @@ class Evaluation:
         waiver = self.subject.waivers.get(criterion.id)
         return broken_document(criterion, condition_document(criterion.condition), fault_of(error), waiver)
 
-    def _risk_cost(self, slot: str) -> EvaluatorCost:
-        if self._context.rule is None:
-            raise ValueError("without a rule there is no risk to tell")
-        cost = self._context.score(slot, self._context.rule).cost
-        return EvaluatorCost(cost.seconds, cost.bytes, cost.engine)
-
 
 def _plan(evaluator: Evaluator) -> CriterionPlan:
     criterion = evaluator.criterion
     kind: Any = condition_document(criterion.condition)["kind"]
+    found: tuple[float, int, str, None] | tuple[None, None, None, Fault]
     try:
         cost = evaluator.cost
+        found = cost.seconds, cost.bytes, cost.engine, None
     except (InvalidInput, NotSupported) as error:
-        return CriterionPlan(
-            criterion.id, criterion.title, criterion.severity, kind, None, None, None, fault_of(error)
-        )
-    return CriterionPlan(
-        criterion.id,
-        criterion.title,
-        criterion.severity,
-        kind,
-        cost.seconds,
-        cost.bytes,
-        cost.engine,
-        None,
-    )
+        found = None, None, None, fault_of(error)
+    return CriterionPlan(criterion.id, criterion.title, criterion.severity, kind, *found)
 
 
 async def prepare_evaluation(

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from app.domain.errors import InvalidInput, NotFound, NotSupported
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PrivacyModelCondition
+from app.domain.search.budget import Halted, never
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader
+from app.services.fingerprints import canonical_json
 from app.services.gates.completion import Completion
+from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
 from app.services.gates.evidence import find
 from app.services.gates.ledger import find_earlier_releases
 from app.services.gates.requests import CreateEvaluation, EvaluationPlan
-from app.services.gates.stored import new_evaluation
-from app.services.gates.subject import Subject, asked_parameters, find_base, find_referred, find_slots
+from app.services.gates.subject import (
+    Subject,
+    asked_parameters,
+    find_base,
+    find_referred,
+    find_slots,
+    new_evaluation,
+    subject_of,
+)
 from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import Clock, Store, UnitOfWork
 from app.services.questions import DirectBudget, DirectService, Route, faults_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored
+from app.services.resources import (
+    Actor,
+    JsonObject,
+    Kind,
+    NewResource,
+    Run,
+    RunState,
+    Stored,
+    TenantId,
+    document_of,
+)
 from app.services.rules.rules import find_rule
+from app.services.runs.run_execution import Conclusion
 
 OVERRUN: Final = 10.0
 """So many times the direct budget a search may take: of searches only the expected time is known."""
@@ -155,3 +178,85 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
 
     def _audit_details(self, result: JsonObject) -> JsonObject:
         return {"verdict": result["verdict"]}
+
+
+class EvaluationWork:
+    """The work of a run that evaluates one subject; a unit is a block."""
+
+    time_limit = None
+
+    def __init__(self, evaluation: Evaluation, stored: Stored, rules: int, completion: Completion) -> None:
+        self._evaluation = evaluation
+        self._stored = stored
+        self._rules = rules
+        self._completion = completion
+        self._risks = len(evaluation.slots)
+
+    @property
+    def n_blocks(self) -> int:
+        """Slots, criteria, one for the changes, and one for the columns."""
+        return self._risks + self._evaluation.n_criteria + 2
+
+    @property
+    def units(self) -> int:
+        """Blocks."""
+        return self.n_blocks
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of the criteria."""
+        return self._evaluation.cost.seconds
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """The documents of one block, and whether they depend on when the work was halted."""
+        evaluation = self._evaluation
+        found: Any
+        complete = True
+        if index < self._risks:
+            found = evaluation.risk(index)
+        elif index < self._risks + evaluation.n_criteria:
+            found = evaluation.criterion(index - self._risks, halted)
+            complete = evaluation.complete
+        elif index < self.n_blocks - 1:
+            found, complete = evaluation.changes(self._rules, halted)
+        else:
+            found = evaluation.coverage(halted)
+            complete = evaluation.complete
+        tick(1)
+        return canonical_json({"found": found, "complete": complete})
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The verdict, and what is stored with it."""
+        read = {index: json.loads(block) for index, block in blocks.items()}
+        evaluation, first = self._evaluation, self._risks
+        criteria = [
+            read[first + number]["found"] if first + number in read else evaluation.stopped(number)
+            for number in range(evaluation.n_criteria)
+        ]
+        risks = [read[number]["found"] if number in read else None for number in range(first)]
+        changes, columns = read.get(self.n_blocks - 2), read.get(self.n_blocks - 1)
+        result = evaluation.result(
+            criteria,
+            risks,
+            [] if changes is None else changes["found"],
+            broken_coverage("the work was stopped before.") if columns is None else columns["found"],
+        )
+        complete = len(read) == self.n_blocks and all(own["complete"] for own in read.values())
+        also = self._completion.of(evaluation.subject, self._stored, result)
+        return Conclusion(result, None, complete, also)
+
+
+class EvaluationPreparation:
+    """Makes the work of a stored evaluation; a ``Prepare`` of run execution."""
+
+    def __init__(self, store: Store, loader: TableLoader, completion: Completion) -> None:
+        self._store = store
+        self._loader = loader
+        self._completion = completion
+
+    async def __call__(self, tenant: TenantId, stored: Stored) -> EvaluationWork:
+        """Load what the evaluation rests on."""
+        async with self._store.work(tenant) as work:
+            subject = await subject_of(work, stored)
+        evaluation = await prepare_evaluation(self._store, self._loader, tenant, subject)
+        return EvaluationWork(evaluation, stored, document_of(stored)["change_rules"], self._completion)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.policies.policy import (
     BoundCondition,
@@ -12,17 +15,17 @@ from app.domain.policies.policy import (
     ScoreCondition,
 )
 from app.services.datasets.tables import TableLoader
-from app.services.gates.bound_evaluator import BoundEvaluator
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import UNALIGNED, Broken, Evaluator
+from app.services.gates.evaluator import Broken, Evaluator, required
 from app.services.gates.measure_evaluator import MeasureEvaluator
-from app.services.gates.optimum_evaluator import optimum_evaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
+from app.services.gates.proven_evaluators import BoundEvaluator, optimum_evaluator
 from app.services.gates.score_evaluator import ScoreEvaluator
 from app.services.gates.subject import Subject
 from app.services.ports import Store
-from app.services.resources import JsonObject, TenantId
-from app.services.rules.rule_documents import rule_document
+from app.services.resources import TenantId
+from app.services.rules.rule_documents import rule_document, rule_sha256
+from app.services.rules.rules import RuleInQuestion
 from app.services.scoring.measurement_work import MeasurementPreparation, Question, measure_of
 
 
@@ -60,8 +63,7 @@ class EvaluatorMaker:
             case BoundCondition() as condition:
                 return BoundEvaluator(criterion, condition, self._context)
             case OptimumCondition() as condition:
-                if self._context.rule is None:
-                    raise NotSupported(*UNALIGNED)
+                required(self._context.rule)
                 return await optimum_evaluator(criterion, condition, self._context)
 
     async def _measure(self, criterion: Requirement, condition: MeasureCondition) -> MeasureEvaluator:
@@ -72,16 +74,17 @@ class EvaluatorMaker:
             subject.parameters[criterion.id],
             subject.base if condition.dictionary is None else subject.slots[condition.dictionary],
             context.scoring(condition.dictionary).options,
-            self._rule(),
+            self._rule,
             subject.referred,
         )
         measurement = await self._measurements.measurement(self._tenant, question)
         return MeasureEvaluator(criterion, condition, measurement, context)
 
-    def _rule(self) -> JsonObject | None:
-        """The document of the rule; of a finished release that of the rule that it comes from."""
-        if self._subject.rule is not None:
-            return self._subject.rule.document
-        if self._context.rule is None:
-            return None
-        return rule_document(self._context.rule, self._context.table.attributes)
+    @cached_property
+    def _rule(self) -> RuleInQuestion | None:
+        """The rule as it is in the context; of a finished release the one that it comes from."""
+        asked, made = self._subject.rule, self._context.rule
+        if made is None or asked is not None:
+            return asked and replace(asked, made=made)
+        document = rule_document(made, self._context.table.attributes)
+        return RuleInQuestion(document, rule_sha256(document, self._subject.dataset.sha256), None, None, made)

@@ -16,16 +16,18 @@ from app import __version__
 from app.evidence.canonical import instant_text, sha256_of_bytes
 from app.evidence.envelope import sealed
 from app.evidence.statement import FILE_PREFIX, Report, Statement, Subject
-from app.services.fingerprints import MEANING_VERSION, plain
-from app.services.gates.evidence_inputs import files_of as files_of
-from app.services.gates.evidence_inputs import inputs_of as inputs_of
+from app.services.fingerprints import MEANING_VERSION, plain, sha256_of
 from app.services.gates.evidence_masking import masked_options, masked_policy, masked_rule, masked_verdict
-from app.services.gates.evidence_values import TOLERANCE, NewEvidence
-from app.services.gates.evidence_values import EvidenceFile as EvidenceFile
-from app.services.gates.evidence_values import EvidenceInput as EvidenceInput
-from app.services.gates.evidence_values import EvidenceRef as EvidenceRef
+from app.services.gates.evidence_values import (
+    TOLERANCE,
+    EvidenceFile,
+    EvidenceInput,
+    EvidenceRef,
+    NewEvidence,
+    Role,
+)
 from app.services.ports import Clock, UnitOfWork
-from app.services.resources import JsonObject, Stored
+from app.services.resources import JsonObject, Kind, Stored, document_of, without_names
 
 _LIBRARIES: Final = (
     "cryptography",
@@ -96,7 +98,11 @@ class EvidenceIssuer:
         issued_at = max(self._clock(), signer.key.valid_from)
         asked_by = await _asked_by(work, resource)
         predicate = _predicate(attested, asked_by, instant_text(issued_at))
-        subjects = (*_subjects(attested.inputs), *_released_files(attested.files))
+        # The release file by its bytes: what whoever holds it can compare.
+        released = [
+            Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in attested.files if own.role == "release"
+        ]
+        subjects = (*_subjects(attested.inputs), *released)
         envelope = sealed(Statement(attested.report, subjects, predicate), signer)
         stored = await work.evidence.add(
             NewEvidence(
@@ -178,6 +184,90 @@ def _subjects(inputs: Sequence[EvidenceInput]) -> tuple[Subject, ...]:
     return tuple(subjects)
 
 
-def _released_files(files: Sequence[EvidenceFile]) -> list[Subject]:
-    """The release file by its bytes: what whoever holds it can compare."""
-    return [Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in files if own.role == "release"]
+async def inputs_of(
+    work: UnitOfWork,
+    *,
+    dataset: Stored,
+    rule: tuple[str | None, str] | None = None,
+    release: Stored | None = None,
+    dictionaries: Mapping[str, Stored],
+    sensitivity: Stored | None = None,
+    failure: Stored | None = None,
+    true_dictionary: Stored | None = None,
+    policy: Stored | None = None,
+) -> tuple[EvidenceInput, ...]:
+    """Everything that a result rests on, in one order.
+
+    Parameters
+    ----------
+    rule
+        Its name, if it has one, and its hash.
+    release
+        The upload of a finished release file.
+    dictionaries
+        Slot → dictionary or dictionary set.
+    """
+    found = [*_of_dataset(dataset)]
+    if rule is not None:
+        found.append(EvidenceInput("rule", *rule))
+    found += _of_stored("release", release)
+    for slot, dictionary in sorted(dictionaries.items()):
+        found += await _of_dictionary(work, dictionary, slot)
+    found += _of_stored("true_dictionary", true_dictionary)
+    found += _of_stored("sensitivity", sensitivity)
+    found += _of_stored("failure", failure)
+    found += _of_stored("policy", policy)
+    return tuple(found)
+
+
+def _of_stored(role: Role, stored: Stored | None) -> list[EvidenceInput]:
+    return [] if stored is None else [EvidenceInput(role, stored.name, stored.sha256)]
+
+
+async def files_of(
+    work: UnitOfWork, dataset: Stored, release: Stored | None = None
+) -> tuple[EvidenceFile, ...]:
+    """The files that the dataset and the finished release came in, if the latter is one."""
+    upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+    found = [EvidenceFile("dataset", upload.name, upload.summary["content_sha256"])]
+    if release is not None:
+        found.append(EvidenceFile("release", release.name, release.summary["content_sha256"]))
+    return tuple(found)
+
+
+def _of_dataset(dataset: Stored) -> list[EvidenceInput]:
+    document = document_of(dataset)
+    attributes: list[JsonObject] = document["attributes"]
+    schema = sha256_of(without_names([{**own, "hierarchy": None} for own in attributes]))
+    return [
+        EvidenceInput("dataset", dataset.name, dataset.sha256),
+        _of_reference("upload", document["upload"]),
+        EvidenceInput("schema", None, schema),
+        *(
+            _of_reference("hierarchy", own["hierarchy"], own["name"])
+            for own in attributes
+            if own["hierarchy"] is not None
+        ),
+    ]
+
+
+async def _of_dictionary(work: UnitOfWork, dictionary: Stored, slot: str) -> list[EvidenceInput]:
+    document = document_of(dictionary)
+    if dictionary.kind is Kind.DICTIONARY_SET:
+        found = [EvidenceInput("dictionary_set", dictionary.name, dictionary.sha256, slot)]
+        for entry in document["members"]:
+            member = await work.resources.get(Kind.DICTIONARY, entry["dictionary"]["id"])
+            found += await _of_dictionary(work, member, slot)
+        return found
+    found = [EvidenceInput("dictionary", dictionary.name, dictionary.sha256, slot)]
+    lookups = [link["transform"].get("upload") for link in document.get("links") or ()]
+    found += [
+        _of_reference("upload", upload, slot)
+        for upload in (document.get("upload"), *lookups)
+        if upload is not None
+    ]
+    return found
+
+
+def _of_reference(role: Role, reference: JsonObject, slot: str | None = None) -> EvidenceInput:
+    return EvidenceInput(role, reference["name"], reference["sha256"], slot)

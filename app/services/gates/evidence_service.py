@@ -1,4 +1,4 @@
-"""Use cases on evidence: reading signed reports, and the keys that sign them."""
+"""Use cases on evidence: reading signed reports, and the keys that sign them; reports of assessments."""
 
 from __future__ import annotations
 
@@ -6,12 +6,78 @@ from collections.abc import Sequence
 
 from app.domain.errors import NotFound
 from app.evidence.keys import PublicKey
-from app.services.access.access import require
-from app.services.gates.evidence import EvidenceIssuer
-from app.services.gates.evidence_values import StoredEvidence
-from app.services.ports import Clock, Store
-from app.services.resources import Actor, Kind, Period, Scope
-from app.services.scoring.assessment_evidence import issue_assessment
+from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
+from app.services.gates.evidence_values import EvidenceRef, StoredEvidence
+from app.services.ports import Clock, Store, UnitOfWork
+from app.services.questions import require_result
+from app.services.resources import Actor, JsonObject, Kind, Period, Scope, Stored, document_of, require
+from app.services.rules.rules import rule_of_question
+from app.services.scoring.scoring_inputs import find_sources, refs_of
+from app.services.scoring.scoring_options import ScoringOptions
+
+_SLOT = "dictionary"
+"""The slot of an assessment's one dictionary or dictionary set."""
+
+_MONOTONE = {
+    "non_empty": "Every record has consistent entities.",
+    "phi_monotone": "A more general value is never more harmful.",
+    "psi_le_phi": "An attack that fails is never more harmful than one that succeeds.",
+    "model_monotone": "The risk model is proved monotone.",
+}
+
+
+async def issue_assessment(work: UnitOfWork, issuer: EvidenceIssuer, assessment: Stored) -> EvidenceRef:
+    """The evidence of a stored assessment; Conflict while it has no result."""
+    found = await work.results.find(Kind.ASSESSMENT.value, assessment.sha256)
+    result = require_result(assessment, found)
+    sources = await find_sources(work, refs_of(assessment))
+    dictionary, sensitivity = sources.dictionary, sources.sensitivity
+    if dictionary is None or sensitivity is None:
+        raise ValueError("an assessment names a dictionary and a sensitivity profile")
+    rule = await rule_of_question(work, assessment, sources.dataset)
+    if rule is None:
+        raise ValueError("an assessment is of a rule")
+    options = ScoringOptions.of(document_of(assessment))
+    return await issuer.issue(
+        work,
+        Attested(
+            report="assessment",
+            resource=assessment,
+            result=result,
+            inputs=await inputs_of(
+                work,
+                dataset=sources.dataset,
+                rule=(rule.name, rule.sha256),
+                dictionaries={_SLOT: dictionary},
+                sensitivity=sensitivity,
+                failure=sources.failure,
+                true_dictionary=sources.true_dictionary,
+            ),
+            parameters={
+                "dataset": sources.dataset.name,
+                "rule": {**rule.in_short, "sha256": rule.sha256},
+                "release": None,
+                "dictionaries": {_SLOT: dictionary.name},
+                "sensitivity": sensitivity.name,
+                "failure": None if sources.failure is None else sources.failure.name,
+                # As a request names them.
+                "options": {**options.shown(), "utility": options.utility.document()},
+                "bounds": assessment.summary.get("bounds"),
+            },
+            hypotheses=_hypotheses(result),
+            files=await files_of(work, sources.dataset),
+        ),
+    )
+
+
+def _hypotheses(result: JsonObject) -> Sequence[JsonObject]:
+    monotone = [
+        {"id": name, "holds": "yes" if result["monotone"][name] else "no", "reason": reason}
+        for name, reason in _MONOTONE.items()
+        if result["monotone"].get(name) is not None
+    ]
+    bound = result.get("bound")
+    return [*monotone, *(bound["hypotheses"] if bound else [])]
 
 
 class EvidenceService:

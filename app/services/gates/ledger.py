@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
 from app.services.releases.releases import ORDER_BEFORE
-from app.services.resources import JsonObject, Kind, Stored
+from app.services.resources import JsonObject, Kind, Stored, document_of
 
 MOST_SHOWN: Final = 100
 MOST_NAMED: Final = 10

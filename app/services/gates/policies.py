@@ -1,17 +1,22 @@
-"""Use cases on policies: kept in versions that never change, checked before they are kept, compared."""
+"""Use cases on policies: kept in versions that never change, checked before they are kept, compared.
+
+Some to start from come with the product as files; earlier versions of these stay as they were.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from importlib.resources import files
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
 from app.domain.policies.findings import Lint
 from app.domain.policies.lint import lint
-from app.domain.policies.objectives import criterion_of
+from app.domain.policies.objectives import criteria_of, criterion_of
 from app.domain.policies.pinning import pinned
 from app.domain.policies.policy import (
     Condition,
@@ -21,14 +26,23 @@ from app.domain.policies.policy import (
     PrivacyModelCondition,
 )
 from app.domain.policies.requirements import MEASURE_OF
-from app.services.access.access import require
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
+from app.services.datasets.structured_text import read_yaml
 from app.services.fingerprints import new_resource
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.named import NamedResources, all_resources
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Scope,
+    Stored,
+    document_of,
+    require,
+)
 from app.services.scoring.measurement_documents import parameters_of
 
 MOST_VERSIONS_SHOWN: Final = 200
@@ -185,12 +199,8 @@ def _questions(policy: Policy) -> list[tuple[Condition, object]]:
             case PrivacyModelCondition(model, parameters) as condition:
                 found.append((condition, criterion_of(model, parameters)))
             case OptimumCondition(objective) as condition:
-                found += [(condition, _criterion(named)) for named in objective.get("privacy", ())]
+                found += [(condition, own) for own in criteria_of(objective.get("privacy", ()))]
     return found
-
-
-def _criterion(named: Mapping[str, Any]) -> object:
-    return criterion_of(named["kind"], {name: own for name, own in named.items() if name != "kind"})
 
 
 def _shown_difference(actor: Actor, old: Policy, new: Policy) -> Difference:
@@ -232,3 +242,35 @@ def _condition_without_values(actor: Actor, condition: Condition) -> Condition:
 
 def _masked(model: str, parameters: Mapping[str, Any]) -> JsonObject:
     return without_cell_values(type(criterion_of(model, parameters)), dict(parameters))
+
+
+NAMES: Final = ("public-release", "trusted-partner", "internal-analytics")
+"""The templates, the strictest first."""
+
+TemplateVersion = Literal[1, 2]
+NEWEST: Final = 2
+
+
+@dataclass(frozen=True)
+class Template:
+    """A policy and the file that it is from."""
+
+    policy: Policy
+    text: str
+
+
+@functools.cache
+def templates(version: TemplateVersion = NEWEST) -> tuple[Template, ...]:
+    """All templates of a version, the strictest first."""
+    folder = files("app.services.gates") / "policy_files"
+    texts = [(folder / f"{name}@{version}.yaml").read_text(encoding="utf-8") for name in NAMES]
+    return tuple(Template(policy_of(read_yaml(text).value), text) for text in texts)
+
+
+def template(ref: str) -> Template:
+    """The template ``NAME@VERSION``, or the newest one of a name; NotFound otherwise."""
+    for version in reversed(get_args(TemplateVersion)):
+        for name, own in zip(NAMES, templates(version), strict=True):
+            if ref in (name, f"{name}@{version}"):
+                return own
+    raise NotFound("policy template", ref)

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from app.domain.errors import Fault, InvalidInput
-from app.domain.policies.building import built, closest, joined
+from app.domain.errors import Fault, InvalidInput, joined, refuse
+from app.domain.policies.building import built, closest
 from app.domain.policies.comparison import Value
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, FORMATS, Format, format_of
 from app.domain.policies.policy import (
@@ -240,8 +240,7 @@ def _condition_of(document: object, pointer: str) -> Condition:
         made = dict.fromkeys((str(inside), "parameters"))
     with _collecting(faults):
         condition: Condition = built(CONDITIONS[kind], fields, pointer, made)
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return condition
 
 
@@ -320,7 +319,7 @@ def _with_what_a_reason_is(fault: Fault) -> Fault:
 
 
 def _options_of(options: Mapping[str, Any], pointer: str) -> ScoringOptions:
-    """The options of an assessment as ``POST /v1/assessments`` takes them."""
+    """The options of an assessment as requests for one state them."""
     read = dict(options)
     if isinstance(model := read.get("risk_model"), str):
         read["risk_model"] = {"name": model}
@@ -334,8 +333,7 @@ def _options_of(options: Mapping[str, Any], pointer: str) -> ScoringOptions:
         for name, weight in found.utility.weights.items()
         if weight < 0
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from app.domain.errors import Fault, InvalidInput
 from app.services.questions import Plan
 from app.services.resources import Kind
-from app.services.rules.rules import RuleDefinition
+from app.services.rules.rule_definitions import RuleDefinition
 from app.services.scoring.scoring_inputs import SourceRefs
 
 

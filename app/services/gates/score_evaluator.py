@@ -17,7 +17,7 @@ from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import UNALIGNED, Evaluator, EvaluatorCost, required
+from app.services.gates.evaluator import Evaluator, EvaluatorCost, required
 from app.services.scoring.assessment_work import RuleScore
 
 _ROWS_SHOWN = 20
@@ -50,9 +50,8 @@ class ScoreEvaluator(Evaluator):
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of scoring under every slot."""
-        if self._context.rule is None:
-            raise NotSupported(*UNALIGNED)
-        costs = [self._context.score(slot, self._context.rule).cost for slot in self._slots]
+        rule = required(self._context.rule)
+        costs = [self._context.score(slot, rule).cost for slot in self._slots]
         return EvaluatorCost(
             sum(cost.seconds for cost in costs), max(cost.bytes for cost in costs), costs[0].engine
         )

@@ -1,4 +1,4 @@
-"""What an evaluation is of: the policy and everything that it evaluates, as stored resources.
+"""What an evaluation is of, the policy and everything that it evaluates: resolved, stored, and read again.
 
 The subject is resolved once, when the evaluation is asked for; what it found is stored by ids and hashes, so
 that a run computes with the very same, whatever has been created under the same names meanwhile.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.policies.policy import (
     BoundCondition,
     MeasureCondition,
@@ -20,14 +20,15 @@ from app.domain.policies.policy import (
     Requirement,
     ScoreCondition,
 )
+from app.services.fingerprints import new_resource
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
 from app.services.gates.requests import CreateEvaluation
 from app.services.gates.schema_faults import schema_faults
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored
-from app.services.rules.rules import RuleInQuestion
+from app.services.questions import Route
+from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
+from app.services.rules.rules import RuleInQuestion, rule_kept, rule_of_question
 from app.services.scoring.measurement_documents import (
     document_of_parameters,
     parameters_of,
@@ -103,8 +104,7 @@ async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored
         *_of_slots(policy, request),
         *_of_harm(policy, request),
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return stored, policy, base
 
 
@@ -158,13 +158,8 @@ async def find_referred(work: UnitOfWork, parameters: Mapping[str, Any]) -> dict
     return found
 
 
-def parameter_documents(parameters: Mapping[str, Any]) -> dict[str, JsonObject]:
-    """The parameters as they are stored."""
-    return {id_: document_of_parameters(own) for id_, own in parameters.items()}
-
-
-def parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> dict[str, Any]:
-    """Inverse of :func:`parameter_documents`."""
+def _parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> dict[str, Any]:
+    """The parameters that an evaluation was stored with."""
     found = {}
     for criterion in policy.requirements:
         if isinstance(criterion.condition, MeasureCondition):
@@ -226,3 +221,103 @@ def needs_sensitivity(criterion: Requirement) -> bool:
             return "sensitivity" in measure_of(measure, version).needs
         case PrivacyModelCondition():
             return False
+
+
+def new_evaluation(subject: Subject, name: str | None, route: Route, change_rules: int) -> NewResource:
+    """The evaluation as it will be stored.
+
+    The waivers and the stored releases of the day and the number of rules that changes are sought among are
+    part of its meaning.
+    """
+    meaning: JsonObject = {
+        "parameters": {id_: document_of_parameters(own) for id_, own in subject.parameters.items()},
+        "waivers": dict(sorted(subject.waivers.items())),
+        "key": subject.key,
+        "change_rules": change_rules,
+        # Verdicts from before columns were checked do not answer for those that check them, nor do those by
+        # the first check, which took criteria that are waived or that protect nobody for ones that judge.
+        "checks": ["columns/2"],
+        "earlier": list(subject.earlier),
+    }
+    if subject.upload is not None:
+        # Without it the same request meant that the file keeps the records' order.
+        meaning["order"] = subject.order
+    kept = {
+        "policy": subject.stored_policy.id,
+        "sources": subject.base.refs,
+        "slots": {slot: stored.id for slot, stored in subject.dictionaries.items()},
+        **rule_kept(subject.rule),
+        "rule_kind": None if subject.rule is None else subject.rule.kind,
+        "upload": None if subject.upload is None else subject.upload.id,
+        "route": route,
+    }
+    return new_resource(
+        Kind.EVALUATION, name, meaning, _hashes(subject), _summary(subject), kept, _uses(subject)
+    )
+
+
+def _hashes(subject: Subject) -> dict[str, str]:
+    hashes = {
+        "policy": subject.stored_policy.sha256,
+        **subject.base.hashes,
+        **{f"slot/{slot}": stored.sha256 for slot, stored in subject.dictionaries.items()},
+        **{f"{kind.value}/{name}": stored.sha256 for (kind, name), stored in subject.referred.items()},
+    }
+    if subject.rule is not None:
+        hashes["rule"] = subject.rule.sha256
+    if subject.upload is not None:
+        hashes["release"] = subject.upload.sha256
+    return hashes
+
+
+def _uses(subject: Subject) -> tuple[str, ...]:
+    return (
+        subject.stored_policy.id,
+        *subject.base.ids,
+        *(stored.id for stored in subject.dictionaries.values()),
+        *(() if subject.rule is None else subject.rule.uses),
+        *(() if subject.upload is None else (subject.upload.id,)),
+        *(stored.id for stored in subject.referred.values()),
+    )
+
+
+def _summary(subject: Subject) -> JsonObject:
+    upload = subject.upload
+    names = {slot: stored.name for slot, stored in subject.dictionaries.items()}
+    return {
+        "policy": {"name": subject.policy.name, "version": subject.policy.version},
+        "dataset": subject.dataset.name,
+        "rule": subject.shown_rule,
+        "release": None
+        if upload is None
+        else {"upload": upload.name, "key": subject.key, "order": subject.order},
+        "dictionaries": names,
+        "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
+        "failure": subject.base.failure and subject.base.failure.name,
+    }
+
+
+async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
+    """The subject of a stored evaluation: the very resources that it was asked for."""
+    document = document_of(stored)
+    policy_resource = await work.resources.get(Kind.POLICY, document["policy"])
+    policy = policy_of(document_of(policy_resource))
+    base = await find_sources(work, SourceRefs(**document["sources"]))
+    parameters: Mapping[str, Any] = _parameters_stored(policy, document["parameters"])
+    upload = document["upload"]
+    # Without an order in it the file had to keep that of the records, unless it had a key.
+    order_before: Literal["records"] | None = "records" if document["key"] is None else None
+    return Subject(
+        stored_policy=policy_resource,
+        policy=policy,
+        base=base,
+        slots=await find_slots(work, base, document["slots"]),
+        rule=await rule_of_question(work, stored, base.dataset),
+        upload=None if upload is None else await work.resources.get(Kind.UPLOAD, upload),
+        key=document["key"],
+        order=document.get("order", order_before) if upload is not None else None,
+        parameters=parameters,
+        referred=await find_referred(work, parameters),
+        waivers=document["waivers"],
+        earlier=tuple(document.get("earlier", ())),
+    )

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Literal
 
-from app.domain.errors import Fault, InvalidInput, NotFound
+from app.domain.errors import Fault, NotFound, refuse
 from app.domain.policies.policy import Policy
 from app.services.fingerprints import new_resource, sha256_of
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import asked_document, policy_of
 from app.services.named import NamedResources, all_resources
 from app.services.ports import Clock, Store, UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored, document_of
 
 Lapse = Literal["expired", "other_content", "other_criterion"]
 """Why a waiver is not in force: its last day is past, or it is for other data under the dataset's name, or
@@ -69,8 +68,7 @@ class WaiverService(NamedResources):
             faults.append(
                 Fault("/until", "in-the-past", "The waiver would have expired already.", "Give a later day.")
             )
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
         return await self._add(actor, _resource(request, policy, asked, datasets))
 
 

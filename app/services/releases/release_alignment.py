@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
 from app.domain.rules.release_order import KeptOrder, kept_order
@@ -29,7 +29,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import MISSING, TextColumn, read_columns
 from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.released_tables import FORMULA_STARTS
+from app.services.releases.released_tables import FORMULA_STARTS, neutralised
 from app.services.resources import Stored, TenantId
 
 NOBODY_SAID: Final = (
@@ -88,7 +88,7 @@ def _columns_of(dataset: Stored, upload: Stored, key: str | None, pointer: str) 
     """The file's column of each disclosed attribute that it has; InvalidInput if it has others, or no row."""
     _require_read_as_written(upload, pointer)
     declared = declarations_of(dataset)
-    attributes = {_neutralised(own.name): own.name for own in declared if own.role.is_disclosed}
+    attributes = {neutralised(own.name): own.name for own in declared if own.role.is_disclosed}
     attributes |= {name: name for name in attributes.values()}
     present: Sequence[str] = upload.summary["columns"]
     if key is not None and key not in present:
@@ -268,8 +268,7 @@ class _Release:
             ),
             *self._key_faults("repeated-key", "repeats the key of an earlier one", repeated),
         ]
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
         return rows
 
     def _key_faults(self, code: str, what: str, rows: Longs) -> list[Fault]:
@@ -306,8 +305,7 @@ class _Release:
                         f"Write values as the hierarchy does, and {WITHHELD} or nothing for suppressed ones.",
                     )
                 )
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
 
     def _alone(self) -> Table:
         """The file as a table of its own."""
@@ -387,10 +385,6 @@ def readings_of(text: str, replaced: Mapping[str, str]) -> Readings:
         plain.append(text[1:])
     named: list[str | None] = [*plain, *(replaced[own] for own in plain if own in replaced)]
     return (*named, None) if text in ("", WITHHELD) else tuple(named)
-
-
-def _neutralised(name: str) -> str:
-    return f"'{name}" if name.startswith(FORMULA_STARTS) else name
 
 
 def _listed(names: Sequence[str]) -> str:

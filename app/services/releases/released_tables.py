@@ -85,7 +85,7 @@ class ReleasedTable:
         alone = len(self.columns) == 1
 
         def field(text: str) -> str:
-            return _csv_field(_neutralised(text) if neutralise_formulas else text, alone)
+            return _csv_field(neutralised(text) if neutralise_formulas else text, alone)
 
         # Labels are made fit to be written once; a cell is then one look-up.
         labels = [np.array([field(label) for label in own], dtype=object) for own in self.labels]
@@ -131,7 +131,8 @@ def release_of(table: Table, rule: Rule) -> ReleasedTable:
     )
 
 
-def _neutralised(text: str) -> str:
+def neutralised(text: str) -> str:
+    """The text so that no spreadsheet takes it for a formula."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from app.domain.errors import InvalidInput
-from app.services.access.access import require
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableResources
 from app.services.fingerprints import resource_sha256
 from app.services.gates.evidence_masking import shown_resource
-from app.services.references import document_of
 from app.services.releases.released_tables import ReleasedTable, release_of
 from app.services.resources import (
     ALWAYS,
@@ -28,6 +26,8 @@ from app.services.resources import (
     Scope,
     Stored,
     TenantId,
+    document_of,
+    require,
 )
 from app.services.rules.rule_documents import require_rule_of, rule_of, suppression_in_short
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Ints
-from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.risk.assessment import Assessment, assess
 from app.domain.risk.loss import AbsentPolicy
@@ -119,8 +119,7 @@ def table_of_records(
             for i in np.flatnonzero(codes[:, j] == UNKNOWN)[:FAULTS_SHOWN].tolist()
         ]
     faults += _faults_of_entities(records)
-    if faults:
-        raise InvalidInput(faults[:FAULTS_SHOWN])
+    refuse(faults[:FAULTS_SHOWN])
     entities = [record.entity for record in records]
     ids = None if entities[0] is None else np.array(entities, dtype=object)
     return Table(table.attributes, table.hierarchies, codes, ids)

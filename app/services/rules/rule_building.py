@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from app.domain.errors import Fault, InvalidInput, NotSupported, pointing_into
+from app.domain.errors import Fault, NotSupported, joined, pointing_into, refuse
 from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import conditional_rule
-from app.domain.rules.disclosed_values import (
-    Ancestors,
-    generalisation,
-    not_above,
-    pointer_step,
-    unknown_value,
-)
+from app.domain.rules.disclosed_values import Ancestors, generalisation, not_above, unknown_value
 from app.domain.rules.rule import (
     CellRule,
     RecordRule,
@@ -35,8 +30,7 @@ from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.nearest.raising import join
 from app.domain.tables.masks import missing_cells
 from app.domain.tables.table import Table, unknown_attribute
-from app.services.references import reference
-from app.services.resources import JsonObject
+from app.services.resources import reference
 from app.services.rules.rule_definitions import (
     AtLeastDefinition,
     ConditionalDefinition,
@@ -52,13 +46,12 @@ from app.services.rules.rule_definitions import (
 from app.services.rules.rule_documents import (
     DICTIONARY,
     Suppression,
-    population_suppressing_document,
-    rule_document,
-    rule_of,
+    WrittenRule,
+    population_suppressing_rule,
     suppressed_cells,
-    suppressing_document,
+    suppressing_rule,
 )
-from app.services.rules.suppressing_population import SuppressingPopulation
+from app.services.rules.rule_sources import SuppressingPopulation
 
 FAULTS_SHOWN: Final = 50
 
@@ -68,52 +61,55 @@ def define_rule(
     table: Table,
     columns: Mapping[str, Column] | None = None,
     population: SuppressingPopulation | None = None,
-) -> JsonObject:
-    """The document of the rule for this table; InvalidInput with every offender, pointers into /rule.
+) -> WrittenRule:
+    """The rule for this table; InvalidInput with every offender, pointers into /rule.
 
     ``columns`` are those that conditions read, ``population`` what criteria compare with.
     """
     match definition:
         case IdentityDefinition():
-            return rule_document(identity(table.n_attributes), table.attributes)
+            return WrittenRule.of(identity(table.n_attributes), table)
         case SuppressionDefinition(attributes):
-            return rule_document(_suppression(attributes, table), table.attributes)
+            return WrittenRule.of(_suppression(attributes, table), table)
         case TableLevelDefinition(levels):
             whole = table_rule(table, levels, "/rule/levels")
             if definition.suppression is None:
-                return rule_document(whole, table.attributes)
+                return WrittenRule.of(whole, table)
             return _suppressing(table, whole, definition.suppression, population)
         case RecordLevelDefinition(records):
-            document = rule_document(rule_of_records(records, table), table.attributes)
-            return document | {"records": len(records)} if document["records"] is None else document
+            of_records = rule_of_records(records, table)
+            named = {"records": len(records)} if isinstance(of_records, CellRule) else {}
+            return WrittenRule.of(of_records, table, **named)
         case GeneralisationDefinition(values):
             rule, affected = generalisation(table, values, "/rule/values"), None
         case ConditionalDefinition(statements):
             found = conditional_rule(table, statements, columns or {}, "/rule/statements")
             rule, affected = found.rule, list(found.affected)
-    return rule_document(rule, table.attributes) | {
-        "records": int((rule.codes != table.codes).any(axis=1).sum()),
-        "definition": definition_document(definition),
-        "affected": affected,
-    }
+    return WrittenRule.of(
+        rule,
+        table,
+        records=int((rule.codes != table.codes).any(axis=1).sum()),
+        definition=definition_document(definition),
+        affected=affected,
+    )
 
 
 def raised_rule(
     definition: AtLeastDefinition,
-    document: JsonObject,
+    rule: Rule,
     table: Table,
     population: SuppressingPopulation | None = None,
-) -> JsonObject:
-    """The document of a rule, by its own ``document``, with every record generalised further.
+) -> WrittenRule:
+    """The rule with every record generalised further.
 
     Of one level per attribute it is one again. InvalidInput with every attribute and level that does not fit.
     """
     levels = table_rule(table, definition.levels, "/rule/levels").levels
-    raised = join(table, rule_of(document, table), levels)
+    raised = join(table, rule, levels)
     withheld = definition.suppression
     if isinstance(raised, TableRule):
         if withheld is None:
-            return rule_document(raised, table.attributes)
+            return WrittenRule.of(raised, table)
         return _suppressing(table, raised, withheld, population)
     if withheld is not None:
         if withheld.needs_population:
@@ -124,7 +120,7 @@ def raised_rule(
         with pointing_into("/rule"):
             raised, _ = suppress_failing(table, raised, withheld)
     changed = (apply(raised, table) != table.codes).any(axis=1)
-    return rule_document(raised, table.attributes) | {"records": int(np.count_nonzero(changed))}
+    return WrittenRule.of(raised, table, records=int(np.count_nonzero(changed)))
 
 
 def apply_definition(
@@ -145,7 +141,7 @@ def apply_definition(
         if population is not None and isinstance(withheld, ClassSuppression):
             records = suppressed_by_population(table, whole, withheld, population.dictionary)
             return withholding(table, whole, records, withheld.missing, withheld.suppressed)
-        return whole if withheld is None else suppressed_cells(table, whole, withheld)
+        return whole if withheld is None else suppressed_cells(table, whole, withheld)[0]
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule
@@ -153,15 +149,15 @@ def apply_definition(
 
 def _suppressing(
     table: Table, rule: TableRule, suppression: Suppression, population: SuppressingPopulation | None
-) -> JsonObject:
-    """The document of a table-level rule with what it suppresses beside its levels, pointers into /rule."""
+) -> WrittenRule:
+    """A table-level rule with what it suppresses beside its levels, pointers into /rule."""
     with pointing_into("/rule"):
         if population is None or not isinstance(suppression, ClassSuppression):
-            return suppressing_document(table, rule, suppression)
+            return suppressing_rule(table, rule, suppression)
         records = suppressed_by_population(table, rule, suppression, population.dictionary)
     stored = population.stored
-    document = population_suppressing_document(table, rule, suppression, records, stored.sha256)
-    return {**document, DICTIONARY: reference(stored)}
+    written = population_suppressing_rule(table, rule, suppression, records, stored.sha256)
+    return replace(written, document={**written.document, DICTIONARY: reference(stored)})
 
 
 def _suppression(attributes: Sequence[str], table: Table) -> Rule:
@@ -170,8 +166,7 @@ def _suppression(attributes: Sequence[str], table: Table) -> Rule:
         for i, attribute in enumerate(attributes)
         if attribute not in table.attributes
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return suppression(table, attributes)
 
 
@@ -199,8 +194,7 @@ def rule_of_records(records: Sequence[RecordLevels], table: Table) -> Rule:
         faults += own
         if len(faults) >= FAULTS_SHOWN:
             break
-    if faults:
-        raise InvalidInput(faults[:FAULTS_SHOWN])
+    refuse(faults[:FAULTS_SHOWN])
     return values.over(record_rule(table, steps, "/rule/records"))
 
 
@@ -216,7 +210,7 @@ class _ValueFinder:
         """Keep the nodes of the record's values, or say what is wrong with them."""
         faults = []
         for attribute, value in (record.values or {}).items():
-            place = f"{pointer}/{pointer_step(attribute)}"
+            place = joined(pointer, attribute)
             found = self._node(attribute, value, row, place)
             if attribute in record.levels or attribute in record.steps:
                 found = Fault(
@@ -317,7 +311,7 @@ def _faults_of_steps(steps: Mapping[str, int], table: Table, row: int, pointer: 
     faults = []
     is_missing = missing_cells(table.codes[row])
     for attribute, number in steps.items():
-        place = f"{pointer}/{pointer_step(attribute)}"
+        place = joined(pointer, attribute)
         if attribute not in table.attributes:
             faults.append(unknown_attribute(place, attribute, table))
             continue

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, MaxLen, doc
 
 from app.domain.catalogue.catalogue_types import ColumnName, DictionaryRef, Example, LabelText
 from app.domain.classes.grouping import Missing, Suppressed
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.models.class_suppression import EQUIVALENCE_CLASSES, ClassSuppression, Meaning, SmallClasses
 from app.domain.models.suppression import Order
 from app.domain.rules.condition_text import parse_condition, print_condition
@@ -295,8 +295,7 @@ def statements_of(documents: Sequence[JsonObject], pointer: str) -> tuple[Statem
         if comparisons > MOST_COMPARISONS:
             faults.append(_too_many_comparisons(pointer))
             break
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
     return tuple(statements)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -30,14 +31,13 @@ from app.domain.models.class_suppression import (
     suppress_small,
     withholding,
 )
+from app.domain.policies.objectives import criteria_of
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
 from app.domain.search.full_domain.problem import criterion_document
 from app.domain.tables.table import Table
 from app.services.fingerprints import resource_sha256
-from app.services.references import document_of, reference
-from app.services.resources import JsonObject, Kind, NewResource, Stored
+from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of, reference
 from app.services.rules.rule_definitions import TableLevelDefinition
-from app.services.searches.objectives import criterion_of
 
 TABLE_LEVEL: Final = "table_level"
 RECORD_LEVEL: Final = "record_level"
@@ -55,6 +55,19 @@ _SUPPRESSED_ROWS: Final = "suppressed_rows"
 
 Suppression = SmallClasses | ClassSuppression
 """What a rule of levels suppresses beside them."""
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenRule:
+    """A rule for one table, and the document that says the same."""
+
+    rule: Rule
+    document: JsonObject
+
+    @classmethod
+    def of(cls, rule: Rule, table: Table, **more: object) -> WrittenRule:
+        """The rule with its document, in which ``more`` takes the place of what that says by itself."""
+        return cls(rule, rule_document(rule, table.attributes) | more)
 
 
 def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
@@ -79,33 +92,42 @@ def rule_document(rule: Rule, attributes: tuple[str, ...]) -> JsonObject:
     }
 
 
-def suppressing_document(table: Table, rule: TableRule, suppression: Suppression) -> JsonObject:
-    """The document of a table-level rule that suppresses classes: of fewer records, or that fail criteria.
+def suppressing_rule(table: Table, rule: TableRule, suppression: Suppression) -> WrittenRule:
+    """A table-level rule that suppresses classes: of fewer records, or that fail criteria.
 
-    ``records`` are those that it suppresses.
+    ``records`` of its document are those that it suppresses.
     """
-    _, withheld = _suppressed(table, rule, suppression)
-    return {
+    suppressed, records = suppressed_cells(table, rule, suppression)
+    document = {
         **rule_document(rule, table.attributes),
         **suppression_document(suppression),
-        "records": int(np.count_nonzero(withheld)),
+        "records": int(np.count_nonzero(records)),
     }
+    return WrittenRule(suppressed, document)
 
 
-def population_suppressing_document(
+def population_suppressing_rule(
     table: Table, rule: TableRule, suppression: ClassSuppression, records: Bools, dictionary_sha256: str
-) -> JsonObject:
-    """The document of a table-level rule that suppresses by comparing its classes with a population.
+) -> WrittenRule:
+    """A table-level rule that suppresses by comparing its classes with a population.
 
-    Whom it suppresses, ``records`` (n,), is kept, so that the rule can be read without its dictionary.
+    Whom it suppresses, ``records`` (n,), is kept, so that the document can be read without the dictionary.
     """
-    return {
+    document = {
         **rule_document(rule, table.attributes),
         **suppression_document(suppression),
         "records": int(np.count_nonzero(records)),
         POPULATION_SHA256: dictionary_sha256,
         **_block(_SUPPRESSED_ROWS, records.astype("<i2")),
     }
+    return WrittenRule(_without(table, rule, suppression, records), document)
+
+
+def _without(table: Table, rule: TableRule, suppression: ClassSuppression, records: Bools) -> Rule:
+    """The rule with the records (n,) suppressed; itself where there are none."""
+    if not records.any():
+        return rule
+    return withholding(table, rule, records, suppression.missing, suppression.suppressed)
 
 
 def suppression_document(suppression: Suppression) -> JsonObject:
@@ -131,7 +153,7 @@ def table_level_definition_of(document: JsonObject) -> TableLevelDefinition:
         document["levels"],
         document.get(SUPPRESSION),
         document.get(MEANING) or ALL_ATTRIBUTES,
-        None if failing is None else tuple(criterion_of(own) for own in failing),
+        None if failing is None else criteria_of(failing, printed=False),
         document.get("missing") or "own_category",
         document.get("suppressed") or "excluded",
         document.get(ORDER) or "size_by_size",
@@ -139,14 +161,11 @@ def table_level_definition_of(document: JsonObject) -> TableLevelDefinition:
     )
 
 
-def suppressed_cells(table: Table, rule: TableRule, suppression: Suppression) -> Rule:
-    """The rule with what it suppresses; itself if that would be classes that fail criteria, and none does."""
-    return _suppressed(table, rule, suppression)[0]
+def suppressed_cells(table: Table, rule: TableRule, suppression: Suppression) -> tuple[Rule, Bools]:
+    """The rule with what it suppresses, and of which records (n,).
 
-
-def _suppressed(
-    table: Table, rule: TableRule, suppression: Suppression
-) -> tuple[Rule, npt.NDArray[np.bool_]]:
+    It is the rule itself if that would be classes that fail criteria, and none does.
+    """
     if isinstance(suppression, SmallClasses):
         return suppress_small(table, rule, suppression)
     return suppress_failing(table, rule, suppression)
@@ -158,11 +177,8 @@ def rule_of(document: JsonObject, table: Table) -> Rule:
         rule = TableRule(tuple(document["levels"][attribute] for attribute in table.attributes))
         suppression = table_level_definition_of(document).suppression
         if isinstance(suppression, ClassSuppression) and _SUPPRESSED_ROWS in document:
-            records = _numbers_of(document, _SUPPRESSED_ROWS).astype(bool)
-            if not records.any():
-                return rule
-            return withholding(table, rule, records, suppression.missing, suppression.suppressed)
-        return rule if suppression is None else suppressed_cells(table, rule, suppression)
+            return _without(table, rule, suppression, _numbers_of(document, _SUPPRESSED_ROWS).astype(bool))
+        return rule if suppression is None else suppressed_cells(table, rule, suppression)[0]
     if document["kind"] == CELLS:
         return CellRule(_matrix_of(document, "codes").astype(np.int32, order="F"))
     return RecordRule(_matrix_of(document, "steps").astype(np.int16, order="F"))

@@ -1,4 +1,4 @@
-"""Use cases on disclosure rules: what is shown of whom."""
+"""Use cases on disclosure rules: what is shown of whom, also as some records before and after."""
 
 from __future__ import annotations
 
@@ -7,35 +7,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+import numpy as np
+
 from app.domain.errors import pointing_into
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import check_statements, columns_read
-from app.domain.rules.rule import Rule
+from app.domain.rules.rule import Rule, apply
+from app.domain.rules.steps import labels_shown, steps_between
 from app.domain.tables.table import Table
-from app.services.access.access import require
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.ports import Store, UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, Scope, Stored, TenantId
-from app.services.rules.condition_columns import column_types, condition_columns
-from app.services.rules.rule_building import apply_definition, raised_rule
-from app.services.rules.rule_building import define_rule as define_rule
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    Scope,
+    Stored,
+    TenantId,
+    document_of,
+    require,
+)
+from app.services.rules.rule_building import apply_definition, define_rule, raised_rule
 from app.services.rules.rule_definitions import (
     AtLeastDefinition,
     ConditionalDefinition,
     GeneralisationDefinition,
+    RecordLevelDefinition,
+    RuleDefinition,
+    TableLevelDefinition,
     definition_of,
     shown_definition,
 )
-from app.services.rules.rule_definitions import IdentityDefinition as IdentityDefinition
-from app.services.rules.rule_definitions import RecordLevelDefinition as RecordLevelDefinition
-from app.services.rules.rule_definitions import RecordLevels as RecordLevels
-from app.services.rules.rule_definitions import RuleDefinition as RuleDefinition
-from app.services.rules.rule_definitions import SuppressionDefinition as SuppressionDefinition
-from app.services.rules.rule_definitions import TableLevelDefinition as TableLevelDefinition
 from app.services.rules.rule_documents import (
+    WrittenRule,
     new_rule,
     require_rule_of,
     resources_of_rule,
@@ -44,8 +51,66 @@ from app.services.rules.rule_documents import (
     rule_sha256,
     table_level_definition_of,
 )
-from app.services.rules.rule_previews import PreviewRule, RulePreview, preview_of
-from app.services.rules.suppressing_population import notes_on, population_of
+from app.services.rules.rule_sources import column_types, condition_columns, notes_on, population_of
+
+
+@dataclass(frozen=True)
+class PreviewRule:
+    """Records ``first`` to ``first + limit - 1`` (from 1) of a dataset; a stored rule or a definition."""
+
+    dataset: str
+    rule: str | RuleDefinition
+    first: int = 1
+    limit: int = 20
+
+
+@dataclass(frozen=True)
+class PreviewedRecord:
+    """One record: a cell is None where it is missing or suppressed.
+
+    ``steps`` lead from the original up to the shown value; None where the hierarchy is no tree and they have
+    no number.
+    """
+
+    row: int
+    before: tuple[str | None, ...]
+    after: tuple[str | None, ...]
+    steps: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class RulePreview:
+    """The records, with the hierarchies' heights: as many steps suppress a value."""
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    total_rows: int
+    records: tuple[PreviewedRecord, ...]
+
+
+def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:
+    """The records as they are and as the rule discloses them."""
+    rows = np.arange(first - 1, min(first - 1 + limit, table.n_records))
+    before, after = table.codes[rows], apply(rule, table)[rows]
+    trees = table.hierarchies
+    steps = [steps_between(tree, before[:, j], after[:, j]).tolist() for j, tree in enumerate(trees)]
+    originals = [labels_shown(tree, before[:, j]) for j, tree in enumerate(trees)]
+    shown = [labels_shown(tree, after[:, j]) for j, tree in enumerate(trees)]
+    return RulePreview(
+        table.attributes,
+        table.heights,
+        table.n_records,
+        tuple(
+            PreviewedRecord(
+                row + 1,
+                tuple(labels[i] for labels in originals),
+                tuple(labels[i] for labels in shown),
+                tuple(None if own[i] < 0 else own[i] for own in steps),
+            )
+            for i, row in enumerate(rows.tolist())
+        ),
+    )
+
 
 _RULE_POSITION: Final = 3
 """Where assessments that name no roles list their stored rule among what they use."""
@@ -81,7 +146,7 @@ class RuleService(TableResources):
         rule = await find_rule(self._store, self._loader, actor, request.rule, dataset)
         table = await self._loader.table(actor.tenant, dataset)
         return await asyncio.to_thread(
-            lambda: preview_of(table, rule_of(rule.document, table), request.first, request.limit)
+            lambda: preview_of(table, rule.on(table), request.first, request.limit)
         )
 
     def definition(self, actor: Actor, rule: Stored) -> JsonObject | None:
@@ -96,13 +161,15 @@ class RuleService(TableResources):
 class RuleInQuestion:
     """The rule that a question is about: its document, its hash, and the resource that it is, if it is one.
 
-    ``kind`` is the word that it was asked for with, None where that is not known any more.
+    ``kind`` is the word that it was asked for with, None where that is not known any more; ``made`` the rule
+    itself where its definition was asked about, so that nobody reads the document that was written of it.
     """
 
     document: JsonObject
     sha256: str
     stored: Stored | None
     kind: str | None
+    made: Rule | None = None
 
     @property
     def name(self) -> str | None:
@@ -113,6 +180,10 @@ class RuleInQuestion:
     def in_short(self) -> JsonObject:
         """The rule as summaries show it, with its name."""
         return {"name": self.name, **rule_in_short(self.document, self.kind)}
+
+    def on(self, table: Table) -> Rule:
+        """The rule itself for the dataset as a ``table``; read only where it was not made by the request."""
+        return rule_of(self.document, table) if self.made is None else self.made
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -135,11 +206,11 @@ async def find_rule(
             stored = await work.resources.get(Kind.RULE, rule)
         return RuleInQuestion(require_rule_of(stored, dataset), stored.sha256, stored, stored.summary["kind"])
     table = await loader.table(actor.tenant, dataset)
-    document = await _defined(store, loader, actor, rule, dataset, table)
-    notes = notes_on(rule)
+    written = await _defined(store, loader, actor, rule, dataset, table)
+    document, notes = written.document, notes_on(rule)
     if notes:
         document = {**document, "notes": list(notes)}
-    return RuleInQuestion(document, rule_sha256(document, dataset.sha256), None, rule.kind)
+    return RuleInQuestion(document, rule_sha256(document, dataset.sha256), None, rule.kind, written.rule)
 
 
 def rule_kept(rule: RuleInQuestion | None) -> JsonObject:
@@ -170,7 +241,7 @@ async def _defined(
     definition: RuleDefinition,
     dataset: Stored,
     table: Table,
-) -> JsonObject:
+) -> WrittenRule:
     if isinstance(definition, TableLevelDefinition | AtLeastDefinition) and isinstance(
         definition.suppression, ClassSuppression
     ):
@@ -178,8 +249,8 @@ async def _defined(
     population = await population_of(store, loader, actor.tenant, definition, dataset)
     if isinstance(definition, AtLeastDefinition):
         with pointing_into("/rule"):
-            document = (await find_rule(store, loader, actor, definition.rule, dataset)).document
-        return await asyncio.to_thread(raised_rule, definition, document, table, population)
+            below = await find_rule(store, loader, actor, definition.rule, dataset)
+        return await asyncio.to_thread(lambda: raised_rule(definition, below.on(table), table, population))
     if isinstance(definition, RecordLevelDefinition) and any(
         record.asks_the_record for record in definition.records
     ):

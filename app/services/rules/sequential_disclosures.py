@@ -17,13 +17,21 @@ from app.domain.errors import Conflict, InvalidInput
 from app.domain.risk.streaming import RunningRisk
 from app.domain.rules.steps import labels_shown
 from app.domain.tables.table import Table
-from app.services.access.access import require
 from app.services.datasets.dataset_schema import declarations_of
 from app.services.datasets.tables import TableResources
 from app.services.fingerprints import plain, resource_sha256
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Scope,
+    Stored,
+    document_of,
+    require,
+)
 from app.services.rules.disclosure_batches import (
     MOST_RECORDS,
     BatchRule,

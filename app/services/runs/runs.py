@@ -8,11 +8,21 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.errors import Conflict, NotFound, NotSupported
-from app.services.access.access import require
+from app.domain.errors import Conflict, NotFinished, NotFound, NotSupported
 from app.services.gates.evidence_masking import shown_answer
 from app.services.ports import RunSignals, Store
-from app.services.resources import ALWAYS, Actor, JsonObject, Kind, Period, Run, RunEvent, RunState, Scope
+from app.services.resources import (
+    ALWAYS,
+    Actor,
+    JsonObject,
+    Kind,
+    Period,
+    Run,
+    RunEvent,
+    RunState,
+    Scope,
+    require,
+)
 from app.services.rules.rule_documents import with_rule_in_short
 
 SIGNAL_SECONDS: Final = 2.0
@@ -171,5 +181,5 @@ def _no_result(run: Run) -> Conflict:
         remedy = "create the work again under another name, or read the run's error"
     else:
         message = f"run {run.id} is {run.state.value} and has no result yet"
-        remedy = "wait for the run: GET /v1/runs/{id} with the header Prefer: wait=20"
+        return NotFinished(message, "wait for the run", {"state": run.state.value})
     return Conflict(message, remedy, {"state": run.state.value})

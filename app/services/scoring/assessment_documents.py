@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import numpy as np
@@ -11,12 +12,11 @@ from app.domain.risk.assessment import Assessment, Monotone
 from app.domain.risk.attackers import SetAssessment, View, ViewScore
 from app.domain.risk.dictionary_order import BoundAnswer
 from app.domain.risk.models import RiskModel
-from app.domain.risk.summaries import Histogram, histogram_of_losses
-from app.domain.risk.utility import Utility
-from app.domain.tables.numbers import to_json_number
+from app.domain.risk.summaries import histogram_of_losses
+from app.domain.risk.utility import Utility, rounded_half_away
+from app.services.fingerprints import plain
 from app.services.resources import JsonObject
-from app.services.scoring.scoring_options import ScoringOptions
-from app.services.scoring.utility_building import more_results
+from app.services.scoring.scoring_options import ScoringOptions, UtilitySpec
 
 SOMETIMES: Final = (
     "views",
@@ -44,12 +44,27 @@ def result_of(found: Assessment | SetAssessment, options: ScoringOptions, utilit
         if view == "estimated":
             result["warnings"] = [*result["warnings"], ESTIMATED]
     more = more_results(options.utility, utility, first.utility_average, first.utility_min)
-    return dict.fromkeys(SOMETIMES) | result | more
+    return plain(dict.fromkeys(SOMETIMES) | result | more)  # type: ignore[no-any-return]
+
+
+def more_results(spec: UtilitySpec, utility: Utility, average: float, minimum: float) -> JsonObject:
+    """What a result says beside ``utility_average`` and ``utility_min``.
+
+    ``information_loss_average`` and ``information_loss_max`` of the loss models (the least utility is the
+    greatest loss), and with ``display_rounding`` the average as it is displayed.
+    """
+    found: dict[str, float] = {}
+    if utility.is_loss:
+        losses = utility.information_loss(np.array([average, minimum]))
+        found |= {"information_loss_average": float(losses[0]), "information_loss_max": float(losses[1])}
+    if spec.display_rounding == "nearest":
+        shown = {"utility_average": average, **{k: v for k, v in found.items() if k.endswith("average")}}
+        found |= {f"{key}_displayed": rounded_half_away(value) for key, value in shown.items()}
+    return found
 
 
 def _result_of_one(found: Assessment) -> JsonObject:
     """The score of a rule against one dictionary."""
-    beside = found.add_self_risk_average
     return {
         "n_records": found.n_records,
         "n_entities": found.n_entities,
@@ -57,16 +72,16 @@ def _result_of_one(found: Assessment) -> JsonObject:
         "risk_model": found.model.name,
         **_risks(found),
         **_extreme_risks(found.extremes.risk_max, found.extremes.risk_min),
-        "utility_average": to_json_number(found.utility_average),
-        "utility_min": to_json_number(found.utility_min),
+        "utility_average": found.utility_average,
+        "utility_min": found.utility_min,
         "row_of_utility_min": found.extremes.utility_min + 1,
         "min_consistent": found.min_consistent,
         "row_of_min_consistent": found.extremes.min_consistent + 1,
         "absent": found.absent,
-        "add_self_risk_average": None if beside is None else to_json_number(beside),
+        "add_self_risk_average": found.add_self_risk_average,
         "histogram": {
-            "counts": _histogram(found.histogram_counts),
-            "losses": _histogram(found.histogram_losses),
+            "counts": asdict(found.histogram_counts),
+            "losses": asdict(found.histogram_losses),
         },
         "k_matching": found.k_matching,
         "k_equivalence": found.k_equivalence,
@@ -76,7 +91,7 @@ def _result_of_one(found: Assessment) -> JsonObject:
         "weighted": found.weighted,
         "monotone": _monotone(found.monotone),
         "not_monotone": found.model.name == "III_raw",
-        "warnings": list(_warnings(found.model, found.absent, found.absent_policy, found.warnings)),
+        "warnings": _warnings(found.model, found.absent, found.absent_policy, found.warnings),
     }
 
 
@@ -110,10 +125,10 @@ def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
         "add_self_risk_average": None,
         "histogram": {
             "counts": None,
-            "losses": _histogram(histogram_of_losses(chosen.loss, np.ones(len(chosen.loss), np.int64))),
+            "losses": asdict(histogram_of_losses(chosen.loss, np.ones(len(chosen.loss), np.int64))),
         },
         "monotone": _monotone(chosen.monotone),
-        "warnings": list(_warnings(parts[0].model, absent, parts[0].absent_policy, warnings)),
+        "warnings": _warnings(parts[0].model, absent, parts[0].absent_policy, warnings),
         "views": {
             score.view: _view(score)
             for score in (found.bayes, found.worst_case, found.worst_case_per_record)
@@ -139,10 +154,10 @@ def bound_document(found: BoundAnswer) -> JsonObject:
 def _risks(found: Assessment | ViewScore) -> JsonObject:
     """The mean, and what never leaves it alone."""
     return {
-        "risk_average": to_json_number(found.risk_average),
-        "risk_max": to_json_number(found.risk_max),
-        "risk_min": to_json_number(found.risk_min),
-        "loss_quantiles": {str(q): to_json_number(loss) for q, loss in found.loss_quantiles.items()},
+        "risk_average": found.risk_average,
+        "risk_max": found.risk_max,
+        "risk_min": found.risk_min,
+        "loss_quantiles": found.loss_quantiles,
         "infinite": found.infinite,
     }
 
@@ -169,13 +184,7 @@ def _number_of(position: int | None) -> int | None:
 
 
 def _monotone(monotone: Monotone) -> Mapping[str, bool]:
-    return {
-        "non_empty": monotone.non_empty,
-        "phi_monotone": monotone.phi_monotone,
-        "psi_le_phi": monotone.psi_le_phi,
-        "model_monotone": monotone.model_monotone,
-        "holds": monotone.holds,
-    }
+    return {**asdict(monotone), "holds": monotone.holds}
 
 
 def _warnings(model: RiskModel, absent: int, policy: str, found: Sequence[str]) -> Sequence[str]:
@@ -190,11 +199,3 @@ def _warnings(model: RiskModel, absent: int, policy: str, found: Sequence[str]) 
     if model.name == "custom":
         warnings.append("The formula passed samples of the conditions for a risk model; that is no proof.")
     return warnings
-
-
-def _histogram(histogram: Histogram) -> JsonObject:
-    return {
-        "edges": [to_json_number(edge) for edge in histogram.edges],
-        "records": list(histogram.records),
-        "infinite": histogram.infinite,
-    }

@@ -22,9 +22,7 @@ from app.domain.sensitivity.sensitivity import Sensitivity
 from app.services.datasets.table_streams import Columns
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.references import document_of
-from app.services.resources import JsonObject, Stored, TenantId
-from app.services.rules.rule_documents import rule_of
+from app.services.resources import JsonObject, Stored, TenantId, document_of
 from app.services.rules.rules import RuleInQuestion, rule_of_question
 from app.services.runs.run_execution import OneBlock, Tick, no_tick
 from app.services.scoring.assessment_documents import bound_document, result_of
@@ -233,5 +231,5 @@ class AssessmentPreparation:
     async def score(self, tenant: TenantId, question: AssessmentQuestion) -> RuleScore:
         """The score, ready to be computed."""
         scoring = await load_scoring(self._loader, tenant, question.sources, question.options)
-        rule = await asyncio.to_thread(rule_of, question.rule.document, scoring.table)
+        rule = await asyncio.to_thread(question.rule.on, scoring.table)
         return RuleScore(scoring, rule, self._memory_ceiling, bounds=question.bounds)

@@ -8,15 +8,23 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from app.domain.errors import InvalidInput
-from app.domain.risk.loss import AbsentPolicy as AbsentPolicy
-from app.services.access.access import require
 from app.services.datasets.table_streams import stream_columns
 from app.services.datasets.tables import TableLoader
 from app.services.fingerprints import new_resource
 from app.services.ports import Store
 from app.services.questions import DirectBudget, DirectService, Route, require_result
-from app.services.resources import Actor, DataFormat, DataStream, JsonObject, Kind, NewResource, Scope
-from app.services.rules.rules import RuleDefinition, find_rule, rule_kept
+from app.services.resources import (
+    Actor,
+    DataFormat,
+    DataStream,
+    JsonObject,
+    Kind,
+    NewResource,
+    Scope,
+    require,
+)
+from app.services.rules.rule_definitions import RuleDefinition
+from app.services.rules.rules import find_rule, rule_kept
 from app.services.scoring.assessment_work import AssessmentPreparation, AssessmentQuestion, RuleScore
 from app.services.scoring.scoring_inputs import SourceRefs, find_sources
 from app.services.scoring.scoring_options import ScoringOptions

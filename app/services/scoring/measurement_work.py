@@ -12,15 +12,14 @@ from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import Need
 from app.domain.counting.counter import MEMORY_CEILING
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.models.entry import Cost, Measure, MeasureContext
 from app.domain.rules.rule import Rule
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored, TenantId
+from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import require_rule_of, rule_of
-from app.services.rules.rules import rule_of_question, rule_stated_anew
+from app.services.rules.rules import RuleInQuestion, rule_of_question, rule_stated_anew
 from app.services.runs.run_execution import OneBlock, Tick, no_tick
 from app.services.scoring.measurement_documents import document_of_result, parameters_of, references_in
 from app.services.scoring.scoring_inputs import Scoring, Sources, find_sources, load_scoring, refs_of
@@ -65,7 +64,7 @@ class Question:
     parameters: Any
     sources: Sources
     options: ScoringOptions
-    rule: JsonObject | None
+    rule: RuleInQuestion | None
     referred: Mapping[tuple[Kind, str], Stored]
 
 
@@ -93,8 +92,7 @@ class Measurement:
             for need in sorted(needs & _PARTS.keys())
             if getattr(context, need) is None
         ]
-        if missing:
-            raise InvalidInput(missing)
+        refuse(missing)
         reason = _unmet(context, needs) or self.measure.supports(context, self.parameters)
         if reason is not None:
             raise NotSupported.because(reason)
@@ -161,7 +159,7 @@ class MeasurementPreparation:
         dictionaries = await self._dictionaries(tenant, question)
         rule = None
         if question.rule is not None:
-            rule = await asyncio.to_thread(rule_of, question.rule, scoring.table)
+            rule = await asyncio.to_thread(question.rule.on, scoring.table)
         context = MeasureContext(
             table=scoring.table,
             rule=rule,
@@ -192,12 +190,11 @@ class MeasurementPreparation:
         parameters = parameters_of(measure, asked["parameters"])
         async with self._store.work(tenant) as work:
             sources = await find_sources(work, refs_of(stored))
-            found = await rule_of_question(work, stored, sources.dataset)
+            rule = await rule_of_question(work, stored, sources.dataset)
             referred = {
                 (reference.kind, reference.ref): await work.resources.get(reference.kind, reference.ref)
                 for reference in references_in(parameters)
             }
-        rule = None if found is None else found.document
         return Question(measure, parameters, sources, ScoringOptions.of(document), rule, referred)
 
     async def _dictionaries(self, tenant: TenantId, question: Question) -> Mapping[str, Dictionary]:
@@ -257,7 +254,7 @@ class MeasurementPreparation:
         if question.rule is None:
             return None
         return await rule_stated_anew(
-            self._store, self._loader, tenant, question.rule, dataset, scoring.table
+            self._store, self._loader, tenant, question.rule.document, dataset, scoring.table
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.domain.models.entry import fields_of_releases
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters
 from app.services.datasets.tables import TableLoader
@@ -14,9 +14,9 @@ from app.services.fingerprints import new_resource
 from app.services.named import all_resources
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, DirectService, Route
-from app.services.references import document_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored
-from app.services.rules.rules import RuleDefinition, RuleInQuestion, find_rule, rule_kept
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
+from app.services.rules.rule_definitions import RuleDefinition
+from app.services.rules.rules import find_rule, rule_kept
 from app.services.scoring.measurement_documents import document_of_parameters, references_in, with_references
 from app.services.scoring.measurement_work import Measurement, MeasurementPreparation, Question, measure_of
 from app.services.scoring.scoring_inputs import SourceRefs, find_sources
@@ -86,10 +86,10 @@ class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]
             with_references(parameters, lambda reference: by_pointer[reference.pointer].name),
             sources,
             request.options,
-            None if rule is None else rule.document,
+            rule,
             {(stored.kind, stored.name): stored for stored in by_pointer.values()},
         )
-        return question, _resource(request, question, rule, by_pointer)
+        return question, _resource(request, question, by_pointer)
 
     async def _prepare(self, actor: Actor, question: Question) -> Measurement:
         return await self._preparation.measurement(actor.tenant, question)
@@ -111,21 +111,19 @@ def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None
         for pointer, stored in by_pointer.items()
         if stored.kind is Kind.RULE and document_of(stored)["dataset"]["sha256"] != dataset.sha256
     ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _resource(
     request: CreateMeasurement,
     question: Question,
-    rule: RuleInQuestion | None,
     by_pointer: Mapping[str, Stored],
 ) -> NewResource:
     """The measurement as it will be stored.
 
     Results may name what the parameters refer to, so the names count among what gives it its meaning.
     """
-    measure, sources = question.measure, question.sources
+    measure, sources, rule = question.measure, question.sources, question.rule
     asked = {
         "name": measure.name,
         "version": measure.version,

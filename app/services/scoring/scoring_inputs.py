@@ -23,9 +23,7 @@ from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.table import Table
 from app.services.datasets.tables import TableLoader
 from app.services.ports import UnitOfWork
-from app.services.references import document_of
-from app.services.resources import JsonObject, Kind, Stored, TenantId
-from app.services.scoring import utility_building
+from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.scoring.scoring_options import ScoringOptions
 
 _FIRST_ROLES: Final = ("dataset", "dictionary", "sensitivity")
@@ -271,7 +269,7 @@ async def load_scoring(
         sources.is_set,
         sensitivity,
         failure,
-        await asyncio.to_thread(utility_building.build, table, options.utility),
+        await asyncio.to_thread(options.utility.on, table),
         options,
         true,
     )

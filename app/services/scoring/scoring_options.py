@@ -8,16 +8,72 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 from app.domain.dictionaries.consistency import COMPATIBLE, Consistency
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.domain.risk.attackers import View
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import MODEL_I, ModelName, RiskModel
+from app.domain.risk.utility import Model, Utility, build_utility
 from app.domain.tables.table import Table
+from app.services.fingerprints import plain
 from app.services.resources import JsonObject
-from app.services.scoring import utility_building
-from app.services.scoring.utility_building import DEPTH_SUM, UtilitySpec
+
+DisplayRounding = Literal["none", "nearest"]
+
+
+@dataclass(frozen=True)
+class UtilitySpec:
+    """How the use of a disclosed table is measured.
+
+    ``weights`` are what attributes count, 1 where not named; ``values`` belong to ``custom``: attribute →
+    label → value. ``round_before_constraint`` lets a search compare the mean of the table rounded to the
+    nearest whole number with its threshold, as published results did; ``display_rounding`` adds rounded
+    means to results and changes no comparison (Definitions: rounded utility).
+    """
+
+    kind: Model = "depth_sum"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    round_before_constraint: bool = False
+    display_rounding: DisplayRounding = "none"
+
+    def on(self, table: Table) -> Utility:
+        """The utility for a table; InvalidInput with every offending attribute, weight and value."""
+        return build_utility(table, self.kind, self.weights, self.values)
+
+    def document(self) -> str | JsonObject:
+        """The canonical form that is stored and hashed: the kind alone, or an object without the defaults.
+
+        A weight of 1 is a default too.
+        """
+        given: JsonObject = {
+            "weights": {name: float(weight) for name, weight in self.weights.items() if weight != 1},
+            "values": {
+                name: {label: float(value) for label, value in own.items()}
+                for name, own in self.values.items()
+            },
+            "round_before_constraint": self.round_before_constraint,
+            "display_rounding": "" if self.display_rounding == "none" else self.display_rounding,
+        }
+        more = {key: value for key, value in given.items() if value}
+        return plain({"kind": self.kind, **more}) if more else self.kind
+
+    def shown(self) -> str | JsonObject:
+        """The canonical form for lists: of custom values only how many each attribute has."""
+        document = self.document()
+        if isinstance(document, str) or "values" not in document:
+            return document
+        return {**document, "values": {name: len(given) for name, given in document["values"].items()}}
+
+    @classmethod
+    def of(cls, document: str | Mapping[str, Any]) -> UtilitySpec:
+        """The utility that :meth:`document` wrote down."""
+        return cls(**({"kind": document} if isinstance(document, str) else document))
+
+
+DEPTH_SUM: Final = UtilitySpec()
 
 
 @dataclass(frozen=True)
@@ -54,8 +110,7 @@ class ConsistencyOptions:
             for name in self.attributes
             if name not in table.attributes
         ]
-        if faults:
-            raise InvalidInput(faults)
+        refuse(faults)
 
 
 def _consistency_document(consistency: Consistency) -> JsonObject:
@@ -88,7 +143,7 @@ class ScoringOptions:
     def document(self) -> JsonObject:
         """Plain JSON: utility and absent policy always, the others unless they are as usual."""
         document: JsonObject = {
-            "utility": utility_building.to_document(self.utility),
+            "utility": self.utility.document(),
             "absent_policy": self.absent_policy,
         }
         if self.risk_model != MODEL_I:
@@ -102,7 +157,7 @@ class ScoringOptions:
     def shown(self) -> JsonObject:
         """Plain JSON with every option, for summaries."""
         return {
-            "utility": utility_building.to_summary(self.utility),
+            "utility": self.utility.shown(),
             "absent_policy": self.absent_policy,
             "risk_model": _model_document(self.risk_model),
             "consistency": self.consistency.document(),
@@ -113,7 +168,7 @@ class ScoringOptions:
     def of(cls, document: JsonObject) -> ScoringOptions:
         """The options of a document; it may hold other keys too."""
         return cls(
-            utility_building.from_document(document["utility"]),
+            UtilitySpec.of(document["utility"]),
             document["absent_policy"],
             _model_of(document.get("risk_model", MODEL_I.name)),
             ConsistencyOptions.of(document.get("consistency", NO_CONSISTENCY)),

@@ -8,17 +8,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Final, Literal
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.sensitivity.interactions import GivenInteractions
 from app.domain.sensitivity.normalisation import Normalisation
 from app.domain.sensitivity.sensitivity import Family, Sensitivity
 from app.services.datasets.dataset_schema import OnUnknown, declarations_of
 from app.services.datasets.tables import TableResources
 from app.services.fingerprints import new_resource, plain
-from app.services.references import reference, without_names
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Stored
-from app.services.scoring.sensitivity_building import build_profile, read_overrides
-from app.services.scoring.sensitivity_overrides import rows_ignored
+from app.services.resources import (
+    Actor,
+    Created,
+    JsonObject,
+    Kind,
+    NewResource,
+    Stored,
+    reference,
+    without_names,
+)
+from app.services.scoring.sensitivity_building import build_profile, read_overrides, rows_ignored
 
 GREATEST_EXPONENT: Final = 709
 """Of greater whole numbers exp is no double any more."""
@@ -172,8 +179,7 @@ def _check_family(request: CreateSensitivityProfile) -> None:
             )
         )
     faults += _faults_of_overrides(_each(request))
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _faults_of_overrides(given: Sequence[Overrides]) -> list[Fault]:

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from app.domain.search.problem import Aggregate
+import numpy as np
+
+from app.domain.risk.utility import Utility
+from app.domain.search.blocks import FrontierPlan
+from app.domain.search.plans import plan_frontier
+from app.domain.search.problem import Aggregate, FrontierProblem
 from app.domain.search.problem import Scope as RuleScope
 from app.services.datasets.dataset_schema import DISCLOSED
 from app.services.datasets.tables import TableLoader
 from app.services.fingerprints import new_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES
-from app.services.resources import JsonObject, Kind, NewResource
-from app.services.scoring.scoring_inputs import SourceRefs, Sources
+from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId, document_of
+from app.services.runs.run_execution import Conclusion
+from app.services.scoring.scoring_inputs import SourceRefs, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.frontier_work import FrontierPreparation
-from app.services.searches.searches import SearchService, warnings_about
+from app.services.searches.searches import (
+    SearchPreparation,
+    SearchQuestion,
+    SearchService,
+    SearchWork,
+    warnings_about,
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,50 @@ class CreateFrontier:
         return ()
 
 
-class FrontierService(SearchService[CreateFrontier]):
+@dataclass(frozen=True)
+class FrontierQuestion(SearchQuestion):
+    """A frontier, with the problem that it poses."""
+
+    problem: FrontierProblem
+
+
+class FrontierWork(SearchWork):
+    """The work of a run that searches for a frontier."""
+
+    def __init__(self, search: FrontierPlan, utility: Utility) -> None:
+        super().__init__(search)
+        self._search = search
+        self._utility = utility
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The frontier; its points say their loss of information too, where that is what utility means."""
+        document = self._search.combine(blocks).to_document()
+        for point in document["points"]:
+            loss = None
+            if self._utility.is_loss:
+                loss = float(self._utility.information_loss(np.array([point["utility"]]))[0])
+            point["information_loss"] = loss
+        return Conclusion(document)
+
+
+class FrontierPreparation(SearchPreparation[FrontierQuestion]):
+    """Makes the work of a frontier; a ``Prepare`` of run execution."""
+
+    async def _question(self, work: UnitOfWork, stored: Stored, sources: Sources) -> FrontierQuestion:
+        document = document_of(stored)
+        options = ScoringOptions.of(document)
+        aggregate = document.get("aggregate", "average")
+        problem = _problem(document["scope"], options, aggregate, document["max_points"])
+        return FrontierQuestion(stored, sources, options, problem)
+
+    async def work(self, tenant: TenantId, question: FrontierQuestion) -> FrontierWork:
+        """Load what the frontier rests on, and plan its search."""
+        scoring = await load_scoring(self._loader, tenant, question.sources, question.options)
+        search = await asyncio.to_thread(lambda: plan_frontier(scoring.context, question.problem))
+        return FrontierWork(search, scoring.utility)
+
+
+class FrontierService(SearchService[CreateFrontier, FrontierQuestion]):
     """Pose the question for all Pareto-optimal rules and read the answer."""
 
     kind: ClassVar[Kind] = Kind.FRONTIER
@@ -53,9 +108,18 @@ class FrontierService(SearchService[CreateFrontier]):
     def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
         super().__init__(store, FrontierPreparation(store, loader), run_bytes)
 
-    async def _resource(self, work: UnitOfWork, request: CreateFrontier, sources: Sources) -> NewResource:
-        document = _document(request, sources)
-        return new_resource(
+    async def _ask(
+        self, work: UnitOfWork, request: CreateFrontier, sources: Sources
+    ) -> tuple[FrontierQuestion, NewResource]:
+        options = replace(request.options, attacker_view=sources.view(request.options.attacker_view))
+        document: JsonObject = {
+            "scope": request.scope,
+            **options.document(),
+            "max_points": request.max_points,
+        }
+        if request.aggregate != "average":
+            document["aggregate"] = request.aggregate
+        new = new_resource(
             self.kind,
             request.name,
             document,
@@ -64,22 +128,18 @@ class FrontierService(SearchService[CreateFrontier]):
                 "aggregate": "average",
                 **document,
                 **sources.shown(),
-                **ScoringOptions.of(document).shown(),
+                **options.shown(),
                 "warnings": warnings_about(sources.dataset, *DISCLOSED),
             },
             {"sources": sources.refs},
             sources.ids,
         )
+        problem = _problem(request.scope, options, request.aggregate, request.max_points)
+        return FrontierQuestion(new, sources, options, problem), new
 
 
-def _document(request: CreateFrontier, sources: Sources) -> JsonObject:
-    """What is asked, apart from what it is asked about, in the view that the dictionaries have."""
-    view = sources.view(request.options.attacker_view)
-    document: JsonObject = {
-        "scope": request.scope,
-        **replace(request.options, attacker_view=view).document(),
-        "max_points": request.max_points,
-    }
-    if request.aggregate != "average":
-        document["aggregate"] = request.aggregate
-    return document
+def _problem(
+    scope: RuleScope, options: ScoringOptions, aggregate: Aggregate, max_points: int
+) -> FrontierProblem:
+    view = options.attacker_view or "known"
+    return FrontierProblem(scope, options.absent_policy, view, aggregate, max_points)

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from annotated_types import Gt, Le, doc
 from pydantic import TypeAdapter
 
-from app.domain.analyses.catalogue import CRITERIA
 from app.domain.catalogue.catalogue_types import Example
-from app.domain.errors import InvalidInput, pointing_into
-from app.domain.losses.loss import LossChoice
-from app.domain.models.criterion import Criterion
+from app.domain.errors import InvalidInput
 from app.domain.search.budget import Budget
-from app.domain.search.objectives import OBJECTIVES, MinLoss, Objective, ScoredObjective
+from app.domain.search.objectives import ScoredObjective
 from app.domain.search.problem import Aggregate, Constraint, Problem, Scope
 from app.domain.search.solvers import SOLVERS, Solver
 from app.services.resources import JsonObject
 from app.services.scoring.measurement_documents import document_of_parameters
 from app.services.scoring.scoring_options import ScoringOptions
-
-_CRITERIA: Final[Mapping[str, type[Criterion]]] = {own.kind: own for own in CRITERIA}
-
-
-def objective_of(document: JsonObject) -> Objective:
-    """The objective that a problem wrote into its document."""
-    fields = {name: value for name, value in document.items() if name != "kind"}
-    if document["kind"] == MinLoss.kind:
-        loss = document["loss"]
-        fields["privacy"] = tuple(criterion_of(own) for own in document["privacy"])
-        fields["loss"] = TypeAdapter(LossChoice).validate_python(
-            {"kind": loss} if isinstance(loss, str) else loss
-        )
-    return OBJECTIVES[document["kind"]](**fields)
 
 
 def scored_problem(
@@ -60,13 +42,6 @@ def scored_problem(
         raise InvalidInput(
             [replace(f, pointer=f.pointer.replace("/round_", "/utility/round_")) for f in error.faults]
         ) from None
-
-
-def criterion_of(document: Mapping[str, Any], pointer: str = "") -> Criterion:
-    """The criterion of a document that is at ``pointer``."""
-    fields = {name: value for name, value in document.items() if name != "kind"}
-    with pointing_into(pointer):
-        return TypeAdapter(_CRITERIA[document["kind"]]).validate_python(fields)
 
 
 LONGEST_SECONDS: Final = 7 * 24 * 3600

@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from app.domain.models.class_suppression import ClassSuppression, SmallClasses
 from app.domain.models.suppression import Order
+from app.domain.policies.objectives import objective_of
 from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.search.blocks import BlockedSearch, SearchPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.objectives import MinLoss
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
+from app.domain.search.problem import Problem
+from app.domain.search.solvers import AUTO, Solver
 from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
-from app.services.references import document_of, reference
-from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId
+from app.services.ports import UnitOfWork
+from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId, document_of, reference
 from app.services.rules.rule_definitions import FEWEST_ALIKE
 from app.services.rules.rule_documents import (
     DICTIONARY,
     POPULATION_SHA256,
     new_rule,
-    population_suppressing_document,
+    population_suppressing_rule,
     require_rule_of,
     rule_document,
     rule_of,
-    suppressing_document,
+    suppressing_rule,
 )
 from app.services.runs.run_execution import Conclusion
 from app.services.scoring.assessment_documents import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.objectives import SearchBudget, objective_of, scored_problem, solver_of
-from app.services.searches.search_work import Asked, SearchPreparation, SearchWork
+from app.services.searches.objectives import SearchBudget, scored_problem, solver_of
+from app.services.searches.searches import SearchPreparation, SearchQuestion, SearchWork
 
 
 def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
@@ -49,13 +51,16 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     rule = None if outcome.rule is None else rule_document(outcome.rule, outcome.attributes)
     found = outcome.assessment or outcome.in_set
     score = None if found is None else result_of(found, scoring.options, scoring.utility)
-    shown = outcome.map_document()
+    shown = outcome.map_document() or {"points": []}
     return {
         **{key: value for key, value in document.items() if key not in ("levels", "n_rules")},
         "rule": rule,
         "assessment": score,
         "rules": document["n_rules"],
-        "points": [] if shown is None else [_point(point, outcome.attributes) for point in shown["points"]],
+        "points": [
+            {**point, "levels": dict(zip(outcome.attributes, point["levels"], strict=True))}
+            for point in shown["points"]
+        ],
     }
 
 
@@ -92,15 +97,15 @@ def _rule_of_least_loss(
     failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed, order)
     if failing.needs_population and dictionary_sha256 is not None:
         records = search.withheld(rule.levels)
-        return population_suppressing_document(table, rule, failing, records, dictionary_sha256)
+        return population_suppressing_rule(table, rule, failing, records, dictionary_sha256).document
     # Small classes alone would say nothing of those who are suppressed with them.
     below = None if is_any_silent else suppression_below(table, problem)
     if below is None:
-        return suppressing_document(table, rule, failing)
+        return suppressing_rule(table, rule, failing).document
     return (
         rule_document(rule, outcome.attributes)
         if below < FEWEST_ALIKE
-        else suppressing_document(table, rule, SmallClasses(below))
+        else suppressing_rule(table, rule, SmallClasses(below)).document
     )
 
 
@@ -111,13 +116,14 @@ def suppression_below(table: Table, problem: AnonymityProblem) -> int | None:
     return max(sizes) if is_plain and len(sizes) == len(problem.privacy) and not table.sensitive else None
 
 
-def how_it_was_found(outcome: Outcome | AnonymityOutcome, document: JsonObject) -> JsonObject:
+def how_it_was_found(
+    outcome: Outcome | AnonymityOutcome, budget: SearchBudget, asked: str | JsonObject
+) -> JsonObject:
     """What the search was asked to use and whether it would find the same again, for its result."""
-    asked = document["solver"]
     gap = outcome.relative_gap
     return {
         "solver_parameters": {"kind": asked} if isinstance(asked, str) else asked,
-        "budget": SearchBudget.of(document).shown(),
+        "budget": budget.shown(),
         "reproducible": outcome.complete,
         "relative_gap": None if gap is None else to_json_number(gap),
     }
@@ -134,35 +140,43 @@ def found_rule(result: JsonObject, name: str, sources: Sources, found_by: str | 
     return new_rule(name, rule, sources.dataset, found_by=found_by)
 
 
-def _point(point: dict[str, Any], attributes: Sequence[str]) -> JsonObject:
-    return {**point, "levels": dict(zip(attributes, point["levels"], strict=True))}
+@dataclass(frozen=True)
+class OptimisationQuestion(SearchQuestion):
+    """An optimisation, with the problem that it poses.
+
+    ``solver`` names the rules that it is to choose from by their hashes, and ``candidates`` has them.
+    """
+
+    problem: Problem | AnonymityProblem
+    budget: SearchBudget
+    solver: Solver = AUTO
+    candidates: Mapping[str, Stored] = field(default_factory=dict)
 
 
 class OptimisationWork(SearchWork):
     """The work of a run that searches for the best rule; subclasses say in which sense."""
 
-    def __init__(self, search: BlockedSearch[object], asked: Asked, sources: Sources) -> None:
-        self._document = document_of(asked)
-        super().__init__(search, SearchBudget.of(self._document).time_limit_seconds)
-        self._asked = asked
-        self._sources = sources
+    def __init__(self, search: BlockedSearch[object], question: OptimisationQuestion) -> None:
+        super().__init__(search, question.budget.time_limit_seconds)
+        self._question = question
 
     def _conclusion(self, outcome: Outcome | AnonymityOutcome, found: JsonObject) -> Conclusion:
         """The result, and the rule that was found.
 
         That of a search which was halted does not stand for the question: the same may find another one.
         """
-        result = {**found, **how_it_was_found(outcome, self._document)}
-        found_by = self._asked.sha256 if outcome.complete else None
-        rule = found_rule(result, self._asked.name, self._sources, found_by)
+        question = self._question
+        asked = question.asked
+        result = {**found, **how_it_was_found(outcome, question.budget, document_of(asked)["solver"])}
+        rule = found_rule(result, asked.name, question.sources, asked.sha256 if outcome.complete else None)
         return Conclusion(result, rule, outcome.complete)
 
 
 class ScoredWork(OptimisationWork):
     """The best rule by risk and utility."""
 
-    def __init__(self, search: SearchPlan, scoring: Scoring, asked: Asked, sources: Sources) -> None:
-        super().__init__(search, asked, sources)
+    def __init__(self, search: SearchPlan, scoring: Scoring, question: OptimisationQuestion) -> None:
+        super().__init__(search, question)
         self._search = search
         self._scoring = scoring
 
@@ -175,64 +189,61 @@ class ScoredWork(OptimisationWork):
 class AnonymityWork(OptimisationWork):
     """The rule that loses least among those that meet privacy criteria."""
 
-    def __init__(self, search: LeastLossPlan, table: Table, asked: Asked, sources: Sources) -> None:
-        super().__init__(search, asked, sources)
+    def __init__(self, search: LeastLossPlan, table: Table, question: OptimisationQuestion) -> None:
+        super().__init__(search, question)
         self._search = search
         self._table = table
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result, and the rule that was found."""
         outcome = self._search.combine(blocks)
-        population = self._sources.dictionary
+        population = self._question.sources.dictionary
         sha256 = None if population is None else population.sha256
         return self._conclusion(outcome, result_of_anonymity(outcome, self._table, self._search, sha256))
 
 
-class OptimisationPreparation(SearchPreparation):
+class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
     """Makes the work of an optimisation; a ``Prepare`` of run execution."""
 
-    async def work(
-        self, tenant: TenantId, asked: Asked, sources: Sources, options: ScoringOptions | None = None
-    ) -> OptimisationWork:
-        """Load what the optimisation rests on, and plan its search."""
-        document = document_of(asked)
-        objective, scope = objective_of(document["objective"]), document["scope"]
-        budget = SearchBudget.of(document).counted
+    async def _question(self, work: UnitOfWork, stored: Stored, sources: Sources) -> OptimisationQuestion:
+        document = document_of(stored)
+        objective, scope = objective_of(document["objective"], printed=False), document["scope"]
+        budget = SearchBudget.of(document)
         if isinstance(objective, MinLoss):
+            problem = AnonymityProblem.of(objective, scope)
+            return OptimisationQuestion(stored, sources, ScoringOptions(), problem, budget)
+        options = ScoringOptions.of(document)
+        constraint, aggregate = document.get("constraint", "per_record"), document.get("aggregate", "average")
+        return OptimisationQuestion(
+            stored,
+            sources,
+            options,
+            scored_problem(objective, scope, options, constraint, aggregate),
+            budget,
+            solver_of(document["solver"]),
+            {
+                sha256: await work.resources.get(Kind.RULE, id_)
+                for sha256, id_ in document.get("candidates", {}).items()
+            },
+        )
+
+    async def work(self, tenant: TenantId, question: OptimisationQuestion) -> OptimisationWork:
+        """Load what the optimisation rests on, and plan its search."""
+        sources, problem, budget = question.sources, question.problem, question.budget.counted
+        if isinstance(problem, AnonymityProblem):
             table = await self._loader.table(tenant, sources.dataset)
             dictionary = None
             if sources.dictionary is not None:
                 dictionary = await self._loader.dictionary(tenant, sources.dictionary, sources.dataset)
-            anonymity = AnonymityProblem.of(objective, scope)
-            plan_of_loss = await asyncio.to_thread(least_loss_plan, table, anonymity, budget, dictionary)
-            return AnonymityWork(plan_of_loss, table, asked, sources)
-        stated = ScoringOptions.of(document)
-        scoring = await load_scoring(self._loader, tenant, sources, options or stated)
-        rules = await self._candidates(tenant, document, sources.dataset, scoring.table)
-        problem = scored_problem(
-            objective,
-            scope,
-            stated,
-            document.get("constraint", "per_record"),
-            document.get("aggregate", "average"),
-        )
-        search = await asyncio.to_thread(
-            lambda: plan(
-                replace(scoring.context, rules=rules), problem, solver_of(document["solver"]), budget
-            )
-        )
-        return ScoredWork(search, scoring, asked, sources)
+            least = await asyncio.to_thread(least_loss_plan, table, problem, budget, dictionary)
+            return AnonymityWork(least, table, question)
+        scoring = await load_scoring(self._loader, tenant, sources, question.options)
 
-    async def _candidates(
-        self, tenant: TenantId, document: JsonObject, dataset: Stored, table: Table
-    ) -> Mapping[str, Rule]:
-        """The rules that the solver is to choose from, by their hashes."""
-        ids: Mapping[str, str] = document.get("candidates", {})
-        if not ids:
-            return {}
-        async with self._store.work(tenant) as work:
-            stored = {sha256: await work.resources.get(Kind.RULE, id_) for sha256, id_ in ids.items()}
-        documents = {sha256: require_rule_of(rule, dataset) for sha256, rule in stored.items()}
-        return await asyncio.to_thread(
-            lambda: {sha256: rule_of(own, table) for sha256, own in documents.items()}
-        )
+        def planned() -> SearchPlan:
+            rules = {
+                sha256: rule_of(require_rule_of(rule, sources.dataset), scoring.table)
+                for sha256, rule in question.candidates.items()
+            }
+            return plan(replace(scoring.context, rules=rules), problem, question.solver, budget)
+
+        return ScoredWork(await asyncio.to_thread(planned), scoring, question)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal
 
-from app.domain.errors import Conflict, Fault, InvalidInput, NotFound
+from app.domain.errors import Conflict, Fault, InvalidInput, NotFound, refuse
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import MinLoss, MinRisk, Objective, ScoredObjective
 from app.domain.search.problem import Aggregate, Constraint, Problem
@@ -18,15 +18,14 @@ from app.services.fingerprints import new_resource
 from app.services.named import add_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES
-from app.services.references import document_of
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored, document_of
 from app.services.rules.rule_documents import require_rule_of
 from app.services.scoring.measurement_documents import references_in, with_references
 from app.services.scoring.scoring_inputs import SourceRefs, Sources
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_document
-from app.services.searches.optimisation_work import OptimisationPreparation, found_rule
-from app.services.searches.searches import SearchQuestion, SearchService, warnings_about
+from app.services.searches.optimisation_work import OptimisationPreparation, OptimisationQuestion, found_rule
+from app.services.searches.searches import SearchService, warnings_about
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class CreateOptimisation:
         return [(found.pointer, found.kind, found.ref) for found in references_in(self.solver, "/solver")]
 
 
-class OptimisationService(SearchService[CreateOptimisation]):
+class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion]):
     """Ask questions and read their answers."""
 
     kind: ClassVar[Kind] = Kind.OPTIMISATION
@@ -85,16 +84,26 @@ class OptimisationService(SearchService[CreateOptimisation]):
         if isinstance(request.objective, MinLoss):
             require_to_name_values(actor, *request.objective.privacy)
 
-    async def _resource(self, work: UnitOfWork, request: CreateOptimisation, sources: Sources) -> NewResource:
+    async def _ask(
+        self, work: UnitOfWork, request: CreateOptimisation, sources: Sources
+    ) -> tuple[OptimisationQuestion, NewResource]:
         objective = request.objective
         if isinstance(objective, MinLoss):
             _require_population(objective, sources)
-            return _least_loss(request, AnonymityProblem.of(objective, request.scope), sources)
+            least = AnonymityProblem.of(objective, request.scope)
+            new = _least_loss(request, least, sources)
+            return OptimisationQuestion(new, sources, request.options, least, request.budget), new
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
         _require_rules_of(sources.dataset, candidates)
-        document = _document(request, _problem(request, objective), candidates)
-        return _new(request, document, sources, candidates)
+        problem = _problem(request, objective)
+        solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
+        new = _scored(request, _document(request, problem, solver), sources, candidates)
+        by_hash = {rule.sha256: rule for rule in candidates.values()}
+        question = OptimisationQuestion(
+            new, sources, request.options, problem, request.budget, solver, by_hash
+        )
+        return question, new
 
     async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
         """Refuse the work whose rule could not be stored; one that an equal question found is no obstacle."""
@@ -113,7 +122,7 @@ class OptimisationService(SearchService[CreateOptimisation]):
         self,
         work: UnitOfWork,
         actor: Actor,
-        question: SearchQuestion,
+        question: OptimisationQuestion,
         stored: Stored,
         result: JsonObject,
         run: Run | None,
@@ -147,8 +156,7 @@ def _require_rules_of(dataset: Stored, candidates: Mapping[str, Stored]) -> None
             require_rule_of(rule, dataset)
         except InvalidInput as error:
             faults += [replace(fault, pointer=pointer) for fault in error.faults]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisation:
@@ -158,8 +166,7 @@ def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisati
         for role in ("dictionary", "sensitivity")
         if getattr(request, role) is None
     ]
-    if missing:
-        raise InvalidInput(missing)
+    refuse(missing)
     if request.scope == "table_level" and request.constraint == "per_record":
         raise InvalidInput.of(
             "/constraint",
@@ -215,37 +222,21 @@ _IGNORED: Final = (
 
 def _least_loss(request: CreateOptimisation, problem: AnonymityProblem, sources: Sources) -> NewResource:
     """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
-    document = {
-        **problem.to_document(),
+    document = {**problem.to_document(), "solver": AUTO.name, **request.budget.document()}
+    shown = {
+        **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
         "solver": AUTO.name,
-        **request.budget.document(),
+        "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
+        **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
     }
-    return new_resource(
-        Kind.OPTIMISATION,
-        request.name,
-        document,
-        sources.hashes,
-        {
-            **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
-            **sources.shown(),
-            "objective": document["objective"],
-            "scope": request.scope,
-            "solver": AUTO.name,
-            "budget": request.budget.shown(),
-            "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
-            **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
-        },
-        {"sources": sources.refs},
-        sources.ids,
-    )
+    return _new(request, document, shown, sources)
 
 
-def _document(request: CreateOptimisation, problem: Problem, candidates: Mapping[str, Stored]) -> JsonObject:
+def _document(request: CreateOptimisation, problem: Problem, solver: Solver) -> JsonObject:
     """What is asked, apart from what it is asked about; all of it has meaning.
 
-    Rules to choose from are in it by their hashes.
+    The ``solver`` has the rules to choose from by their hashes.
     """
-    solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
     document = {
         "objective": problem.to_document()["objective"],
         "scope": request.scope,
@@ -261,28 +252,39 @@ def _document(request: CreateOptimisation, problem: Problem, candidates: Mapping
     return document
 
 
-def _new(
+def _scored(
     request: CreateOptimisation, document: JsonObject, sources: Sources, candidates: Mapping[str, Stored]
 ) -> NewResource:
+    """The question for the best rule by risk and utility."""
     per_record = request.scope == "record_level" and request.constraint != "average"
     named = with_references(request.solver, lambda found: candidates[found.pointer].name, "/solver")
-    return new_resource(
-        Kind.OPTIMISATION,
-        request.name,
-        document,
-        sources.hashes,
-        {
-            "objective": document["objective"],
-            "scope": request.scope,
-            "solver": solver_document(named),
-            "budget": request.budget.shown(),
-            **sources.shown(),
-            **request.options.shown(),
-            "constraint": "per_record" if per_record else "average",
-            "aggregate": request.aggregate,
-            # Among given rules nothing is generalised or suppressed that they do not.
-            "warnings": [] if candidates else warnings_about(sources.dataset, *DISCLOSED),
-        },
-        {"sources": sources.refs, "candidates": {rule.sha256: rule.id for rule in candidates.values()}},
-        (*sources.ids, *(rule.id for rule in candidates.values())),
-    )
+    shown = {
+        "solver": solver_document(named),
+        **request.options.shown(),
+        "constraint": "per_record" if per_record else "average",
+        "aggregate": request.aggregate,
+        # Among given rules nothing is generalised or suppressed that they do not.
+        "warnings": [] if candidates else warnings_about(sources.dataset, *DISCLOSED),
+    }
+    return _new(request, document, shown, sources, candidates.values())
+
+
+def _new(
+    request: CreateOptimisation,
+    document: JsonObject,
+    shown: JsonObject,
+    sources: Sources,
+    candidates: Collection[Stored] | None = None,
+) -> NewResource:
+    common = {
+        **sources.shown(),
+        "objective": document["objective"],
+        "scope": request.scope,
+        "budget": request.budget.shown(),
+    }
+    kept: JsonObject = {"sources": sources.refs}
+    if candidates is not None:
+        kept["candidates"] = {rule.sha256: rule.id for rule in candidates}
+    uses = (*sources.ids, *(rule.id for rule in candidates or ()))
+    summary = common | shown
+    return new_resource(Kind.OPTIMISATION, request.name, document, sources.hashes, summary, kept, uses)

@@ -1,39 +1,84 @@
-"""Use cases on questions whose answer is a search, which is always a run: what their kinds share."""
+"""Questions whose answer is a search, always made by a run: what is alike for one rule and for a frontier."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from app.domain.errors import MemoryLimitExceeded
+from app.domain.search.blocks import BlockedSearch, SearchCost, cost_of
+from app.domain.search.budget import Halted, never
 from app.services.datasets.dataset_schema import Role, flat_warning
+from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Plan, QuestionService, Request, Route, faults_of
-from app.services.resources import Actor, JsonObject, NewResource, Stored
-from app.services.scoring.scoring_inputs import Sources, find_sources
+from app.services.resources import Actor, JsonObject, NewResource, Stored, TenantId
+from app.services.runs.run_execution import Conclusion
+from app.services.scoring.scoring_inputs import Sources, find_sources, refs_of
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.search_work import SearchPreparation, SearchWork
-
-
-class SearchRequest(Request, Protocol):
-    """What is searched for."""
-
-    @property
-    def options(self) -> ScoringOptions:
-        """How a score is taken."""
 
 
 @dataclass(frozen=True)
 class SearchQuestion:
-    """What is searched for, what it rests on, and the options as they were sent."""
+    """What is searched for: as it is stored or will be, what it rests on, and how a score is taken.
 
-    new: NewResource
+    ``options`` are those that were sent, defaults that are spelled out included; of a stored question those
+    of its document.
+    """
+
+    asked: Stored | NewResource
     sources: Sources
     options: ScoringOptions
 
 
-R = TypeVar("R", bound=SearchRequest)
+class SearchWork(ABC):
+    """The work of a run that searches; ``time_limit`` in seconds halts it."""
+
+    def __init__(self, search: BlockedSearch[object], time_limit: float | None = None) -> None:
+        self._blocks = search
+        self.n_blocks, self.units, self.seconds = search.n_blocks, search.units, search.seconds
+        self.time_limit = time_limit
+
+    @property
+    def cost(self) -> SearchCost:
+        """The estimate."""
+        return cost_of(self._blocks)
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Search one block."""
+        return self._blocks.run_block(index, tick, halted)
+
+    @abstractmethod
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """What was found."""
+
+
+R = TypeVar("R", bound=Request)
+Q = TypeVar("Q", bound=SearchQuestion)
+
+
+class SearchPreparation(ABC, Generic[Q]):
+    """Makes the work of a stored question; a ``Prepare`` of run execution."""
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        self._store = store
+        self._loader = loader
+
+    async def __call__(self, tenant: TenantId, stored: Stored) -> SearchWork:
+        """Load what the question rests on, and plan its search."""
+        async with self._store.work(tenant) as work:
+            question = await self._question(work, stored, await find_sources(work, refs_of(stored)))
+        return await self.work(tenant, question)
+
+    @abstractmethod
+    async def _question(self, work: UnitOfWork, stored: Stored, sources: Sources) -> Q:
+        """What a stored question asks."""
+
+    @abstractmethod
+    async def work(self, tenant: TenantId, question: Q) -> SearchWork:
+        """The work of a question, planned but not begun."""
 
 
 def warnings_about(dataset: Stored, *moved: Role) -> list[str]:
@@ -45,25 +90,23 @@ def warnings_about(dataset: Stored, *moved: Role) -> list[str]:
     ]
 
 
-class SearchService(QuestionService[R, SearchQuestion, SearchWork], Generic[R]):
+class SearchService(QuestionService[R, Q, SearchWork], Generic[R, Q]):
     """Ask questions and read their answers.
 
     ``run_bytes`` is the memory that a run may have; a search that is estimated to need more is refused.
     """
 
-    def __init__(self, store: Store, preparation: SearchPreparation, run_bytes: int = RUN_BYTES) -> None:
+    def __init__(self, store: Store, preparation: SearchPreparation[Q], run_bytes: int = RUN_BYTES) -> None:
         super().__init__(store)
         self._preparation = preparation
         self._run_bytes = run_bytes
 
-    async def _resolve(self, actor: Actor, request: R, route: Route) -> tuple[SearchQuestion, NewResource]:
+    async def _resolve(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
         async with self._store.work(actor.tenant) as work:
-            sources = await find_sources(work, request.refs)
-            new = await self._resource(work, request, sources)
-        return SearchQuestion(new, sources, request.options), new
+            return await self._ask(work, request, await find_sources(work, request.refs))
 
-    async def _prepare(self, actor: Actor, question: SearchQuestion) -> SearchWork:
-        return await self._preparation.work(actor.tenant, question.new, question.sources, question.options)
+    async def _prepare(self, actor: Actor, question: Q) -> SearchWork:
+        return await self._preparation.work(actor.tenant, question)
 
     def _plan(self, prepared: SearchWork) -> Plan:
         estimate = self._estimate(prepared)
@@ -78,5 +121,5 @@ class SearchService(QuestionService[R, SearchQuestion, SearchWork], Generic[R]):
             raise MemoryLimitExceeded(estimate["bytes"], self._run_bytes, estimate)
 
     @abstractmethod
-    async def _resource(self, work: UnitOfWork, request: R, sources: Sources) -> NewResource:
-        """The question as it will be stored; InvalidInput where its parts do not fit."""
+    async def _ask(self, work: UnitOfWork, request: R, sources: Sources) -> tuple[Q, NewResource]:
+        """The question, and how it will be stored; InvalidInput where its parts do not fit."""

@@ -13,8 +13,8 @@ from app.cli import policy_table
 from app.cli.operations import Operations
 from app.cli.program import run
 from app.services.datasets.structured_text import read_yaml
+from app.services.gates.policies import NAMES, template
 from app.services.gates.policy_documents import policy_of
-from app.services.gates.policy_templates import NAMES, template
 
 
 @pytest.fixture

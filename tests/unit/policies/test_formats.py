@@ -13,8 +13,8 @@ from app.domain.policies.lint import lint
 from app.domain.policies.pinning import pinned
 from app.services.fingerprints import resource_sha256, sha256_of
 from app.services.gates.evidence_masking import masked_policy
+from app.services.gates.policies import templates
 from app.services.gates.policy_documents import asked_document, document_of_policy, policy_of
-from app.services.gates.policy_templates import templates
 from app.services.resources import Kind
 from tests.unit.policies.example_policies import Json, criterion, document, measured, model, scored
 

@@ -12,8 +12,8 @@ from app.domain.gates.group_scores import GROUPED
 from app.domain.policies.lint import lint
 from app.domain.policies.thresholds import SCORE_VALUES
 from app.services.datasets.structured_text import read_yaml
+from app.services.gates.policies import templates
 from app.services.gates.policy_documents import policy_of
-from app.services.gates.policy_templates import templates
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 REGISTER = "register"

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import InvalidInput, TooLarge
 from app.services.datasets.structured_text import MOST_CHARACTERS, read_json, read_yaml
-from app.services.gates.policy_templates import templates
+from app.services.gates.policies import templates
 
 
 def test_plain_scalars_are_those_of_json_and_no_more():

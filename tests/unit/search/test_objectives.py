@@ -10,11 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 from app.api.schemas.derived import value_of
 from app.api.schemas.objectives import AskedObjective
 from app.domain.errors import InvalidInput
-from app.domain.policies import objectives as of_policies
+from app.domain.policies.objectives import objective_of, optimum_of
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import MinLoss, MinRisk
 from app.domain.search.problem import Problem
-from app.services.searches.objectives import objective_of
 
 JsonObject = dict[str, Any]
 
@@ -64,13 +63,13 @@ def sent(body: JsonObject) -> Any:
 @pytest.mark.parametrize(("body", "stored"), STORED)
 def test_what_is_sent_is_stored_as_ever_and_read_back(body: JsonObject, stored: JsonObject):
     assert written(sent(body)) == stored
-    assert objective_of(stored) == sent(body)
-    assert written(objective_of(stored)) == stored
+    assert objective_of(stored, printed=False) == sent(body)
+    assert written(objective_of(stored, printed=False)) == stored
 
 
 @pytest.mark.parametrize(("body", "stored"), STORED[:-1])
 def test_a_policy_means_the_same_by_it(body: JsonObject, stored: JsonObject):
-    assert of_policies.objective_of(body) == sent(body) == of_policies.objective_of(stored)
+    assert optimum_of(body) == sent(body) == optimum_of(stored)
 
 
 @pytest.mark.parametrize("both", [{}, {"utility_floor": 1, "loss_cap": 1}])
@@ -78,7 +77,30 @@ def test_a_least_risk_has_one_threshold_wherever_it_is_asked_for(both: JsonObjec
     with pytest.raises(InvalidInput, match="exactly one"):
         MinRisk(**both)
     with pytest.raises(InvalidInput, match="exactly one") as refused:
-        of_policies.objective_of({"kind": "min_risk", **both}, "/objective")
+        optimum_of({"kind": "min_risk", **both}, "/objective")
     assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [("/objective", "exactly-one")]
     with pytest.raises(ValidationError, match="exactly one"):
         sent({"kind": "min_risk", **both})
+
+
+def test_a_stored_criterion_may_name_a_value_that_no_policy_could_print():
+    own = {"kind": "pd_recursive_l_diversity", "c": 3.0, "l": 2, "attribute": "illness", "others": "apart"}
+    stored = {**LEAST, "privacy": [{**own, "harmless": ["\x01"]}]}
+    assert written(objective_of(stored, printed=False))["privacy"] == stored["privacy"]
+    with pytest.raises(InvalidInput, match="cannot be printed"):
+        optimum_of(stored)
+
+
+@pytest.mark.parametrize(
+    ("asked", "place"),
+    [
+        ({"local_recoding": False}, "/local_recoding"),
+        ({"loss": {"kind": "precision", "aggregate": "rank"}}, "/loss/aggregate"),
+    ],
+)
+def test_a_search_takes_what_no_policy_can_compare_releases_with(asked: JsonObject, place: str):
+    stored = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], **asked}
+    assert objective_of(stored).kind == "min_loss"
+    with pytest.raises(InvalidInput) as refused:
+        optimum_of(stored)
+    assert [fault.pointer for fault in refused.value.faults] == [place]

@@ -11,13 +11,12 @@ import pytest
 from app.domain.errors import Conflict, DirectBudgetExceeded, Forbidden, InvalidInput, NotFound
 from app.services.questions import DirectBudget
 from app.services.resources import Actor, DataFormat, Kind, RunState, Scope
-from app.services.rules.rules import (
-    CreateRule,
+from app.services.rules.rule_definitions import (
     IdentityDefinition,
-    RuleService,
     SuppressionDefinition,
     TableLevelDefinition,
 )
+from app.services.rules.rules import CreateRule, RuleService
 from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.assessments import AssessmentService, CreateAssessment
 from app.services.scoring.scoring_options import ScoringOptions

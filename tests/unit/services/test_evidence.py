@@ -11,10 +11,11 @@ from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import opened
 from app.evidence.statement import Subject, statement_of
 from app.evidence.verification import verify
-from app.services.gates.evidence import Attested, EvidenceFile, EvidenceInput, EvidenceIssuer, find
+from app.services.gates.evidence import Attested, EvidenceIssuer, find
 from app.services.gates.evidence_masking import masked_policy, masked_verdict
+from app.services.gates.evidence_service import issue_assessment
+from app.services.gates.evidence_values import EvidenceFile, EvidenceInput
 from app.services.resources import Kind, NewResource
-from app.services.scoring.assessment_evidence import issue_assessment
 from tests.unit.reports.documents import verdict_result
 from tests.unit.services.memory_store import NOW, MemoryStore
 

@@ -15,12 +15,12 @@ import pyarrow.ipc
 import pytest
 
 from app.domain.errors import InvalidInput, TooCostly, TooLarge
-from app.services.datasets.ingest import decoding, dictionary_checks
+from app.services.datasets.ingest import decoding, parsing_child
 from app.services.datasets.ingest.binary_reader import text_table
 from app.services.datasets.ingest.column_names import check_columns
 from app.services.datasets.ingest.decoding import Gunzip
 from app.services.datasets.ingest.dialect import UploadFormat, UploadLimits
-from app.services.datasets.ingest.dictionary_checks import DictionaryChecks
+from app.services.datasets.ingest.parsing_child import DictionaryChecks
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
@@ -99,7 +99,7 @@ def test_a_child_that_was_taken_over_gets_nothing_past_its_parent(frame: bytes) 
 
 def test_a_dictionary_that_batches_share_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[int] = []
-    monkeypatch.setattr(dictionary_checks, "check_array", lambda array: checked.append(len(array)))
+    monkeypatch.setattr(parsing_child, "check_array", lambda array: checked.append(len(array)))
     values = pa.array([str(i) for i in range(1000)])
     table = pa.table({"a": pa.DictionaryArray.from_arrays(pa.array([0] * 50, pa.int32()), values)})
     sink = io.BytesIO()

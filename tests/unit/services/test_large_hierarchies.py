@@ -27,9 +27,8 @@ from app.domain.hierarchies.hierarchy_definitions import (
 )
 from app.services.datasets import hierarchies as hierarchies_module
 from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
-from app.services.datasets.hierarchy_building import build
+from app.services.datasets.hierarchy_building import build, hierarchy_resource
 from app.services.datasets.hierarchy_child import built_by_child
-from app.services.datasets.hierarchy_resources import hierarchy_resource
 from app.services.datasets.hierarchy_transport import (
     MOST_LABELS,
     MOST_MADE,

@@ -11,7 +11,8 @@ from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.services.questions import DirectBudget
 from app.services.resources import Actor, Kind, RunState, Scope
-from app.services.rules.rules import CreateRule, IdentityDefinition, RuleService, TableLevelDefinition
+from app.services.rules.rule_definitions import IdentityDefinition, TableLevelDefinition
+from app.services.rules.rules import CreateRule, RuleService
 from app.services.scoring.assessments import AssessmentService, CreateAssessment
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.objectives import SearchBudget

@@ -18,14 +18,13 @@ from app.domain.tables.table import Table
 from app.services.releases.released_tables import release_of
 from app.services.releases.releases import CreateRelease, ReleaseService
 from app.services.resources import Actor, DataFormat, Kind, NewResource, Scope
-from app.services.rules.rules import (
-    CreateRule,
+from app.services.rules.rule_definitions import (
     RecordLevelDefinition,
     RecordLevels,
-    RuleService,
     SuppressionDefinition,
     TableLevelDefinition,
 )
+from app.services.rules.rules import CreateRule, RuleService
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 

@@ -43,7 +43,7 @@ def sent(body: JsonObject) -> Any:
 def test_levels_are_read_from_the_rule_as_they_were_sent(more: JsonObject, suppression: object):
     definition = sent({"kind": "table_level", "levels": LEVELS, **more})
     assert definition.suppression == suppression
-    document = define_rule(definition, members())
+    document = define_rule(definition, members()).document
     stated = {name: own for name, own in more.items() if (name, own) != ("meaning", 1)}
     assert {"kind": "table_level", "levels": LEVELS, **stated}.items() <= document.items()
     again = table_level_definition_of(document)

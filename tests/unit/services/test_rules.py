@@ -21,6 +21,11 @@ from app.services.rules.rule_building import apply_definition, define_rule
 from app.services.rules.rule_definitions import (
     ConditionalDefinition,
     GeneralisationDefinition,
+    IdentityDefinition,
+    RecordLevelDefinition,
+    RecordLevels,
+    SuppressionDefinition,
+    TableLevelDefinition,
     definition_document,
     definition_of,
     statements_of,
@@ -32,16 +37,7 @@ from app.services.rules.rule_documents import (
     rule_of,
     rule_sha256,
 )
-from app.services.rules.rules import (
-    CreateRule,
-    IdentityDefinition,
-    RecordLevelDefinition,
-    RecordLevels,
-    RuleService,
-    SuppressionDefinition,
-    TableLevelDefinition,
-    rule_stated_anew,
-)
+from app.services.rules.rules import CreateRule, RuleService, rule_stated_anew
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import CITY, RACE, World, make_world, members
 
@@ -96,7 +92,7 @@ async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_leve
 
 
 async def test_small_classes_are_found_anew_in_the_next_delivery(world: World, actor: Actor) -> None:
-    rule = define_rule(TableLevelDefinition({"city": 1}, 2), members())
+    rule = define_rule(TableLevelDefinition({"city": 1}, 2), members()).document
     before = members()
     after = Table(before.attributes, before.hierarchies, before.codes[[0, 0, 1, 2, 3, 3]])
     async with world.store.work(actor.tenant) as work:
@@ -150,7 +146,7 @@ async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_noth
         table.attributes, table.hierarchies, table.codes, sensitive=frozenset({"race"})
     )
     definition = TableLevelDefinition({"city": 1}, 2)
-    document = define_rule(definition, with_race_sensitive)
+    document = define_rule(definition, with_race_sensitive).document
     assert document["meaning"] == 2
     alone = [CITY.ancestors_at(1)[city] for city in table.codes[:, 0].tolist()]
     suppressed = [row for row, state in enumerate(alone) if alone.count(state) < 2]
@@ -166,7 +162,7 @@ async def test_small_classes_are_of_quasi_identifiers_but_in_rules_that_say_noth
         if list(zip(alone, table.codes[:, 1].tolist(), strict=True)).count(own) < 2
     ]
     assert rule_in_short(stored)["meaning"] == 1
-    stated = define_rule(TableLevelDefinition({"city": 1}, 2, meaning=1), with_race_sensitive)
+    stated = define_rule(TableLevelDefinition({"city": 1}, 2, meaning=1), with_race_sensitive).document
     hashes = [rule_sha256(own, "0" * 64) for own in (stored, stated, {**stored, "meaning": 1}, document)]
     assert hashes[0] == hashes[1] == hashes[2] != hashes[3]
     # As it was hashed before there was a second meaning.
@@ -178,7 +174,7 @@ def test_rules_of_another_order_of_suppression_are_other_rules() -> None:
     """They may suppress others, and where they do not, they may in the next delivery."""
     by_size = TableLevelDefinition({"city": 1}, suppress_classes_failing=(AverageRisk(0.5),))
     definitions = [replace(by_size, suppression_order="class_by_class"), by_size]
-    one, all_of_a_size = (define_rule(definition, members()) for definition in definitions)
+    one, all_of_a_size = (define_rule(definition, members()).document for definition in definitions)
     assert rule_sha256(one, "0" * 64) != rule_sha256(all_of_a_size, "0" * 64)
     # As it was hashed before there was a second order.
     plain = {key: all_of_a_size[key] for key in ("levels", "suppress_classes_failing")}
@@ -295,7 +291,7 @@ def test_a_definition_is_stated_anew_for_the_next_delivery() -> None:
     columns = {"city": Column("text", (None, *CITY.labels[1:]), before.codes[:, 0])}
     statement = Generalise("city", parse_condition("city = 'Chicago'"), ToLevel(1))
     definition = ConditionalDefinition((statement,))
-    document = json.loads(json.dumps(define_rule(definition, before, columns)))
+    document = json.loads(json.dumps(define_rule(definition, before, columns).document))
     assert document["affected"] == [3]
     again = definition_of(document["definition"])
     assert again == definition

@@ -16,18 +16,18 @@ from app.domain.rules.rule import RecordRule, TableRule, apply
 from app.domain.search.nearest.change import Demand, Withholding
 from app.domain.search.nearest.nearest import nearest_change
 from app.services.gates.changes import definition_of_change
-from app.services.references import document_of
-from app.services.resources import Actor, Kind, Scope
-from app.services.rules.rule_definitions import AtLeastDefinition, ConditionalDefinition, statements_of
-from app.services.rules.rule_documents import rule_of
-from app.services.rules.rules import (
-    CreateRule,
+from app.services.resources import Actor, Kind, Scope, document_of
+from app.services.rules.rule_definitions import (
+    AtLeastDefinition,
+    ConditionalDefinition,
     IdentityDefinition,
     RecordLevelDefinition,
     RecordLevels,
-    RuleService,
     TableLevelDefinition,
+    statements_of,
 )
+from app.services.rules.rule_documents import rule_of
+from app.services.rules.rules import CreateRule, RuleService
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 

@@ -15,14 +15,13 @@ from app.services.datasets.dictionaries import AgeTransform, Link, LookupTransfo
 from app.services.questions import DirectBudget
 from app.services.releases.releases import CreateRelease, ReleaseService
 from app.services.resources import Actor, DataFormat
-from app.services.rules.rules import (
-    CreateRule,
+from app.services.rules.rule_definitions import (
     IdentityDefinition,
     RecordLevelDefinition,
     RecordLevels,
-    RuleService,
     SuppressionDefinition,
 )
+from app.services.rules.rules import CreateRule, RuleService
 from app.services.scoring.assessments import AssessmentService, CreateAssessment
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.scoring.sensitivity_profiles import ConstantWeight

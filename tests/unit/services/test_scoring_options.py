@@ -12,11 +12,11 @@ from app.domain.risk.models import RiskModel
 from app.services.fingerprints import resource_sha256
 from app.services.questions import DirectBudget
 from app.services.resources import Actor, Kind
-from app.services.rules.rules import CreateRule, IdentityDefinition, RuleService, TableLevelDefinition
+from app.services.rules.rule_definitions import IdentityDefinition, TableLevelDefinition
+from app.services.rules.rules import CreateRule, RuleService
 from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.assessments import AssessmentService, Bounds, CreateAssessment
-from app.services.scoring.scoring_options import ConsistencyOptions, ScoringOptions
-from app.services.scoring.utility_building import UtilitySpec
+from app.services.scoring.scoring_options import ConsistencyOptions, ScoringOptions, UtilitySpec
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.scoring_world import World, make_world
 

@@ -326,7 +326,7 @@ async def test_a_set_that_is_named_like_an_attribute_is_refused_beside_overrides
 async def test_overrides_that_would_not_fit_in_memory_are_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.scoring.sensitivity_overrides._MOST_CELLS", 5)
+    monkeypatch.setattr("app.services.scoring.sensitivity_building._MOST_CELLS", 5)
     await world.members()
     await world.upload("w", "who,what,weight\nm1,city,1\n")
     with pytest.raises(InvalidInput) as caught:

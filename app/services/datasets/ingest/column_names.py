@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 from app.services.datasets.ingest import faults
 
 MOST_CHARACTERS: Final = 200
@@ -27,8 +27,7 @@ def check_columns(names: Sequence[str], max_columns: int) -> None:
     found = [fault for index, name in enumerate(names) for fault in _faults_of(index, name)]
     found += _repeated(names, lambda name: name, _duplicate)
     found += _repeated(names, appearance, _look_alike)
-    if found:
-        raise InvalidInput(found)
+    refuse(found)
 
 
 def appearance(name: str) -> str:

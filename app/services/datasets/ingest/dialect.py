@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, refuse
 
 _FREE_BYTES: Final = 64 * 1024**2
 _MOST_UNFOLDING: Final = 100
@@ -127,8 +127,7 @@ def check_dialect(dialect: Dialect) -> None:
                 "Declare for example utf-8, latin-1, cp1252 or utf-16.",
             )
         )
-    if faults:
-        raise InvalidInput(faults)
+    refuse(faults)
 
 
 def dialect_document(dialect: Dialect, format: UploadFormat) -> dict[str, Any]:

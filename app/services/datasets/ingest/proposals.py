@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import product
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from app.domain.direct_identifiers.recognition import TITLES, recognised_kinds
 from app.domain.errors import InvalidInput, TooLarge
+from app.services.datasets.dataset_encoding import is_date
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import Dialect, UploadLimits
@@ -203,18 +203,11 @@ def _direct_identifier(cells: Sequence[str | None]) -> str | None:
 def _type(values: set[str]) -> str:
     if not values:
         return "categorical"
-    if all(_is_date(value) for value in values):
+    if all(is_date(value) for value in values):
         return "date"
     if all(_NUMBER.fullmatch(value) and not _LEADING_ZERO.match(value) for value in values):
         return "number"
     return "text" if len(values) > _SCHEMA_ROWS // 4 else "categorical"
-
-
-def _is_date(value: str) -> bool:
-    try:
-        return date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
 
 
 def _texts(column: Any) -> list[str | None]:  # noqa: ANN401 - a column of pyarrow

@@ -1,16 +1,16 @@
-"""How far the rule is from the proven optimum of an objective, found by the search of optimisations."""
+"""Requirements on what is proven: how far a rule is from an optimum, and whether a risk is an upper bound."""
 
 from __future__ import annotations
 
 import asyncio
 from functools import cached_property
 
-from app.domain.errors import NotSupported
-from app.domain.gates.explanations import of_optimum
-from app.domain.gates.findings import Finding, held
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.gates.explanations import of_bound, of_optimum
+from app.domain.gates.findings import Finding, Hypothesis, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
-from app.domain.policies.objectives import objective_of
-from app.domain.policies.policy import OptimumCondition, Requirement
+from app.domain.policies.objectives import optimum_of
+from app.domain.policies.policy import BoundCondition, OptimumCondition, Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.blocks import SearchPlan
 from app.domain.search.budget import Halted, never
@@ -20,7 +20,8 @@ from app.domain.search.outcome import Outcome
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
 from app.domain.search.problem import Problem
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import UNALIGNED, Evaluator, EvaluatorCost, required
+from app.services.gates.evaluator import Evaluator, EvaluatorCost, required
+from app.services.scoring.assessment_work import SECONDS_PER_COMPARED_ENTITY
 from app.services.searches.objectives import scored_problem
 
 
@@ -47,8 +48,7 @@ class OptimumEvaluator(Evaluator):
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of the search."""
-        if self._context.rule is None:
-            raise NotSupported(*UNALIGNED)
+        required(self._context.rule)
         return EvaluatorCost(self._search.seconds, self._search.n_bytes, self._search.solver)
 
     @property
@@ -98,7 +98,7 @@ async def optimum_evaluator(
     criterion: Requirement, condition: OptimumCondition, context: EvaluationContext
 ) -> OptimumEvaluator:
     """The probe with its search planned."""
-    scoring, objective = context.scoring(condition.dictionary), objective_of(condition.objective)
+    scoring, objective = context.scoring(condition.dictionary), optimum_of(condition.objective)
     if isinstance(objective, MinLoss):
         loss = AnonymityProblem.of(objective, condition.scope)
         population = scoring.linked[0] if scoring.linked and not scoring.is_set else None
@@ -107,3 +107,45 @@ async def optimum_evaluator(
     problem = scored_problem(objective, condition.scope, scoring.options)
     search = await asyncio.to_thread(lambda: plan(scoring.context, problem))
     return OptimumEvaluator(criterion, condition, problem, search, context)
+
+
+_WORDS = {"true": "yes", "false": "no", "assumed": "assumed"}
+
+
+class BoundEvaluator(Evaluator):
+    """Checks the hypotheses of the theorem of bounds."""
+
+    def __init__(self, criterion: Requirement, condition: BoundCondition, context: EvaluationContext) -> None:
+        super().__init__(criterion)
+        self._condition = condition
+        self._context = context
+        context.dictionary(condition.dictionary)
+        if context.scoring(condition.dictionary).sensitivity is None:
+            raise InvalidInput.of(
+                "/sensitivity", "missing", "A bound is of risk, which needs the harm of a disclosure."
+            )
+        if criterion.scope.attributes is not None or criterion.scope.groups is not None:
+            raise NotSupported("A bound is of the whole release.", "Leave the scope out.")
+
+    @cached_property
+    def cost(self) -> EvaluatorCost:
+        """Of finding the records in the dictionary."""
+        required(self._context.rule)
+        scoring = self._context.scoring(self._condition.dictionary)
+        entities = scoring.table.n_records + scoring.linked[0].n_entities
+        return EvaluatorCost(entities * SECONDS_PER_COMPARED_ENTITY, 64 * entities, "comparison")
+
+    def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
+        """Whether the bound is claimed, and rests on no more than the policy allows."""
+        condition = self._condition
+        found = self._context.score(condition.dictionary, required(rule)).bound()
+        may_rest = condition.may_rest_on_assumptions
+        stands = found.claimed and (may_rest or not found.rests_on_assumptions)
+        return Finding(
+            "equals",
+            True,
+            (held(stands, "equals", True, condition.dictionary),),
+            "exact",
+            of_bound(condition.dictionary, found.claimed, found.rests_on_assumptions, may_rest),
+            hypotheses=tuple(Hypothesis(own.name, _WORDS[own.holds], own.reason) for own in found.hypotheses),
+        )

@@ -1,22 +1,30 @@
-"""The columns of a dataset that conditions may read: all declared ones, disclosed or not."""
+"""What a rule's definition needs beside the table: columns that conditions read, a population for criteria.
+
+Conditions may read all declared columns of a dataset, disclosed or not.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.condition_truth import Column, ValueType
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_encoding import mapped
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, Role, declarations_of
+from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.ports import Store
-from app.services.references import document_of
-from app.services.resources import Kind, Stored, TenantId
+from app.services.resources import Kind, Stored, TenantId, document_of
+from app.services.rules.rule_definitions import AtLeastDefinition, RuleDefinition, TableLevelDefinition
 
 _TYPES: Final[Mapping[AttributeType, ValueType]] = {
     AttributeType.NUMBER: "number",
@@ -76,3 +84,60 @@ def _of_table(declaration: AttributeDeclaration, table: Table, type_: ValueType)
 def _of_upload(declaration: AttributeDeclaration, column: TextColumn, type_: ValueType) -> Column:
     texts = mapped(column, declaration.map)
     return Column(type_, (*texts.values, None), texts.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressingPopulation:
+    """A stored dictionary, and as it is linked to the dataset of the rule."""
+
+    stored: Stored
+    dictionary: Dictionary
+
+
+async def population_of(
+    store: Store, loader: TableLoader, tenant: TenantId, definition: RuleDefinition, dataset: Stored
+) -> SuppressingPopulation | None:
+    """The population that the definition names, if its criteria need one.
+
+    InvalidInput at /rule/dictionary if they do and none is named, or if it does not fit the dataset; NotFound
+    if there is no such dictionary.
+    """
+    if not needs_population(definition) or not isinstance(
+        definition, TableLevelDefinition | AtLeastDefinition
+    ):
+        return None
+    if definition.dictionary is None:
+        raise InvalidInput.of(
+            "/rule/dictionary",
+            "missing",
+            "A criterion compares the classes with a population, which is one dictionary.",
+            "Name a dictionary that lists it.",
+        )
+    async with store.work(tenant) as work:
+        stored = await work.resources.get(Kind.DICTIONARY, definition.dictionary)
+    linked = await loader.dictionary(tenant, stored, dataset, "/rule/dictionary")
+    return SuppressingPopulation(stored, linked)
+
+
+def needs_population(definition: RuleDefinition) -> bool:
+    """Whether a criterion by which the rule suppresses compares its classes with a population."""
+    if not isinstance(definition, TableLevelDefinition | AtLeastDefinition):
+        return False
+    suppression = definition.suppression
+    return isinstance(suppression, ClassSuppression) and suppression.needs_population
+
+
+def notes_on(definition: RuleDefinition) -> Sequence[str]:
+    """What is ignored of the definition, in words."""
+    if not isinstance(definition, TableLevelDefinition | AtLeastDefinition):
+        return ()
+    below: Sequence[str] = ()
+    if isinstance(definition, AtLeastDefinition) and not isinstance(definition.rule, str):
+        below = notes_on(definition.rule)
+    if definition.dictionary is None or needs_population(definition):
+        return below
+    return (
+        *below,
+        f"The dictionary {definition.dictionary!r} is ignored: no criterion of the rule compares its classes "
+        "with a population.",
+    )
