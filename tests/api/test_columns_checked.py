@@ -1,19 +1,18 @@
 """Tables with every role wrong and every kind of identifier hidden somewhere: no template lets one pass."""
 
 from __future__ import annotations
-from app.cli.policy_table import identifiers_of
-from app.services.gates.policies import NAMES
-from app.services.gates.policies import template
-from app.services.gates.policy_documents import document_of_policy
-from faker import Faker
-from tests.api.problem_documents import problem_of
-from tests.api.tables import made
+
 from typing import Any
+
 import httpx
 import pytest
+from faker import Faker
 
-
-
+from app.cli.policy_table import identifiers_of
+from app.services.gates.policies import NAMES, template
+from app.services.gates.policy_documents import document_of_policy
+from tests.api.problem_documents import problem_of
+from tests.api.tables import made
 
 pytestmark = pytest.mark.anyio
 
