@@ -69,9 +69,10 @@ def always(context: SearchContext, problem: Problem, parameters: object) -> str 
 
 def needs_criteria(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse objectives that are not made of the risk and the utility of a table."""
-    if problem.objective in ("min_risk", "max_utility", "lagrangian"):
+    kind = problem.objective.kind
+    if kind != "aggregate":
         return None
-    return f"Given rules are compared by risk and utility, not by {problem.objective}. Leave the solver out."
+    return f"Given rules are compared by risk and utility, not by {kind}. Leave the solver out."
 
 
 def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -> str | None:
@@ -87,9 +88,9 @@ def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -
 
 def needs_monotone_extremes(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse what a search from one corner of the lattice to the other cannot solve."""
-    if problem.objective not in ("min_risk", "max_utility"):
+    if problem.objective.kind not in ("min_risk", "max_utility"):
         return (
-            f"The search goes from one corner of the lattice to the other; {problem.objective} sets no "
+            f"The search goes from one corner of the lattice to the other; {problem.objective.kind} sets no "
             "threshold that would tell it where to stop. Use branch_and_bound or enumeration."
         )
     return needs_bounds(context, problem, parameters)
@@ -107,10 +108,10 @@ def needs_frontier(context: SearchContext, problem: Problem, parameters: object)
 
 def needs_floor(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse what paths from the top to the first feasible node do not lead to."""
-    if problem.objective != "min_risk":
+    if problem.objective.kind != "min_risk":
         return (
             "The search follows paths from the most general rule to the first one above a utility floor; "
-            f"{problem.objective} has none. Use branch_and_bound, btda or enumeration."
+            f"{problem.objective.kind} has none. Use branch_and_bound, btda or enumeration."
         )
     return needs_bounds(context, problem, parameters)
 

@@ -26,6 +26,7 @@ from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance, 
 from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.local_recoding.plan import RecodingPlan
+from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules.candidates import CandidatesPlan
@@ -89,8 +90,8 @@ def plan(
     absent policy refuses the data.
     """
     _refuse_meaningless_failure(context)
-    if problem.objective == "aggregate":
-        return plan_aggregate(context, problem, solver, budget)
+    if isinstance(problem.objective, AggregateObjective):
+        return plan_aggregate(context, problem, problem.objective, solver, budget)
     _require_support(context, problem, solver)
     if isinstance(solver, Approx):
         return plan_approximation(context, problem, solver, budget)
@@ -134,7 +135,7 @@ def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budg
         return ChainPlan(ChainInstance(context, problem.absent_policy), problem, solver, budget)
     records = RecordInstance(context, problem.absent_policy, problem.view)
     minimax = problem.view == "worst_case" and problem.aggregate == "average"
-    if minimax and not (alone and problem.objective == "max_utility"):
+    if minimax and not (alone and problem.objective.kind == "max_utility"):
         _refuse_budget(solver, budget)
         if n_combinations(records) <= COMBINATIONS_LIMIT:
             return JointPlan(records, problem)
@@ -179,8 +180,8 @@ def _is_separable(problem: Problem) -> bool:
     """Whether every record can be solved on its own."""
     if problem.aggregate == "max":
         # A cap on every record's risk is one on the greatest, that of records of weight 0 included.
-        return problem.objective == "max_utility" and problem.constraint == "per_record"
-    return problem.constraint == "per_record" or problem.objective == "lagrangian"
+        return problem.objective.kind == "max_utility" and problem.constraint == "per_record"
+    return problem.constraint == "per_record" or problem.objective.kind == "lagrangian"
 
 
 def _refuse_raw(context: SearchContext) -> None:
@@ -249,7 +250,7 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
             )
         return RecordFrontier(RecordInstance(context, problem.absent_policy, problem.view), problem)
     asked = Problem(
-        "lagrangian", 0.0, problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
+        Lagrangian(0.0), problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
     )
     ends = of_ends(context)
     table = TableInstance(ends, asked)

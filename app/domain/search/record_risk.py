@@ -23,7 +23,7 @@ import numpy.typing as npt
 from app.domain.arrays import Bools, Floats, Levels
 from app.domain.risk.attackers import View
 from app.domain.risk.models import RiskModel
-from app.domain.search.problem import Problem
+from app.domain.search.objectives import ScoredObjective
 from app.domain.search.selection import Choice, choose
 
 Combination = Literal["sum", "exponential", "exponential_centred"]
@@ -136,9 +136,9 @@ class CanonicalInstance:
         """Loss at every node, shape ∏(h_j + 1)."""
         return loss_of(self.sensitivity, self.counts)
 
-    def enumerate(self, problem: Problem) -> tuple[Choice, Levels]:
+    def enumerate(self, objective: ScoredObjective) -> tuple[Choice, Levels]:
         """Solve by evaluating every node; the levels of the chosen one."""
-        choice = choose(self.all_risks().reshape(-1, 1), self.utilities.reshape(-1, 1), problem)
+        choice = choose(self.all_risks().reshape(-1, 1), self.utilities.reshape(-1, 1), objective)
         node = np.unravel_index(int(choice.node[0]), self.counts.shape)
         return choice, tuple(int(level) for level in node)
 

@@ -31,6 +31,7 @@ from app.domain.search.aggregate.approximation import (
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.aggregate.programmes import Rows, greatest, least_maximum_closure
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Approx
@@ -133,7 +134,7 @@ def test_the_certificate_of_the_approximation_alone_is_given_when_asked_for():
     people = tree.encode(["a"] + ["b"] * 49 + ["c"] * 950)[0]
     dictionary = Dictionary(1000, (link_nodes("x", tree, people),))
     context = SearchContext(table, dictionary, constant_sensitivity(table, 1.0), build_utility(table))
-    asked = Problem("min_risk", 1.0, "record_level")
+    asked = Problem(MinRisk(1.0), "record_level")
     rough = Approx(**PRINTED, polish=False)
     by_itself = carry_out(plan(context, asked, replace(rough, fallback=False)))
     assert (by_itself.status, by_itself.risk) == ("heuristic", 1.0)

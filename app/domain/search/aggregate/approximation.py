@@ -24,7 +24,7 @@ from app.domain.errors import InvalidInput
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.aggregate.programmes import Rows, greatest
 from app.domain.search.budget import Halted, never
-from app.domain.search.problem import Problem
+from app.domain.search.objectives import MinRisk
 from app.domain.search.record_risk import CanonicalInstance, outer_sum
 from app.domain.search.selection import OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Approx
@@ -393,7 +393,7 @@ def least_risk(record: ChainRecord, floor: float) -> Approximated:
     for axis in range(len(shape)):
         counts = counts.cumsum(axis=axis)
     lattice = CanonicalInstance(counts, outer_sum(record.weights) + record.base, outer_sum(record.utilities))
-    choice, levels = lattice.enumerate(Problem("min_risk", floor, "record_level"))
+    choice, levels = lattice.enumerate(MinRisk(floor))
     if choice.code[0] != OPTIMAL:
         return Approximated(None, math.inf, math.inf, prohibited=bool(choice.code[0] == PROHIBITED))
     risk = record.risk(levels)

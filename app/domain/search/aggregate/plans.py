@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.approximation import (
     ROUNDING_OF_BOUND,
     Approximated,
@@ -27,11 +26,12 @@ from app.domain.search.aggregate.objective import aggregate_values, power
 from app.domain.search.aggregate.records import HALTED, Records, records_for, result_type
 from app.domain.search.budget import UNLIMITED, Budget, Halted
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.outcome import Bounds, Certificate, Counters, Outcome, Status, proven, score
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch, SolvedRecords, mean_of_records
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.search.solvers import AUTO, Approx, Auto, Enumeration, Solver
+from app.domain.search.solvers import Approx, Auto, Enumeration, Solver
 from app.domain.tables.numbers import exact_sum, lowest_accepted
 
 SECONDS_PER_BLOCK = 2.0
@@ -42,9 +42,12 @@ EXACT, FALLBACK = 1, 2
 class AggregatePlan(RecordSearch):
     """Solves every distinct record; a block is a range of them."""
 
-    def __init__(self, context: SearchContext, problem: Problem, records: Records) -> None:
+    def __init__(
+        self, context: SearchContext, problem: Problem, asked: AggregateObjective, records: Records
+    ) -> None:
         self._context = context
         self._problem = problem
+        self._asked = asked
         self._records = records
         self.solver = records.name
         n_blocks = max(1, math.ceil(records.n_distinct / records.rows_per_block))
@@ -110,7 +113,7 @@ class AggregatePlan(RecordSearch):
 
     def _stand_in(self, found: npt.NDArray[np.void], left: Longs) -> None:
         """Fill the rows of records that were not solved: the better of all and nothing, f bounded roughly."""
-        table, options = self._context.table, self._problem.aggregate_options or AggregateOptions()
+        table, asked = self._context.table, self._asked
         first = np.zeros(self.units, dtype=np.int64)
         first[self._records.of_record[::-1]] = np.arange(table.n_records)[::-1]
         tried = []
@@ -125,21 +128,21 @@ class AggregatePlan(RecordSearch):
             records = scored.assessment.records
             tried.append((records.counts[first], records.phi[first], records.utility[first], steps))
         counts, phi, utility = (np.stack([one[i] for one in tried]) for i in range(3))
-        values = aggregate_values(counts.astype(np.float64), phi, utility, self._problem.threshold, options)
-        choice = choose(-values, utility, Problem("lagrangian", 0.0, "record_level"))
+        values = aggregate_values(counts.astype(np.float64), phi, utility, asked)
+        choice = choose(-values, utility, Lagrangian(0.0))
         found["code"][left] = choice.code[left]
         found["steps"][left] = np.where(choice.node[left, None] == 0, tried[0][3][left], tried[1][3][left])
         found["value"][left] = values[choice.node, np.arange(self.units)][left]
         found["truncated"][left] = HALTED
-        gained = np.array([power(u, options.kappa) for u in utility[0, left].tolist()])
-        safest = self._problem.threshold * counts[1, left] / self._least_phi(options)
+        gained = np.array([power(u, asked.kappa) for u in utility[0, left].tolist()])
+        safest = asked.threshold * counts[1, left] / self._least_phi()
         found["bound"][left] = np.maximum(found["value"][left], safest + gained)
 
-    def _least_phi(self, options: AggregateOptions) -> float:
+    def _least_phi(self) -> float:
         """A positive number that no positive Φ is below; it bounds f by λN/φ + u(0)^κ."""
         sensitivity = self._context.sensitivity
-        if options.phi_offset is not None:
-            return options.phi_offset
+        if self._asked.phi_offset is not None:
+            return self._asked.phi_offset
         if sensitivity.family == "constant":
             return sensitivity.constant or math.inf
         if sensitivity.family == "multiplicative":
@@ -160,14 +163,13 @@ class AggregatePlan(RecordSearch):
 
 
 def plan_aggregate(
-    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
+    context: SearchContext, problem: Problem, asked: AggregateObjective, solver: Solver, budget: Budget
 ) -> AggregatePlan:
-    """Plan the aggregate objective.
+    """Plan the aggregate objective, which the problem has.
 
     NotSupported with the alternatives for other scopes, views and models, hierarchies that are no trees and
     methods that need an additive Φ; InvalidInput where nobody is consistent with a record.
     """
-    options = problem.aggregate_options or AggregateOptions()
     if not isinstance(solver, Auto | Enumeration):
         raise NotSupported(
             f"{solver.name} does not search for the aggregate objective.",
@@ -178,7 +180,7 @@ def plan_aggregate(
         raise NotSupported.because(f"The aggregate objective does not apply. {reason}")
     for hierarchy in context.table.hierarchies:
         hierarchy.require_tree("The aggregate objective")
-    records = records_for(context, problem, options, solver, budget)
+    records = records_for(context, problem, asked, solver, budget)
     if records.n_absent and problem.absent_policy != "add_self":
         raise InvalidInput.of(
             "/absent_policy",
@@ -186,7 +188,7 @@ def plan_aggregate(
             f"{records.n_absent} records have no consistent entity: without one, 1/risk has no meaning.",
             "Choose the absent policy add_self, or complete the dictionary.",
         )
-    return AggregatePlan(context, problem, records)
+    return AggregatePlan(context, problem, asked, records)
 
 
 def plan_approximation(
@@ -206,7 +208,7 @@ def plan_approximation(
 
 def approximation_refusal(context: SearchContext, problem: Problem, parameters: Approx) -> str | None:
     """None if the approximation can solve a problem, else why not and what can."""
-    if problem.objective != "min_risk":
+    if problem.objective.kind != "min_risk":
         return "The approximation is for min_risk. Choose another solver, or the objective aggregate."
     return refusal(context, problem) or refusal_of_family(context)
 
@@ -242,7 +244,7 @@ class ApproximationPlan(RecordSearch):
 
     def _require_acceptance(self) -> None:
         """Refuse parameters under which a record with programmes to round may have nothing to accept."""
-        floor = self._problem.threshold
+        floor = self._problem.objective.threshold
         top = self._context.utility.of(np.zeros((1, self._context.table.n_attributes), dtype=np.int32))[0]
         if floor > 0 and top < lowest_accepted(floor):
             require_acceptance(self._parameters, floor / max(floor, float(self._most.max())))
@@ -275,7 +277,7 @@ class ApproximationPlan(RecordSearch):
             tick(at + 1)
 
     def _approximate(self, row: int, found: npt.NDArray[np.void], halted: Halted) -> None:
-        parameters, floor = self._parameters, self._problem.threshold
+        parameters, floor = self._parameters, self._problem.objective.threshold
         if self._records.absent[row]:
             # Without anybody to be taken for, the record as it is has no risk.
             missed = self._most[row] < lowest_accepted(floor)
@@ -317,7 +319,7 @@ class ApproximationPlan(RecordSearch):
         records, table = self._records, self._context.table
         found = self._joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
-        floor = lowest_accepted(self._problem.threshold)
+        floor = lowest_accepted(self._problem.objective.threshold)
         for row in left.tolist():
             one = found[row : row + 1]
             least = (0,) * table.n_attributes if records.absent[row] else records.least_finite(row)
@@ -363,7 +365,7 @@ class ApproximationPlan(RecordSearch):
         self, found: npt.NDArray[np.void], objective: float, lower: float, exact: bool
     ) -> Certificate:
         weight, parameters = self._records.multiplicity, self._parameters
-        floor, rounded = self._problem.threshold, found["programmes"] > 0
+        floor, rounded = self._problem.objective.threshold, found["programmes"] > 0
         inverse, promise = found["inverse"][rounded], found["promise"][rounded]
         reached = inverse >= promise * (1 - ROUNDING_OF_BOUND)
         return Certificate(

@@ -14,7 +14,6 @@ from app.domain.arrays import Floats, Longs
 from app.domain.counting.calibration import SECONDS_PER_AGGREGATE_VALUE
 from app.domain.errors import NotSupported
 from app.domain.rules.rule import CellRule, RecordRule
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.chain_records import (
     NODES_LIMIT,
     ChainRecords,
@@ -22,7 +21,7 @@ from app.domain.search.aggregate.chain_records import (
     refusal_of_family,
 )
 from app.domain.search.aggregate.objective import (
-    AggregateObjective,
+    BoxObjective,
     Maximiser,
     aggregate_values,
     maximise_aggregate,
@@ -36,6 +35,7 @@ from app.domain.search.aggregate.submodular import (
 )
 from app.domain.search.budget import Budget, Halted, stop_if
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import OPTIMAL, PROHIBITED, choose
@@ -99,9 +99,9 @@ class EnumeratedRecords:
 
     name = "enumeration"
 
-    def __init__(self, context: SearchContext, problem: Problem, options: AggregateOptions) -> None:
+    def __init__(self, context: SearchContext, problem: Problem, asked: AggregateObjective) -> None:
         self._instance = RecordInstance(context, problem.absent_policy, problem.view)
-        self._trade_off, self._options = problem.threshold, options
+        self._asked = asked
         self.of_record, self.multiplicity = self._instance.of_record, self._instance.multiplicity
         self.mass, self.n_absent = self._instance.mass, self._instance.n_absent
 
@@ -138,20 +138,17 @@ class EnumeratedRecords:
             stop_if(halted)
 
         instance.prepare(rows, visit)
-        plain = Problem("lagrangian", 0.0, "record_level")
         for start in range(rows.start, rows.stop, instance.rows_at_once):
             stop_if(halted)
             these = np.arange(start, min(rows.stop, start + instance.rows_at_once))
             part = found[start - rows.start : start - rows.start + len(these)]
             lattices = instance.evaluate(these)
             records = lattices.records
-            values = aggregate_values(
-                records.counts[0], records.phi, lattices.utility, self._trade_off, self._options
-            )
+            values = aggregate_values(records.counts[0], records.phi, lattices.utility, self._asked)
             beyond = instance.beyond_top(these)
             if beyond is not None:
                 values[beyond] = -np.inf
-            choice = choose(-values, lattices.utility, plain)
+            choice = choose(-values, lattices.utility, Lagrangian(0.0))
             part["steps"] = np.stack(np.unravel_index(choice.node, instance.shape), axis=1)
             part["code"], part["ties"] = choice.code, choice.ties
             part["value"] = part["bound"] = values[choice.node, np.arange(len(these))]
@@ -168,15 +165,15 @@ class LiftedRecords:
     """A parametric search per record that maximises g_α by a minimum cut or over a ring family."""
 
     def __init__(
-        self, context: SearchContext, problem: Problem, options: AggregateOptions, budget: Budget, name: str
+        self, context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget, name: str
     ) -> None:
         self._records = ChainRecords(context, problem.absent_policy, problem.view)
-        self._trade_off, self._options, self.name = problem.threshold, options, name
+        self._asked, self.name = asked, name
         self.of_record, self.multiplicity = self._records.of_record, self._records.multiplicity
         self.mass, self.n_absent = self._records.mass, self._records.n_absent
         self._budget = budget.shared_by(self.n_distinct)
         if name == "closure":
-            refuse_products(sum(context.table.heights), options.kappa)
+            refuse_products(sum(context.table.heights), asked.kappa)
 
     @property
     def n_distinct(self) -> int:
@@ -189,9 +186,9 @@ class LiftedRecords:
         n_steps, lattice = sum(table.heights), math.prod(h + 1 for h in table.heights)
         rows = min(entities, lattice)
         reading = entities * (table.n_attributes * 2e-8 + 1e-7)
-        boxes = table.n_attributes if self._options.phi_zero_policy == "exclude" else 1
+        boxes = table.n_attributes if self._asked.phi_zero_policy == "exclude" else 1
         if self.name == "closure":
-            products = n_products(n_steps, self._options.kappa)
+            products = n_products(n_steps, self._asked.kappa)
             step = 1e-3 + 2e-7 * rows * table.n_attributes + 5e-7 * products
         else:
             step = 2e-3 + 0.8 * n_steps * n_steps * (1e-6 + rows * table.n_attributes * 3e-9)
@@ -226,8 +223,7 @@ class LiftedRecords:
                 return
             best = maximise_aggregate(
                 self._records.record(row),
-                self._trade_off,
-                self._options,
+                self._asked,
                 partial(self._maximiser, halted=halted),
                 self._budget,
                 halted,
@@ -241,7 +237,7 @@ class LiftedRecords:
                 one["truncated"] = HALTED if halted() else BUDGET
             tick(at + 1)
 
-    def _maximiser(self, objective: AggregateObjective, halted: Halted) -> Maximiser:
+    def _maximiser(self, objective: BoxObjective, halted: Halted) -> Maximiser:
         if self.name == "closure":
             return ClosureMaximiser(objective)
         return RingFamilyMaximiser(objective, halted=halted)
@@ -252,38 +248,38 @@ class LiftedRecords:
 
 
 def records_for(
-    context: SearchContext, problem: Problem, options: AggregateOptions, solver: Solver, budget: Budget
+    context: SearchContext, problem: Problem, asked: AggregateObjective, solver: Solver, budget: Budget
 ) -> Records:
     """By the method that was asked for; else whichever is estimated to take less time.
 
     NotSupported for a method that needs an additive Φ.
     """
-    method = "enumeration" if isinstance(solver, Enumeration) else options.method
+    method = "enumeration" if isinstance(solver, Enumeration) else asked.method
     if method == "auto":
-        return _cheapest(context, problem, options, budget)
+        return _cheapest(context, problem, asked, budget)
     if method == "enumeration":
-        return EnumeratedRecords(context, problem, options)
+        return EnumeratedRecords(context, problem, asked)
     reason = refusal_of_family(context)
     if reason is not None:
         raise NotSupported.because(f"The method {method} does not apply. {reason}")
-    return LiftedRecords(context, problem, options, budget, method)
+    return LiftedRecords(context, problem, asked, budget, method)
 
 
-def _cheapest(context: SearchContext, problem: Problem, options: AggregateOptions, budget: Budget) -> Records:
+def _cheapest(context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget) -> Records:
     """All nodes where that is quick or there is no other way, else what is estimated to take less time."""
     n_nodes = math.prod(height + 1 for height in context.table.heights)
     if not is_additive(context):
-        return EnumeratedRecords(context, problem, options)
+        return EnumeratedRecords(context, problem, asked)
     allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)
     if n_nodes > allowed:
-        return LiftedRecords(context, problem, options, budget, "closure")
-    enumerated = EnumeratedRecords(context, problem, options)
-    if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, options):
+        return LiftedRecords(context, problem, asked, budget, "closure")
+    enumerated = EnumeratedRecords(context, problem, asked)
+    if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, asked):
         return enumerated
-    lifted = LiftedRecords(context, problem, options, budget, "closure")
+    lifted = LiftedRecords(context, problem, asked, budget, "closure")
     return lifted if lifted.seconds < enumerated.seconds else enumerated
 
 
-def is_expandable(context: SearchContext, options: AggregateOptions) -> bool:
+def is_expandable(context: SearchContext, asked: AggregateObjective) -> bool:
     """Whether Φ·u^κ has few enough products for a minimum cut."""
-    return n_products(sum(context.table.heights), options.kappa) <= PRODUCTS_LIMIT
+    return n_products(sum(context.table.heights), asked.kappa) <= PRODUCTS_LIMIT

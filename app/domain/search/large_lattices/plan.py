@@ -32,7 +32,6 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch, SolvedRecords
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, Auto
-from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 RECORDS_PER_BLOCK = 50
 
@@ -89,14 +88,12 @@ class _Search:
         return replace(found, is_absent=listed == 0)
 
     def _infeasible(self, zero: Levels) -> Solved | None:
-        problem, chains = self._goal.problem, self._chains
-        if problem.objective == "min_risk":
-            reach = chains.utility_of(zero)
-            if reach < lowest_accepted(problem.threshold):
-                return self._solved(None, INFEASIBLE, reach=reach)
-        if problem.objective == "max_utility":
+        objective, chains = self._goal.problem.objective, self._chains
+        if (reach := chains.utility_of(zero)) < objective.lowest_utility:
+            return self._solved(None, INFEASIBLE, reach=reach)
+        if objective.kind == "max_utility":
             reach = chains.risk_of(chains.heights)
-            if reach > highest_accepted(problem.threshold):
+            if reach > objective.highest_risk:
                 return self._solved(None, INFEASIBLE, reach=reach)
         return None
 
@@ -127,10 +124,10 @@ class _Search:
     def _lightest(self, units: Units) -> Rated | None:
         """The node of least weight that has the utility: best where counts hardly differ."""
         goal = self._goal
-        if goal.problem.objective != "min_risk":
+        if goal.problem.objective.kind != "min_risk":
             return None
         low = self._chains.low
-        budget = units.total(low) - units.needed(goal.problem.threshold)
+        budget = units.total(low) - units.needed(goal.problem.objective.threshold)
         if budget < 0:
             return None
         curve = units.least_above(low, budget)
@@ -296,15 +293,15 @@ class ChainPlan(RecordSearch):
         most = chains.utility_of(identity)
         code, found["reach"] = OPTIMAL, most
         levels: Levels | None = chains.heights
-        if problem.objective == "min_risk":
+        if problem.objective.kind == "min_risk":
             levels = identity
-            if most < lowest_accepted(problem.threshold):
+            if most < problem.objective.lowest_utility:
                 code = INFEASIBLE
             elif math.isinf(chains.risk_of(identity)):
                 levels = None
-        elif problem.objective == "max_utility":
+        elif problem.objective.kind == "max_utility":
             found["reach"] = reach = chains.risk_of(chains.heights)
-            if reach > highest_accepted(problem.threshold):
+            if reach > problem.objective.highest_risk:
                 is_absent = chains.own is None and chains.listed(identity) == 0
                 code, levels = (OPTIMAL if is_absent else INFEASIBLE), identity
         self._write(found, code, None if code == INFEASIBLE else levels, False)

@@ -21,7 +21,7 @@ from app.domain.arrays import Levels
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 
 class Lattice(Protocol):
@@ -215,13 +215,12 @@ class _BoxSearch(EvaluatedLattice):
     # --- the passes ----------------------------------------------------------------------------------
 
     def solve(self) -> Found:
-        threshold = self.problem.threshold
-        if self.problem.objective == "min_risk":
-            limits: list[Limit] = [(UTILITY, -lowest_accepted(threshold))]
-            return self._solve_in_order(limits, RISK, UTILITY)
-        if self.problem.objective == "max_utility":
-            return self._solve_in_order([(RISK, highest_accepted(threshold))], UTILITY, RISK)
-        return self._solve_in_order([], Weighing(1.0, threshold), UTILITY)
+        objective = self.problem.objective
+        if objective.kind == "min_risk":
+            return self._solve_in_order([(UTILITY, -objective.lowest_utility)], RISK, UTILITY)
+        if objective.kind == "max_utility":
+            return self._solve_in_order([(RISK, objective.highest_risk)], UTILITY, RISK)
+        return self._solve_in_order([], Weighing(1.0, objective.threshold), UTILITY)
 
     def _solve_in_order(self, limits: list[Limit], first: Weighing, second: Weighing) -> Found:
         best: tuple[float, Levels] | None = None
@@ -242,7 +241,7 @@ class _BoxSearch(EvaluatedLattice):
         except _EndedError as spent:
             if (
                 best is None
-                and self.problem.objective == "min_risk"
+                and self.problem.objective.kind == "min_risk"
                 and not self._admits(limits, self.identity)
             ):
                 return self._infeasible()
@@ -253,7 +252,7 @@ class _BoxSearch(EvaluatedLattice):
             return self.found(OPTIMAL, node_so_far, bound, truncated=True, halted=spent.halted)
 
     def _infeasible(self) -> Found:
-        if self.problem.objective == "min_risk":
+        if self.problem.objective.kind == "min_risk":
             return self.found(INFEASIBLE, None, math.inf, reach=self.utility(self.identity))
         try:
             least = self._least(RISK, [])

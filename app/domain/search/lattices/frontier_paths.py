@@ -47,7 +47,7 @@ class FrontierSearch:
     def __init__(self, nodes: Nodes, solver: Aruba) -> None:
         self._nodes = nodes
         self._solver = solver
-        self._is_down = nodes.problem.objective == "min_risk"
+        self._is_down = nodes.problem.objective.kind == "min_risk"
         self._k = len(nodes.top)
 
     def start(self) -> Levels:
@@ -130,7 +130,7 @@ def aruba(nodes: Nodes, solver: Aruba) -> Found:
     Exact where risk and utility are monotone and the lattice is a product of chains. Frontier nodes need a
     risk each for ``min_risk``; for ``max_utility`` it is the utility that only they need.
     """
-    is_down = nodes.problem.objective == "min_risk"
+    is_down = nodes.problem.objective.kind == "min_risk"
     near, far = (nodes.identity, nodes.top) if is_down else (nodes.top, nodes.identity)
     if not is_down and nodes.is_feasible(far):
         return nodes.settled([far], nodes.value(far))

@@ -23,7 +23,7 @@ from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.lattices.branch_and_bound import EvaluatedLattice, Found, Lattice
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 Steps = tuple[tuple[int, ...], ...]
 """Positions one step away from each position of an attribute."""
@@ -128,13 +128,13 @@ class Nodes(EvaluatedLattice):
 
     def is_feasible(self, levels: Levels) -> bool:
         """Whether the node meets the threshold."""
-        if self.problem.objective == "min_risk":
-            return self.utility(levels) >= lowest_accepted(self.problem.threshold)
-        return self.risk(levels) <= highest_accepted(self.problem.threshold)
+        if self.problem.objective.kind == "min_risk":
+            return self.utility(levels) >= self.problem.objective.lowest_utility
+        return self.risk(levels) <= self.problem.objective.highest_risk
 
     def value(self, levels: Levels) -> float:
         """What is minimised: the risk, or minus the utility."""
-        return self.risk(levels) if self.problem.objective == "min_risk" else -self.utility(levels)
+        return self.risk(levels) if self.problem.objective.kind == "min_risk" else -self.utility(levels)
 
     def is_close(self, levels: Levels, bound: float) -> bool:
         """Whether the budget asks for nothing better than this node."""
@@ -148,7 +148,7 @@ class Nodes(EvaluatedLattice):
         By bisection: feasible nodes are the lower end of the chain for ``min_risk``, the upper end for
         ``max_utility``. None if the first end of them is infeasible.
         """
-        is_down = self.problem.objective == "min_risk"
+        is_down = self.problem.objective.kind == "min_risk"
         low, high = 0, sum(self.top)
         if not self.is_feasible(self._on_chain(low if is_down else high)):
             return None
@@ -172,7 +172,7 @@ class Nodes(EvaluatedLattice):
 
     def least_value(self) -> float:
         """A lower bound of what is minimised, from the corner that all feasible nodes are on one side of."""
-        if self.problem.objective == "max_utility":
+        if self.problem.objective.kind == "max_utility":
             return -self.utility(self.identity)
         corner = tuple(self._highest(j) for j in range(len(self.top)))
         return self.bound(corner)
@@ -193,9 +193,8 @@ class Nodes(EvaluatedLattice):
         all there are if the seeds are the tied nodes of the frontier: what lies between a tied node and a
         node of the frontier is tied too.
         """
-        step = (
-            self.moves.specialisations if self.problem.objective == "min_risk" else self.moves.generalisations
-        )
+        is_down = self.problem.objective.kind == "min_risk"
+        step = self.moves.specialisations if is_down else self.moves.generalisations
         limit = value + 2.0 * tie_margin(value)
         open_ = [node for node in seeds if self.value(node) <= limit]
         reached = set(open_)
@@ -213,7 +212,7 @@ class Nodes(EvaluatedLattice):
         nodes = sorted(candidates)
         risk = np.array([[self.risk(node)] for node in nodes])
         utility = np.array([[self.utility(node)] for node in nodes])
-        return nodes[int(choose(risk, utility, self.problem).node[0])]
+        return nodes[int(choose(risk, utility, self.problem.objective).node[0])]
 
     def settled(self, seeds: Iterable[Levels], value: float) -> Found:
         """The answer, from the tied nodes of the frontier."""

@@ -22,7 +22,7 @@ from app.domain.search.lattices.nodes import EndedError, Moves, Nodes
 from app.domain.search.problem import Problem
 from app.domain.search.selection import OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, BranchAndBound, Genetic, TopDown
-from app.domain.tables.numbers import highest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 Key = tuple[float, float, Levels]
 
@@ -46,7 +46,7 @@ class TopDownSearch:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._is_down = nodes.problem.objective == "min_risk"
+        self._is_down = nodes.problem.objective.kind == "min_risk"
         self.queue: list[Key] = []
         self.incumbent: Levels | None = None
         self.queued: set[Levels] = set()
@@ -87,9 +87,8 @@ def top_down(nodes: Nodes) -> Found:
     search = TopDownSearch(nodes)
     candidates: list[Levels] = []
     best, least_risk = math.inf, math.inf
-    bound = (
-        nodes.bound(nodes.top) if nodes.problem.objective == "min_risk" else -nodes.utility(nodes.identity)
-    )
+    is_down = nodes.problem.objective.kind == "min_risk"
+    bound = nodes.bound(nodes.top) if is_down else -nodes.utility(nodes.identity)
     try:
         if nodes.budget.relative_gap is not None:
             search.incumbent = nodes.last_feasible_on_chain()
@@ -120,11 +119,11 @@ def top_down(nodes: Nodes) -> Found:
 
 def _refused(nodes: Nodes) -> Found | None:
     """The answer where one corner of the lattice shows that nothing meets the threshold."""
-    if nodes.problem.objective == "min_risk":
+    if nodes.problem.objective.kind == "min_risk":
         reach = nodes.utility(nodes.identity)
         return None if nodes.is_feasible(nodes.identity) else nodes.infeasible(reach)
     least = nodes.bound(nodes.top)
-    is_out_of_reach = least > highest_accepted(nodes.problem.threshold) and least == nodes.risk(nodes.top)
+    is_out_of_reach = least > nodes.problem.objective.highest_risk and least == nodes.risk(nodes.top)
     return nodes.infeasible(least) if is_out_of_reach else None
 
 

@@ -35,7 +35,7 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_rules.choices import Curves
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, PROHIBITED, Criteria
-from app.domain.tables.numbers import exact_sum, lowest_accepted, tie_margins
+from app.domain.tables.numbers import exact_sum, tie_margins
 
 UNSOLVED = 3
 """Of the field ``code`` beside those of :mod:`selection`: a halt came before the record."""
@@ -135,7 +135,7 @@ class SolvedRecords:
         if infeasible.any():
             status = "infeasible"
             reach = self.reach[infeasible]
-            worst = float(reach.min() if self.asked.objective == "min_risk" else reach.max())
+            worst = float(reach.min() if self.asked.objective.kind == "min_risk" else reach.max())
             shortfall = shortfall_of(context, self.asked, worst, int(self.multiplicity[infeasible].sum()))
         elif prohibited.any():
             status = "prohibited"
@@ -205,7 +205,7 @@ def bounds_of(instance: RecordInstance, problem: Problem, tried: Tried) -> Float
     # A harm of failed identification may exceed Φ, and then grows as more are consistent.
     is_sound = context.harm_is_monotone and context.failure is None
     is_sound &= not instance.n_absent and problem.view != "worst_case"
-    if problem.objective != "min_risk" or not is_sound:
+    if problem.objective.kind != "min_risk" or not is_sound:
         return lowest
     # Where somebody is consistent with every original, nothing has less risk than full suppression.
     least: Floats = np.maximum(lowest, tried.risk[1] - tie_margins(tried.risk[1]))
@@ -270,15 +270,15 @@ def unsolved_outcome(instance: RecordInstance, asked: Problem, problem: Problem,
     for node, utility in zip(tried.nodes.tolist(), tried.utility, strict=True):
         rule = instance.rule_of(np.full(len(instance.of_record), node))
         scored, objective = score(context, problem, rule)
-        criteria = Criteria.of(np.array(scored.risk), np.array(scored.utility), problem)
+        criteria = Criteria.of(np.array(scored.risk), np.array(scored.utility), problem.objective)
         is_feasible = bool(criteria.feasible)
-        if problem.objective == "min_risk" and problem.constraint == "per_record":
-            is_feasible = bool((utility >= lowest_accepted(problem.threshold)).all())
+        if problem.objective.kind == "min_risk" and problem.constraint == "per_record":
+            is_feasible = bool((utility >= problem.objective.lowest_utility).all())
         reached.append(float(utility.min()) if problem.constraint == "per_record" else scored.utility)
         if is_feasible and np.isfinite(objective) and (best is None or float(criteria.first) < best[0]):
             best = (float(criteria.first), scored, objective)
             chosen = rule
-    is_short = problem.objective == "min_risk" and max(reached) < lowest_accepted(problem.threshold)
+    is_short = max(reached) < problem.objective.lowest_utility
     gap = np.inf if best is None else max(0.0, proven(problem, best[2]).lower - bound)
     return Outcome(
         problem=asked,

@@ -25,7 +25,6 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_risk import Disclosed
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, MOST_NODES, OPTIMAL, SLACK, Choice, LeastTwo, choose
-from app.domain.tables.numbers import lowest_accepted
 
 EXPONENTIAL = ("multiplicative", "multiplicative_centered")
 MOST_WEIGHT = 300.0
@@ -237,7 +236,7 @@ def optima_of(instance: RecordInstance, problem: Problem) -> Optima:
     # Where all harm is alike, most records have ties.
     varied = instance.context.sensitivity.family != "constant"
     few = instance.n_nodes <= MOST_NODES
-    if problem.objective == "min_risk" and varied and few and are_separable(instance):
+    if problem.objective.kind == "min_risk" and varied and few and are_separable(instance):
         return ScannedOptima(instance, problem)
     return Optima(instance, problem)
 
@@ -266,7 +265,7 @@ class Optima:
         if beyond is not None:
             # A node that repeats another is no tie of it; the other comes first and is never lost.
             risk[beyond] = np.inf
-        choice = choose(risk, lattices.utility, self._problem)
+        choice = choose(risk, lattices.utility, self._problem.objective)
         return choice, risk[choice.node, np.arange(len(rows))]
 
 
@@ -301,7 +300,7 @@ class ScannedOptima(Optima):
         return choice, risk
 
     def _scan(self, terms: Terms) -> tuple[Choice, Bools]:
-        floor = lowest_accepted(self._problem.threshold)
+        floor = self._problem.objective.lowest_utility
         risk = np.empty(terms.n_rows)
         least = LeastTwo(risk, self._instance.n_nodes)
         companions = terms.companions()

@@ -126,7 +126,7 @@ class RecordPlan(RecordSearch):
         choice, found["risk"] = self._optima.of(rows)
         found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
         # A bound is of what is minimised, the value of what was asked for.
-        sign = -1.0 if self._problem.objective == "max_utility" else 1.0
+        sign = -1.0 if self._problem.objective.kind == "max_utility" else 1.0
         found["ties"], found["bound"] = choice.ties, sign * choice.value
         # Beyond a record's own top nodes only repeat it: they are not looked at.
         own = self._instance.n_own_nodes()[rows]
@@ -168,10 +168,10 @@ class RecordPlan(RecordSearch):
             return found, True
         nodes = np.where(found["code"] == OPTIMAL, found["node"], -1)
         tried = try_on_all(instance, problem, popular(nodes, instance.multiplicity))
-        choice = choose(tried.risk[:, left], tried.utility[:, left], problem)
+        choice = choose(tried.risk[:, left], tried.utility[:, left], problem.objective)
         has_node = choice.code == OPTIMAL
         # Of the nodes that were tried, only the identity proves that there is none above a floor.
-        is_proved = (choice.code == INFEASIBLE) & (problem.objective == "min_risk")
+        is_proved = (choice.code == INFEASIBLE) & (problem.objective.kind == "min_risk")
         found["code"][left] = np.where(is_proved, INFEASIBLE, OPTIMAL)
         found["node"][left] = np.where(has_node, tried.nodes[choice.node], -1)
         found["risk"][left] = tried.risk[choice.node, left]

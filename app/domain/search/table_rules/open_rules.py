@@ -356,8 +356,8 @@ class EveryFloor:
 
 def goal_of(problem: Problem) -> Goal:
     """The goal of a problem whose threshold is in utility as it is."""
-    if problem.objective == "min_risk":
-        return LeastRisk(problem.threshold)
-    if problem.objective == "max_utility":
-        return GreatestUtility(problem.threshold)
-    return LeastBalance(problem.threshold)
+    if problem.objective.kind == "min_risk":
+        return LeastRisk(problem.objective.threshold)
+    if problem.objective.kind == "max_utility":
+        return GreatestUtility(problem.objective.threshold)
+    return LeastBalance(problem.objective.threshold)

@@ -173,7 +173,7 @@ class TableEnumeration(RuleBlocks):
         risk, utility = self.scored(blocks)
         if np.isnan(risk).any():
             return self._best_so_far(risk, utility)
-        choice = choose(risk[:, None], utility[:, None], instance.problem)
+        choice = choose(risk[:, None], utility[:, None], instance.problem.objective)
         shape = [height + 1 for height in instance.heights]
         code, reach = int(choice.code[0]), float(choice.reach[0])
         node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
@@ -196,7 +196,7 @@ class TableEnumeration(RuleBlocks):
         known = np.where(np.isnan(risk), np.inf, risk)
         if start.node is not None:
             known[np.ravel_multi_index(start.node, shape)] = start.risk
-        choice = choose(known[:, None], utility[:, None], instance.problem)
+        choice = choose(known[:, None], utility[:, None], instance.problem.objective)
         node = None
         if int(choice.code[0]) == OPTIMAL:
             node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
