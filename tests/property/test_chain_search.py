@@ -104,7 +104,7 @@ def check(context, policy, question, model, budget):
         risk, utility = next((r, u) for node, r, u in nodes if node == found.levels)
         assert found.risk == pytest.approx(risk, rel=1e-12, abs=1e-15)
         objective = {"min_risk": risk, "max_utility": -utility}.get(
-            problem.objective, risk - problem.objective.threshold * utility
+            problem.objective.kind, risk - problem.objective.threshold * utility
         )
         slack = 1e-11 * max(1.0, abs(value))
         assert found.bound <= value + slack

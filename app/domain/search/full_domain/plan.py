@@ -129,7 +129,7 @@ class Search(Protocol):
     """A search; ``least_open`` bounds the loss of the rules that are still open, ∞ if none is."""
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> Checks | ClassProgress:
         """What was found so far, and how far the search is."""
 
     @property
@@ -263,8 +263,9 @@ class AnonymityPlan:
         progress = search.progress
         if progress.found() is None and progress.halted:
             for levels in self._judge.most_general:
-                progress.take(levels)
-                if progress.found() is not None:
+                verdict = progress.check(levels)
+                if verdict.allowed:
+                    progress.evaluate(levels, verdict)
                     break
         found = self._conclude(progress, search.least_open)
         if self._problem.minimal_rules and found.complete:

@@ -7,6 +7,7 @@ most of the solved records are disclosed as.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ def block_of(units: int, n_blocks: int, index: int) -> range:
     return range(units * index // n_blocks, units * (index + 1) // n_blocks)
 
 
-class RecordSearch:
+class RecordSearch(ABC):
     """A search of every distinct record for itself; a block is a range of records, with a row for each.
 
     ``row_type`` has a field ``code``. Subclasses fill rows in and say what they come to.
@@ -69,11 +70,11 @@ class RecordSearch:
             self._solve(rows, found, tick, halted)
         return found.tobytes()
 
+    @abstractmethod
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
         """Fill in the rows of some records; HaltedError or an early end leaves rows as they are."""
-        raise NotImplementedError
 
     def _rows(self, index: int) -> range:
         """The records of a block."""
