@@ -29,7 +29,7 @@ from app.domain.search.context import SearchContext
 from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.outcome import Bounds, Certificate, Counters, Outcome, Status, proven, score
 from app.domain.search.problem import Problem
-from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch, SolvedRecords, mean_of_records
+from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
 from app.domain.search.solvers import Approx, Auto, Enumeration, Solver
 from app.domain.tables.numbers import exact_sum, lowest_accepted
@@ -46,27 +46,25 @@ class AggregatePlan(RecordSearch):
         self, context: SearchContext, problem: Problem, asked: AggregateObjective, records: Records
     ) -> None:
         self._context = context
-        self._problem = problem
-        self._asked = asked
-        self._records = records
+        self._objective = asked
+        self._method = records
         self.solver = records.name
-        n_blocks = max(1, math.ceil(records.n_distinct / records.rows_per_block))
-        super().__init__(records.n_distinct, n_blocks, result_type(context.table.n_attributes))
+        super().__init__(problem, records, result_type(context.table.n_attributes), records.rows_per_block)
 
     @property
     def seconds(self) -> float:
         """Estimated time to solve all distinct records."""
-        return self._records.seconds
+        return self._method.seconds
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory: that of the way chosen for the records."""
-        return self._records.n_bytes
+        return self._method.n_bytes
 
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
-        self._records.solve(rows, found, tick, halted)
+        self._method.solve(rows, found, tick, halted)
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what prohibits every disclosure of some of them."""
@@ -79,7 +77,7 @@ class AggregatePlan(RecordSearch):
         status: Status = "prohibited" if prohibited.any() else "heuristic" if truncated else "optimal"
         rule = scored = objective = bounds = None
         if not prohibited.any():
-            rule = self._records.rule_of(found["steps"])
+            rule = self._method.rule_of(found["steps"])
             scored, _ = score(self._context, self._problem, rule)
             objective = self._mean(found["value"])
             bounds = proven(self._problem, objective)
@@ -95,12 +93,10 @@ class AggregatePlan(RecordSearch):
             rule=rule,
             score=scored,
             objective=objective,
-            records_with_ties=int(self._records.multiplicity[tied].sum())
-            if self.solver == "enumeration" and complete
-            else None,
+            records_with_ties=self._records(tied) if self.solver == "enumeration" and complete else None,
             bounds=bounds,
-            prohibited_records=int(self._records.multiplicity[prohibited].sum()),
-            absent=self._records.n_absent,
+            prohibited_records=self._records(prohibited),
+            absent=self._method.n_absent,
             n_rules=math.prod(height + 1 for height in self._context.table.heights),
             counters=Counters(*[int(found["visited"].sum())] * 3),
             attributes=self._context.table.attributes,
@@ -108,21 +104,18 @@ class AggregatePlan(RecordSearch):
             complete=complete,
         )
 
-    def _mean(self, values: Floats) -> float:
-        return mean_of_records(self._context, self._records.mass, values)
-
     def _stand_in(self, found: npt.NDArray[np.void], left: Longs) -> None:
         """Fill the rows of records that were not solved: the better of all and nothing, f bounded roughly."""
-        table, asked = self._context.table, self._asked
+        table, asked = self._context.table, self._objective
         first = np.zeros(self.units, dtype=np.int64)
-        first[self._records.of_record[::-1]] = np.arange(table.n_records)[::-1]
+        first[self._method.of_record[::-1]] = np.arange(table.n_records)[::-1]
         tried = []
         tops = np.minimum(
             np.stack([h.depth[table.codes[first, j]] for j, h in enumerate(table.hierarchies)], axis=1),
             2**15 - 1,
         ).astype(np.int16)
         for steps in (np.zeros_like(tops), tops):
-            scored, _ = score(self._context, self._problem, self._records.rule_of(steps))
+            scored, _ = score(self._context, self._problem, self._method.rule_of(steps))
             if scored.assessment is None:
                 raise ValueError("the aggregate objective knows one dictionary")
             records = scored.assessment.records
@@ -141,8 +134,8 @@ class AggregatePlan(RecordSearch):
     def _least_phi(self) -> float:
         """A positive number that no positive Φ is below; it bounds f by λN/φ + u(0)^κ."""
         sensitivity = self._context.sensitivity
-        if self._asked.phi_offset is not None:
-            return self._asked.phi_offset
+        if self._objective.phi_offset is not None:
+            return self._objective.phi_offset
         if sensitivity.family == "constant":
             return sensitivity.constant or math.inf
         if sensitivity.family == "multiplicative":
@@ -219,11 +212,9 @@ class ApproximationPlan(RecordSearch):
     solver = Approx.name
 
     def __init__(self, context: SearchContext, asked: Problem, parameters: Approx) -> None:
-        self._asked = asked
-        self._problem = asked.in_utility(context.utility)
         self._parameters = parameters
-        self._records = ChainRecords(context, asked.absent_policy, asked.view)
-        self._context = self._records.context
+        self._chains = ChainRecords(context, asked.absent_policy, asked.view)
+        self._context = self._chains.context
         row_type = np.dtype(
             [
                 ("steps", "<i2", (context.table.n_attributes,)), ("code", "<i1"), ("how", "<i1"),
@@ -232,15 +223,10 @@ class ApproximationPlan(RecordSearch):
                 ("inverse", "<f8"), ("promise", "<f8"),
             ]
         )  # fmt: skip
-        self._most = self._most_utility()
+        super().__init__(asked, self._chains, row_type, 1)
+        self.n_blocks = min(max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK)), self.units)
+        self._most = self._context.utility.of(context.table.codes[self._chains.first])
         self._require_acceptance()
-        units = self._records.n_distinct
-        super().__init__(units, min(max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK)), units), row_type)
-
-    def _most_utility(self) -> Floats:
-        """Utility of each distinct record as it is."""
-        table, first = self._context.table, self._records.first
-        return self._context.utility.of(table.codes[first])
 
     def _require_acceptance(self) -> None:
         """Refuse parameters under which a record with programmes to round may have nothing to accept."""
@@ -258,14 +244,14 @@ class ApproximationPlan(RecordSearch):
         programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
         one = programmes * (3e-3 + rows * table.n_attributes * 7e-6)
         fallback = 1e-4 + lattice * 1e-7 if lattice <= NODES_LIMIT else 0.0
-        return self._records.n_distinct * (size * (table.n_attributes * 2e-8 + 1e-7) + one + fallback / 2)
+        return self.units * (size * (table.n_attributes * 2e-8 + 1e-7) + one + fallback / 2)
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory: the records, one network, and its lattice where that is enumerated."""
         lattice = math.prod(height + 1 for height in self._context.table.heights)
         links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
-        return self._records.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
+        return self._chains.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
 
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
@@ -278,12 +264,12 @@ class ApproximationPlan(RecordSearch):
 
     def _approximate(self, row: int, found: npt.NDArray[np.void], halted: Halted) -> None:
         parameters, floor = self._parameters, self._problem.objective.threshold
-        if self._records.absent[row]:
+        if self._chains.absent[row]:
             # Without anybody to be taken for, the record as it is has no risk.
             missed = self._most[row] < lowest_accepted(floor)
             found["code"], found["how"], found["met"] = (INFEASIBLE if missed else OPTIMAL), EXACT, 1
             return
-        record = self._records.record(row)
+        record = self._chains.record(row)
         random = np.random.default_rng([parameters.seed, row]) if parameters.mode == "sampling" else None
         best = approximate(record, floor, parameters, random, halted)
         programmes, trials = len(best.programmes), best.trials
@@ -316,7 +302,7 @@ class ApproximationPlan(RecordSearch):
 
     def _completed(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
         """What was found for every record; those that were left out stay nearly as they are, bounded by 0."""
-        records, table = self._records, self._context.table
+        records, table = self._chains, self._context.table
         found = self._joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
         floor = lowest_accepted(self._problem.objective.threshold)
@@ -334,24 +320,16 @@ class ApproximationPlan(RecordSearch):
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records with its certificate, or what keeps some of them from having one."""
-        records = self._records
+        records = self._chains
         found = self._completed(blocks)
         exact = bool(((found["how"] == EXACT) | (found["how"] == FALLBACK)).all())
-        solved = SolvedRecords(
-            context=self._context,
-            asked=self._asked,
-            found=found,
-            reach=self._most,
-            multiplicity=records.multiplicity,
-            mass=records.mass,
-            is_open=not exact,
-        )
-        outcome = solved.outcome(
-            self.solver,
+        outcome = self._outcome(
+            found,
+            self._most,
             lambda: records.rule_of(found["steps"]),
-            records.n_absent,
-            math.prod(height + 1 for height in self._context.table.heights),
-            Counters(*[int(found["visited"].sum())] * 3),
+            is_open=not exact,
+            n_absent=records.n_absent,
+            n_rules=math.prod(height + 1 for height in self._context.table.heights),
         )
         return replace(
             outcome,
@@ -364,7 +342,7 @@ class ApproximationPlan(RecordSearch):
     def _certificate(
         self, found: npt.NDArray[np.void], objective: float, lower: float, exact: bool
     ) -> Certificate:
-        weight, parameters = self._records.multiplicity, self._parameters
+        weight, parameters = self._chains.multiplicity, self._parameters
         floor, rounded = self._problem.objective.threshold, found["programmes"] > 0
         inverse, promise = found["inverse"][rounded], found["promise"][rounded]
         reached = inverse >= promise * (1 - ROUNDING_OF_BOUND)

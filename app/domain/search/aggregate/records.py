@@ -10,7 +10,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
 from app.domain.counting.calibration import SECONDS_PER_AGGREGATE_VALUE
 from app.domain.errors import NotSupported
 from app.domain.rules.rule import CellRule, RecordRule
@@ -37,6 +36,7 @@ from app.domain.search.budget import Budget, Halted, stop_if
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.problem import Problem
+from app.domain.search.record_rules.blocks import DistinctRecords
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import OPTIMAL, PROHIBITED, choose
 from app.domain.search.solvers import Enumeration, Solver
@@ -60,13 +60,11 @@ def result_type(n_attributes: int) -> np.dtype[np.void]:
     )  # fmt: skip
 
 
-class Records(Protocol):
+class Records(DistinctRecords, Protocol):
     """The distinct records of a table and the way to maximise f on each."""
 
     name: str
     of_record: npt.NDArray[np.int32]
-    multiplicity: Longs
-    mass: Floats
     n_absent: int
 
     @property
@@ -101,7 +99,7 @@ class EnumeratedRecords:
 
     def __init__(self, context: SearchContext, problem: Problem, asked: AggregateObjective) -> None:
         self._instance = RecordInstance(context, problem.absent_policy, problem.view)
-        self._asked = asked
+        self.context, self._asked = context, asked
         self.of_record, self.multiplicity = self._instance.of_record, self._instance.multiplicity
         self.mass, self.n_absent = self._instance.mass, self._instance.n_absent
 
@@ -168,7 +166,7 @@ class LiftedRecords:
         self, context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget, name: str
     ) -> None:
         self._records = ChainRecords(context, problem.absent_policy, problem.view)
-        self._asked, self.name = asked, name
+        self.context, self._asked, self.name = context, asked, name
         self.of_record, self.multiplicity = self._records.of_record, self._records.multiplicity
         self.mass, self.n_absent = self._records.mass, self._records.n_absent
         self._budget = budget.shared_by(self.n_distinct)
