@@ -38,22 +38,9 @@ Tick = Callable[[int], None]
 class TableScores:
     """Mean risks of the table-level rules of one instance under one absent policy.
 
-    Model I without a harm of failure and without interactions, against one dictionary.
-
-    Parameters
-    ----------
-    order
-        Positions in the table of the attributes in the order of the walk; None: the best one for scoring all
-        rules, or, ``one_by_one``, for rating rules in any order.
-
-    Attributes
-    ----------
-    order
-        As above.
-    shape
-        Number of levels per attribute in that order.
-    absent
-        Which distinct records of the table have no consistent entity when disclosed as they are.
+    For the instances, with the parameters, ``order`` and ``absent`` of
+    :class:`~app.domain.search.table_rules.risk_walk.RiskWalk`; ``shape`` is the number of levels per
+    attribute in its order.
     """
 
     def __init__(
