@@ -22,7 +22,7 @@ from app.domain.search.end_levels import (
 )
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance, lattice_size
+from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance
 from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.local_recoding.plan import RecodingPlan
@@ -106,7 +106,7 @@ def plan(
 
 def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
     table = TableInstance(context, problem)
-    n_rules = table.n_rules
+    n_rules = context.n_rules
     too_many = n_rules > RULES_LIMIT
     if context.model.name == "III_raw" and (too_many or _is_less(budget.max_nodes, n_rules)):
         # For evaluation: a part of its rules says nothing about the others (Definitions: third risk model).
@@ -129,7 +129,7 @@ def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget
 
 def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
     alone = _is_separable(problem)
-    if alone and lattice_size(context) > NODES_LIMIT and isinstance(solver, Auto | LatticeSolver):
+    if alone and context.n_rules > NODES_LIMIT and isinstance(solver, Auto | LatticeSolver):
         _require_support(context, problem, solver)
         context.attackers(problem.view)
         return ChainPlan(ChainInstance(context, problem.absent_policy), problem, solver, budget)
@@ -254,9 +254,9 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
     )
     ends = of_ends(context)
     table = TableInstance(ends, asked)
-    if table.n_rules > RULES_LIMIT:
+    if ends.n_rules > RULES_LIMIT:
         raise NotSupported(
-            f"There are {table.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
+            f"There are {ends.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
             "Disclose fewer attributes, use fewer levels per hierarchy, or ask for single optima.",
         )
     found = frontier_of_table(table, problem)

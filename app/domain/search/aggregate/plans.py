@@ -75,34 +75,32 @@ class AggregatePlan(RecordSearch):
         prohibited = found["code"] == PROHIBITED
         truncated = bool(found["truncated"].any())
         status: Status = "prohibited" if prohibited.any() else "heuristic" if truncated else "optimal"
-        rule = scored = objective = bounds = None
-        if not prohibited.any():
-            rule = self._method.rule_of(found["steps"])
-            scored, _ = score(self._context, self._problem, rule)
-            objective = self._mean(found["value"])
-            bounds = proven(self._problem, objective)
-            if truncated:
-                upper = max(objective, self._mean(found["bound"]))
-                bounds = Bounds(-upper, upper - objective if math.isfinite(objective) else 0.0)
         complete = not len(left) and not (found["truncated"] == HALTED).any()
-        tied = (found["ties"] > 1) & ~prohibited
-        return Outcome(
-            problem=self._problem,
-            solver=self.solver,
-            status=status,
-            rule=rule,
-            score=scored,
-            objective=objective,
-            records_with_ties=self._records(tied) if self.solver == "enumeration" and complete else None,
-            bounds=bounds,
+        tied = self._records((found["ties"] > 1) & ~prohibited)
+        outcome = replace(
+            Outcome.of(
+                self._context,
+                self._problem,
+                self.solver,
+                status,
+                None,
+                absent=self._method.n_absent,
+                n_rules=self._context.n_rules,
+                counters=Counters(*[int(found["visited"].sum())] * 3),
+            ),
+            records_with_ties=tied if self.solver == "enumeration" and complete else None,
             prohibited_records=self._records(prohibited),
-            absent=self._method.n_absent,
-            n_rules=math.prod(height + 1 for height in self._context.table.heights),
-            counters=Counters(*[int(found["visited"].sum())] * 3),
-            attributes=self._context.table.attributes,
-            not_monotone=not self._context.harm_is_monotone,
             complete=complete,
         )
+        if prohibited.any():
+            return outcome
+        rule, objective = self._method.rule_of(found["steps"]), self._mean(found["value"])
+        scored, _ = score(self._context, self._problem, rule)
+        bounds = proven(self._problem, objective)
+        if truncated:
+            upper = max(objective, self._mean(found["bound"]))
+            bounds = Bounds(-upper, upper - objective if math.isfinite(objective) else 0.0)
+        return replace(outcome, rule=rule, score=scored, objective=objective, bounds=bounds)
 
     def _stand_in(self, found: npt.NDArray[np.void], left: Longs) -> None:
         """Fill the rows of records that were not solved: the better of all and nothing, f bounded roughly."""
@@ -239,7 +237,7 @@ class ApproximationPlan(RecordSearch):
     def seconds(self) -> float:
         """Estimated time of all programmes, and of the exact solutions of half of the records."""
         table, size = self._context.table, self._context.dictionary.reduced.size
-        lattice = math.prod(height + 1 for height in table.heights)
+        lattice = self._context.n_rules
         rows = min(size, lattice)
         programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
         one = programmes * (3e-3 + rows * table.n_attributes * 7e-6)
@@ -249,7 +247,7 @@ class ApproximationPlan(RecordSearch):
     @property
     def n_bytes(self) -> int:
         """Estimated memory: the records, one network, and its lattice where that is enumerated."""
-        lattice = math.prod(height + 1 for height in self._context.table.heights)
+        lattice = self._context.n_rules
         links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
         return self._chains.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
 
@@ -329,7 +327,7 @@ class ApproximationPlan(RecordSearch):
             lambda: records.rule_of(found["steps"]),
             is_open=not exact,
             n_absent=records.n_absent,
-            n_rules=math.prod(height + 1 for height in self._context.table.heights),
+            n_rules=self._context.n_rules,
         )
         return replace(
             outcome,

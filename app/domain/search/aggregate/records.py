@@ -181,7 +181,7 @@ class LiftedRecords:
     @property
     def _seconds_of_one(self) -> float:
         table, entities = self._records.context.table, self._records.context.dictionary.reduced.size
-        n_steps, lattice = sum(table.heights), math.prod(h + 1 for h in table.heights)
+        n_steps, lattice = sum(table.heights), self.context.n_rules
         rows = min(entities, lattice)
         reading = entities * (table.n_attributes * 2e-8 + 1e-7)
         boxes = table.n_attributes if self._asked.phi_zero_policy == "exclude" else 1
@@ -206,7 +206,7 @@ class LiftedRecords:
     def n_bytes(self) -> int:
         """Estimated memory: the records, and the arcs of the network of one of them."""
         table = self._records.context.table
-        rows = min(self._records.context.dictionary.reduced.size, math.prod(h + 1 for h in table.heights))
+        rows = min(self._records.context.dictionary.reduced.size, self.context.n_rules)
         arcs = rows * (table.n_attributes + 1)
         if self.name == "closure":
             arcs += PRODUCTS_LIMIT
@@ -265,7 +265,7 @@ def records_for(
 
 def _cheapest(context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget) -> Records:
     """All nodes where that is quick or there is no other way, else what is estimated to take less time."""
-    n_nodes = math.prod(height + 1 for height in context.table.heights)
+    n_nodes = context.n_rules
     if not is_additive(context):
         return EnumeratedRecords(context, problem, asked)
     allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)

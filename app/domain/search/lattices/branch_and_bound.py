@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.arrays import Levels
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, never
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.tables.numbers import tie_margin
@@ -161,15 +161,6 @@ UTILITY = Weighing(0.0, 1.0)
 Limit = tuple[Weighing, float]
 
 
-class _EndedError(Exception):
-    """The search has to end here; carries the smallest open bound of the pass."""
-
-    def __init__(self, bound: float, halted: bool = False) -> None:
-        super().__init__()
-        self.bound = bound
-        self.halted = halted
-
-
 def search_boxes(
     lattice: Lattice,
     problem: Problem,
@@ -238,7 +229,7 @@ class _BoxSearch(EvaluatedLattice):
             limits = [*limits, (second, runner_up + tie_margin(runner_up))]
             node = self._first(limits, self.identity, self.heights) or best[1]
             return self.found(OPTIMAL, node, value)
-        except _EndedError as spent:
+        except EndedError as spent:
             if (
                 best is None
                 and self.problem.objective.kind == "min_risk"
@@ -256,16 +247,16 @@ class _BoxSearch(EvaluatedLattice):
             return self.found(INFEASIBLE, None, math.inf, reach=self.utility(self.identity))
         try:
             least = self._least(RISK, [])
-        except _EndedError as spent:
+        except EndedError as spent:
             return self.found(INFEASIBLE, None, math.inf, halted=spent.halted)
         return self.found(INFEASIBLE, None, math.inf, reach=math.inf if least is None else least[0])
 
     def _visit(self, bound: float) -> None:
         """Count a box, unless the search has to end before it."""
         if self.halted():
-            raise _EndedError(bound, halted=True)
+            raise EndedError(bound, halted=True)
         if self.is_spent:
-            raise _EndedError(bound)
+            raise EndedError(bound)
         self.n_visited += 1
 
     def _least(self, goal: Weighing, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
@@ -279,7 +270,7 @@ class _BoxSearch(EvaluatedLattice):
             if best is not None and bound >= best[0]:
                 break
             if best is not None and self._at_value is None and self.budget.suffices(best[0], bound):
-                raise _EndedError(bound)
+                raise EndedError(bound)
             self._visit(bound)
             if self._excludes(limits, lo, hi):
                 continue

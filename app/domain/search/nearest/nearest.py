@@ -16,7 +16,7 @@ from typing import Final
 from app.domain.arrays import Levels
 from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule, TableRule
-from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, HaltedError, never, stop_if
 from app.domain.search.nearest.change import Answer, Asked, Change, ChangeStatus, ClassJudge, Withholding
 from app.domain.search.nearest.raising import (
     Option,
@@ -69,10 +69,6 @@ def nearest_change(
     return _Search(raising, demands, withholding, budget, tick, halted).run()
 
 
-class _EndedError(Exception):
-    """The budget is used up."""
-
-
 class _Search:
     """One search."""
 
@@ -105,7 +101,7 @@ class _Search:
             proven = self._look()
         except HaltedError:
             complete = proven = False
-        except _EndedError:
+        except EndedError:
             proven = False
         return self._change(proven, complete)
 
@@ -347,7 +343,7 @@ class _Search:
     def _count(self) -> None:
         stop_if(self._halted)
         if self._budget.max_nodes is not None and self._examined >= self._budget.max_nodes:
-            raise _EndedError
+            raise EndedError
         self._examined += 1
         self._tick(self._examined)
 

@@ -24,13 +24,11 @@ from app.domain.search.budget import Halted, HaltedError, never
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found
 from app.domain.search.outcome import (
-    Bounds,
     Counters,
     Outcome,
     Score,
     Status,
     least_objective,
-    proven,
     score,
     shortfall_of,
 )
@@ -287,34 +285,30 @@ def unsolved_outcome(instance: RecordInstance, asked: Problem, problem: Problem,
     shares = instance.mass / context.total_weight
     counted = instance.mass > 0
     bound = float((bounds_of(instance, problem, tried) * shares)[counted].sum())
-    best: tuple[float, Score, float] | None = None
+    best, chosen = np.inf, None
     reached = [-np.inf]
     for node, utility in zip(tried.nodes.tolist(), tried.utility, strict=True):
         rule = instance.rule_of(np.full(len(instance.of_record), node))
-        scored, objective = score(context, problem, rule)
+        scored, _ = score(context, problem, rule)
         criteria = Criteria.of(np.array(scored.risk), np.array(scored.utility), problem.objective)
         is_feasible = bool(criteria.feasible)
         if problem.objective.kind == "min_risk" and problem.constraint == "per_record":
             is_feasible = bool((utility >= problem.objective.lowest_utility).all())
         reached.append(float(utility.min()) if problem.constraint == "per_record" else scored.utility)
-        if is_feasible and np.isfinite(objective) and (best is None or float(criteria.first) < best[0]):
-            best = (float(criteria.first), scored, objective)
-            chosen = rule
+        if is_feasible and criteria.first < best:
+            best, chosen = float(criteria.first), rule
     is_short = max(reached) < problem.objective.lowest_utility
-    gap = np.inf if best is None else max(0.0, proven(problem, best[2]).lower - bound)
-    return Outcome(
-        problem=asked,
-        solver=solver,
-        status="infeasible" if is_short else "heuristic",
-        rule=None if best is None else chosen,
-        score=None if best is None else best[1],
-        objective=None if best is None else best[2],
-        bounds=None if is_short else Bounds(bound, gap),
-        shortfall=shortfall_of(context, asked, max(reached), len(instance.of_record)) if is_short else None,
+    outcome = Outcome.of(
+        context,
+        asked,
+        solver,
+        "infeasible" if is_short else "heuristic",
+        chosen,
         absent=instance.n_absent,
         n_rules=instance.n_nodes,
         counters=Counters(*[len(tried.nodes)] * 3),
-        attributes=context.table.attributes,
-        not_monotone=not context.harm_is_monotone,
-        complete=False,
     )
+    if is_short:
+        shortfall = shortfall_of(context, asked, max(reached), len(instance.of_record))
+        return replace(outcome, shortfall=shortfall, complete=False)
+    return replace(outcome.bounded_by(bound), complete=False)

@@ -34,7 +34,6 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum
 from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
 
-EXPONENTIAL = ("multiplicative", "multiplicative_centered")
 LARGEST_EXPONENT = 500.0
 
 SHARE_TO_KEEP = 0.75
@@ -89,7 +88,7 @@ def least_growth(context: SearchContext) -> Growth:
         weights = [own[nodes]] if np.isnan(factors).any() else []
         weights += [factor * unit[nodes] for factor in factors[np.isfinite(factors)]]
         terms.append(_from_the_top([_steps(of_factor) for of_factor in weights], shape[j]))
-    multiplies = sensitivity.family in EXPONENTIAL
+    multiplies = sensitivity.is_exponential
     if multiplies and sum(float(term[0]) for term in terms) > LARGEST_EXPONENT:
         return Growth.none(shape)
     return Growth(tuple(terms), multiplies)

@@ -14,12 +14,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 
-import numpy as np
-
 from app.domain.arrays import Levels
 from app.domain.counting.calibration import BYTES_PER_OPEN_RULE, SECONDS_PER_OPEN_RULE_AND_RATING
 from app.domain.errors import NotSupported
-from app.domain.search.budget import Budget, Halted, never
+from app.domain.search.budget import Budget, EndedError, Halted, added_up, never
 from app.domain.search.lattices.branch_and_bound import Found, Lattice, search_boxes
 from app.domain.search.objectives import ScoredObjective
 from app.domain.search.outcome import MAP_LIMIT, Outcome, least_objective
@@ -39,10 +37,6 @@ LEAST_NODES = 2_000
 GREEDY_SHARE = 3
 RATINGS = {"min_risk": 15.0, "max_utility": 15.0, "lagrangian": 30.0}
 RATINGS_EXPONENT = 0.4
-
-
-class _EndedError(Exception):
-    """No more ratings."""
 
 
 class GreedyRule:
@@ -82,13 +76,13 @@ class GreedyRule:
             self._descend()
             while self._improve():
                 pass
-        except _EndedError:
+        except EndedError:
             return
 
     def _risk(self, levels: Levels) -> float:
         if levels not in self._risks:
             if len(self._risks) >= self._most or self._halted():
-                raise _EndedError
+                raise EndedError
             self._risks[levels] = self._lattice.risks(levels)[0]
             if self._tick is not None:
                 self._tick(1)
@@ -173,7 +167,7 @@ def plan_table(
     Few rules are all scored: the result then has the map of all of them. More than ``rules_limit`` are too
     many to score or to hold a number for each. NotSupported for III_raw where some must be left out.
     """
-    n_rules = instance.n_rules
+    n_rules = instance.context.n_rules
     affordable = budget.max_nodes is None or budget.max_nodes >= n_rules
     provable = instance.context.harm_is_monotone
     if n_rules > rules_limit or not (provable or affordable):
@@ -236,14 +230,7 @@ class RacedSearch(RatingSearch):
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found, as JSON."""
-        done = 0
-
-        def advance(rules: int) -> None:
-            nonlocal done
-            done += rules
-            tick(min(done, self.units))
-
-        found = self._race(advance, halted)
+        found = self._race(added_up(lambda done: tick(min(done, self.units))), halted)
         return json.dumps(asdict(found), sort_keys=True).encode()
 
     def _race(self, tick: Callable[[int], None], halted: Halted) -> Found:
@@ -320,8 +307,7 @@ def search_rules(
     )  # fmt: skip
     if found.code == OPTIMAL:
         number = int(ratings.rules[int(choice.node[0])])
-        shape = tuple(len(term) for term in terms)
-        node = tuple(int(level) for level in np.unravel_index(number, shape))
+        node = instance.levels_of(number)
         # Of equal utilities only those are rated that may have the least risk.
         exact = ratings.is_complete and problem.objective.kind != "max_utility"
         return replace(found, node=node), int(choice.ties[0]) if exact else None

@@ -67,7 +67,7 @@ class _Points:
             n_points=len(self.risk),
             complete=whole,
             absent=instance.n_absent,
-            n_rules=instance.n_rules,
+            n_rules=instance.context.n_rules,
             counters=counters,
             attributes=instance.context.table.attributes,
         )
@@ -137,6 +137,6 @@ def frontier_of_table(
     instance: TableInstance, problem: FrontierProblem
 ) -> EnumeratedFrontier | PrunedFrontier:
     """Score all rules if they are few or nothing proves that pruning is right, else prune."""
-    if instance.n_rules <= FEW_RULES or not instance.context.harm_is_monotone:
+    if instance.context.n_rules <= FEW_RULES or not instance.context.harm_is_monotone:
         return EnumeratedFrontier(instance, problem)
     return PrunedFrontier(instance, problem)
