@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.search.aggregate.approximation import (
     approximate,
-    extended_count,
-    extension,
     least_risk,
     outcomes,
     point_of,
@@ -31,6 +29,7 @@ from app.domain.search.solvers import Approx, Aruba
 from app.domain.tables.numbers import tie_margin
 from tests.oracles.chain_instances import best_by_loops, nodes_of, random_record
 from tests.oracles.effort import examples
+from tests.oracles.lovasz import extended_count, extension
 from tests.oracles.search_instances import BruteForce, contexts, solve
 
 THOROUGH = settings(

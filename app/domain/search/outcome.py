@@ -17,7 +17,7 @@ from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, frontier
-from app.domain.tables.numbers import to_json_number
+from app.domain.tables.numbers import tie_margin, to_json_number
 
 Status = Literal["optimal", "infeasible", "prohibited", "heuristic"]
 
@@ -216,6 +216,14 @@ class Outcome:
         """The outcome with what is minimised bounded from below by a search that proved no more."""
         reached = math.inf if self.bounds is None else self.bounds.lower
         return replace(self, bounds=Bounds(lower, max(0.0, reached - lower)))
+
+    def unless_above(self, lower: float) -> Outcome:
+        """The outcome, heuristic if it is further above a lower bound than a tie."""
+        if self.bounds is None or self.objective is None:
+            return self
+        gap = self.bounds.lower - lower
+        is_above = gap > tie_margin(self.objective)
+        return replace(self, status="heuristic", bounds=Bounds(lower, gap)) if is_above else self
 
     @property
     def ties(self) -> int | None:

@@ -20,8 +20,6 @@ from app.domain.search.aggregate.approximation import (
     approximate,
     draw,
     expected_inverse,
-    extended_count,
-    extension,
     least_risk,
     outcomes,
     point_of,
@@ -40,6 +38,7 @@ from app.domain.tables.table import Table
 from app.services.searches.objectives import solver_document, solver_of
 from tests.oracles.chain_instances import C1, nodes_of
 from tests.oracles.effort import examples
+from tests.oracles.lovasz import extended_count, extension
 
 TABULATED = (np.array([0.8, 0.5, 0.1]), np.array([0.6, 0.2]))
 COUNTEREXAMPLE = ChainRecord.of(

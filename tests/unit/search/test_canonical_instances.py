@@ -13,11 +13,11 @@ from app.domain.search.budget import Budget
 from app.domain.search.lattices.branch_and_bound import search_boxes
 from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.problem import Problem
-from app.domain.search.record_risk import CanonicalInstance, ScoredLattice
+from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose, frontier
 from app.domain.tables.numbers import tie_margin
 from tests.oracles.search_instances import objective_of
-from tests.unit.search.canonical_instances import C1, generated, with_constant_sensitivity
+from tests.unit.search.canonical_instances import C1, generated, instance_of, with_constant_sensitivity
 
 # Record 1 of the fixture (Lafayette, Chinese, 20-39) under dictionary D1, thresholds as TV-4 lists them.
 R1_WEIGHTS = [
@@ -32,7 +32,7 @@ R1_THRESHOLDS = np.array(
     [(0, 0, 0), (1, 0, 0), (0, 1, 2), (4, 2, 0), (0, 2, 0), (0, 0, 0),
      (0, 2, 0), (4, 2, 2), (4, 2, 0), (5, 0, 0), (2, 0, 2), (0, 0, 0)]
 )  # fmt: skip
-R1 = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
+R1 = instance_of(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
 
 
 def under_model(instance, name):
@@ -282,7 +282,7 @@ def test_the_fixtures_first_record_has_the_tabulated_lagrangian_optima(trade_off
     [(1, 0.021429, (1, 2, 2)), (2, 0.095, (3, 0, 2)), (3, 0.21, (0, 2, 0)), (4, 0.325, (1, 0, 0))],
 )
 def test_the_fixtures_first_record_has_the_tabulated_optima_under_log_leaves(floor, risk, node):
-    instance = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_LOG_LEAVES, R1_THRESHOLDS)
+    instance = instance_of(R1_WEIGHTS, R1_LOG_LEAVES, R1_THRESHOLDS)
     choice, found = solve_both(instance, Problem(MinRisk(floor), "record_level"))
     assert choice.value[0] == pytest.approx(risk, abs=5e-7)
     assert found == node
@@ -307,7 +307,7 @@ def test_an_unreachable_cap_is_infeasible_and_says_the_least_risk():
 def test_only_infinite_risks_within_the_floor_mean_prohibited():
     weights = [np.array([math.inf, 0.0]), np.array([1.0, 0.0])]
     depths = [np.array([1.0, 0.0])] * 2
-    instance = CanonicalInstance.from_thresholds(weights, depths, np.zeros((3, 2), int))
+    instance = instance_of(weights, depths, np.zeros((3, 2), int))
     assert solve_both(instance, Problem(MinRisk(2), "record_level"))[0].code[0] == PROHIBITED
     assert solve_both(instance, Problem(MinRisk(1), "record_level"))[1] == (1, 0)
 
@@ -315,13 +315,13 @@ def test_only_infinite_risks_within_the_floor_mean_prohibited():
 def test_an_attribute_of_weight_zero_is_not_suppressed_for_nothing():
     weights = [np.array([1.0, 0.0]), np.array([0.0, 0.0])]
     depths = [np.array([1.0, 0.0])] * 2
-    instance = CanonicalInstance.from_thresholds(weights, depths, np.zeros((3, 2), int))
+    instance = instance_of(weights, depths, np.zeros((3, 2), int))
     for problem in (Problem(MinRisk(0), "record_level"), Problem(Lagrangian(0.0), "record_level")):
         assert solve_both(instance, problem)[1] == (1, 0)
 
 
 def test_an_absent_record_is_disclosed_as_it_is():
-    instance = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, np.array([(3, 1, 2)]))
+    instance = instance_of(R1_WEIGHTS, R1_DEPTHS, np.array([(3, 1, 2)]))
     assert instance.absent
     assert solve_both(instance, Problem(MinRisk(0), "record_level"))[1] == (0, 0, 0)
 
@@ -353,7 +353,7 @@ def test_both_solvers_agree_with_plain_loops_on_random_instances():
         falling = [np.sort(rng.integers(0, 4, h + 1))[::-1].astype(float) for h in heights]
         weights = [np.sort(rng.integers(0, 4, h + 1))[::-1] / 7 for h in heights]
         thresholds = rng.integers(0, np.array(heights) + 1, size=(rng.integers(0, 12), len(heights)))
-        instance = CanonicalInstance.from_thresholds(weights, falling, thresholds)
+        instance = instance_of(weights, falling, thresholds)
         last = 0.0
         for threshold in (0.0, 1.0, 2.0, 3.5, 5.0):
             for kind, scale in (("min_risk", 1), ("max_utility", 0.05), ("lagrangian", 0.03)):

@@ -68,10 +68,6 @@ class Records(DistinctRecords, Protocol):
     n_absent: int
 
     @property
-    def n_distinct(self) -> int:
-        """Distinct records, each of which is solved once."""
-
-    @property
     def seconds(self) -> float:
         """Estimated time for all records."""
 
@@ -104,11 +100,6 @@ class EnumeratedRecords:
         self.mass, self.n_absent = self._instance.mass, self._instance.n_absent
 
     @property
-    def n_distinct(self) -> int:
-        """Distinct records, each of which is solved once."""
-        return self._instance.n_distinct
-
-    @property
     def rows_per_block(self) -> int:
         """As many as are quick, but no more than memory allows to count at once."""
         few = max(1, int(CELLS_PER_BLOCK // self._instance.n_nodes))
@@ -117,8 +108,8 @@ class EnumeratedRecords:
     @property
     def seconds(self) -> float:
         """Estimated time: every node of every lattice once, and the counts of each block."""
-        values = SECONDS_PER_AGGREGATE_VALUE * self._instance.n_nodes * self.n_distinct
-        return values + self._instance.seconds(math.ceil(self.n_distinct / self.rows_per_block))
+        values = SECONDS_PER_AGGREGATE_VALUE * self._instance.n_nodes * self._instance.n_distinct
+        return values + self._instance.seconds(math.ceil(self._instance.n_distinct / self.rows_per_block))
 
     @property
     def n_bytes(self) -> int:
@@ -169,14 +160,9 @@ class LiftedRecords:
         self.context, self._asked, self.name = context, asked, name
         self.of_record, self.multiplicity = self._records.of_record, self._records.multiplicity
         self.mass, self.n_absent = self._records.mass, self._records.n_absent
-        self._budget = budget.shared_by(self.n_distinct)
+        self._budget = budget.shared_by(self._records.n_distinct)
         if name == "closure":
             refuse_products(sum(context.table.heights), asked.kappa)
-
-    @property
-    def n_distinct(self) -> int:
-        """Distinct records, each of which is solved once."""
-        return self._records.n_distinct
 
     @property
     def _seconds_of_one(self) -> float:
@@ -200,7 +186,7 @@ class LiftedRecords:
     @property
     def seconds(self) -> float:
         """Estimated time: one parametric search per distinct record."""
-        return self.n_distinct * self._seconds_of_one
+        return self._records.n_distinct * self._seconds_of_one
 
     @property
     def n_bytes(self) -> int:

@@ -63,7 +63,12 @@ class Units:
 
     def total(self, levels: Longs) -> int:
         """Units of a node."""
-        return int(self.of[np.arange(len(levels)), levels].sum())
+        return int(self.totals(levels))
+
+    def totals(self, levels: Longs) -> Longs:
+        """Units of nodes (…, k)."""
+        found: Longs = self.of[np.arange(levels.shape[-1]), levels].sum(axis=-1)
+        return found
 
     def needed(self, floor: float) -> int:
         """Units that every node of at least the utility ``floor``, less its tolerance, has."""

@@ -177,11 +177,7 @@ class MeanPlan(CurveBlocks):
     def _found(self, outcome: Outcome, nodes: Longs, answer: Answer) -> Outcome:
         found = replace(outcome, solver=answer.solver)
         found = found.with_rule(self.instance.context, self.instance.rule_of(nodes))
-        if answer.bound is not None and found.bounds is not None and found.objective is not None:
-            gap = found.bounds.lower - answer.bound
-            if gap > tie_margin(found.objective):
-                return replace(found, status="heuristic", bounds=Bounds(answer.bound, gap))
-        return found
+        return found if answer.bound is None else found.unless_above(answer.bound)
 
 
 def value_of(choices: Choices, answer: Answer, problem: Problem, total_weight: float) -> float:

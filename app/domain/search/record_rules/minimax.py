@@ -281,8 +281,4 @@ class MinimaxPlan:
         if stand_in.rule is None:
             return replace(found, status="heuristic", shortfall=None, bounds=Bounds(lower, math.inf))
         found = replace(found, status="optimal").with_rule(self._context, stand_in.rule)
-        if found.bounds is not None and found.objective is not None:
-            gap = found.bounds.lower - lower
-            if gap > tie_margin(found.objective):
-                return replace(found, status="heuristic", bounds=Bounds(lower, gap))
-        return found
+        return found.unless_above(lower)
