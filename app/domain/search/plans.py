@@ -9,7 +9,7 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.risk.attackers import View
 from app.domain.search.aggregate.plans import plan_aggregate, plan_approximation
-from app.domain.search.blocks import FrontierPlan, SearchCost, SearchPlan, cost_of
+from app.domain.search.blocks import FrontierPlan, SearchPlan
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.catalogue import entry_of
 from app.domain.search.context import SearchContext
@@ -224,13 +224,6 @@ def _require_present(solver: Solver, problem: Problem, n_absent: int) -> None:
             "risk, and the best rule need not be on the frontier of the feasible ones.",
             "Use the absent policy add_self, or btda, branch_and_bound or enumeration.",
         )
-
-
-def estimate(
-    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
-) -> SearchCost:
-    """What :func:`plan` would cost to carry out; raises what it raises."""
-    return cost_of(plan(context, problem, solver, budget))
 
 
 def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierPlan:

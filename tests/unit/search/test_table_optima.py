@@ -16,10 +16,11 @@ from app.domain.risk.assessment import assess
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
+from app.domain.search.blocks import cost_of
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, estimate, plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS, BranchAndBound, Enumeration
 from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
@@ -146,7 +147,7 @@ def test_auto_scores_few_rules_unless_the_budget_forbids_it():
     assert plan(D1, problem).solver == "enumeration"
     assert plan(D1, problem, budget=Budget(54)).solver == "enumeration"
     assert plan(D1, problem, budget=Budget(10)).solver == "portfolio"
-    assert estimate(D1, problem, budget=Budget(10)).engine == "portfolio"
+    assert cost_of(plan(D1, problem, budget=Budget(10))).engine == "portfolio"
 
 
 def test_a_heuristic_result_has_the_best_rule_and_the_smallest_open_bound():
