@@ -12,8 +12,6 @@ from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import instance as record_instance
-from app.domain.search.record_rules import means as record_means
-from app.domain.search.record_rules import plan as record_level
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules import table_level
 from app.domain.search.table_rules.scores import TableScores
@@ -28,8 +26,7 @@ SCOPES = st.sampled_from(["table_level", "record_level"])
 def tiny_blocks(monkeypatch):
     """Cut even the smallest instance into many blocks."""
     monkeypatch.setattr(table_level, "SECONDS_PER_BLOCK", 1e-9)
-    monkeypatch.setattr(record_level, "CELLS_PER_BLOCK", 1)
-    monkeypatch.setattr(record_means, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(record_instance, "CELLS_PER_BLOCK", 1)
     monkeypatch.setattr(plans, "COMBINATIONS_LIMIT", 10)
     monkeypatch.setattr(record_instance, "CELLS_AT_ONCE", 1)
 

@@ -43,7 +43,6 @@ from app.domain.search.solvers import Enumeration, Solver
 
 Steps = npt.NDArray[np.int16]
 
-CELLS_PER_BLOCK = 1.5e7
 SECONDS_PER_BLOCK = 2.0
 SECONDS_WORTH_LIFTING = 0.5
 BUDGET, HALTED = 1, 2
@@ -102,8 +101,7 @@ class EnumeratedRecords:
     @property
     def rows_per_block(self) -> int:
         """As many as are quick, but no more than memory allows to count at once."""
-        few = max(1, int(CELLS_PER_BLOCK // self._instance.n_nodes))
-        return few if self._instance.rows_that_fit is None else self._instance.rows_that_fit
+        return self._instance.rows_per_block
 
     @property
     def seconds(self) -> float:

@@ -172,15 +172,21 @@ class _Search:
             if demand.monotone and self._has_passed(number, option.vector):
                 implied.append(demand)
                 continue
-            answer = demand.answer(candidate)
+            answer = self._ask(number, option.vector, candidate)
             if answer.refutes_below:
-                self._settle_above(option.vector, demand, number)
-            elif answer.holds and demand.monotone:
-                self._passed.setdefault(number, []).append(option.vector)
+                self._settle_above(option.vector, number)
             if not answer.holds:
                 return False
         # Whoever is to take the answer asks all demands of it.
         return all(demand.answer(candidate).holds for demand in implied)
+
+    def _ask(self, number: int, vector: Vector, candidate: RaisedRule) -> Answer:
+        """What a demand says of a vector; noted where it passes and so do all that are more general."""
+        demand = self._demands[number]
+        answer = demand.answer(candidate)
+        if answer.holds and demand.monotone:
+            self._passed.setdefault(number, []).append(vector)
+        return answer
 
     def _has_passed(self, number: int, vector: Vector) -> bool:
         return any(
@@ -198,27 +204,22 @@ class _Search:
             if not demand.refutes:
                 holds = False
                 continue
-            answer = demand.answer(candidate)
+            answer = self._ask(number, top, candidate)
             if answer.refutes_below:
                 self._settled.add_below(top)
                 return
-            if answer.holds and demand.monotone:
-                self._passed.setdefault(number, []).append(top)
             holds = holds and answer.holds
         if holds:
             self._spare = option
 
-    def _settle_above(self, vector: Vector, demand: Asked, number: int) -> None:
+    def _settle_above(self, vector: Vector, number: int) -> None:
         """Settle what is below the most general vector of a chain that the demand refutes."""
 
         def refutes(own: Vector) -> bool:
             if self._has_passed(number, own):
                 return False
             self._count()
-            answer: Answer = demand.answer(self._candidate(self._option(own)))
-            if answer.holds and demand.monotone:
-                self._passed.setdefault(number, []).append(own)
-            return answer.refutes_below
+            return self._ask(number, own, self._candidate(self._option(own))).refutes_below
 
         last, after = self._last_on_chain(vector, refutes)
         self._settled.add_below(last)

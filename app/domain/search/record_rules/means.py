@@ -41,8 +41,6 @@ from app.domain.search.record_rules.undominated_nodes import curve_source, curve
 from app.domain.search.selection import proper_frontier
 from app.domain.tables.numbers import tie_margin, tie_margins
 
-CELLS_PER_BLOCK = 1.5e7
-
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -64,10 +62,7 @@ class CurveBlocks:
         self.instance = instance
         self._floor = floor
         self.units = instance.n_distinct
-        per_block = max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
-        if instance.rows_that_fit is not None:
-            per_block = instance.rows_that_fit
-        self.n_blocks = max(1, math.ceil(self.units / per_block))
+        self.n_blocks = max(1, math.ceil(self.units / instance.rows_per_block))
 
     @property
     def seconds(self) -> float:

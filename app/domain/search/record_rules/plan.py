@@ -30,7 +30,6 @@ from app.domain.search.record_rules.optima import optima_of
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
 from app.domain.search.solvers import Aruba, Enumeration
 
-CELLS_PER_BLOCK = 1.5e7
 SEARCHES_PER_BLOCK = 500
 
 RESULT = np.dtype(
@@ -55,10 +54,9 @@ class RecordPlan(RecordSearch):
         self._how = None if isinstance(solver, Enumeration) else solver
         self.solver = solver.name
         self._budget = budget.shared_by(instance.n_distinct)
-        per_block = SEARCHES_PER_BLOCK if self._how else max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
-        if instance.rows_that_fit is not None:
-            # Every block counts for itself: as few of them as memory allows.
-            per_block = instance.rows_that_fit
+        # Where every block counts for itself, there are as few of them as memory allows.
+        is_long = self._how is not None and instance.rows_that_fit is None
+        per_block = SEARCHES_PER_BLOCK if is_long else instance.rows_per_block
         super().__init__(asked, instance, RESULT, per_block)
         self._optima = optima_of(instance, self._problem)
 
