@@ -236,7 +236,7 @@ def test_a_way_down_counts_what_each_of_its_nodes_counts(context, policy):
     instance = ChainInstance(context, policy)
     for number in range(instance.n_distinct):
         chains = instance.chains(number)
-        nodes = way_down(chains, 1.0)
+        nodes = way_down(chains)
         assert counts_along(chains, nodes).tolist() == [chains.count(node.tolist()) for node in nodes]
 
 
