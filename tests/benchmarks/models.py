@@ -32,6 +32,8 @@ MILLION_SECONDS: Final = 1.5
 BASELINE: Final = "pandas: one group-by of text that counts the sensitive values of every class"
 NEEDED: Final[Mapping[str, Mapping[str, Any]]] = {"population_uniqueness": {"sampling_fraction": 0.1}}
 """Parameters that have no default."""
+OF_NUMBERS: Final = frozenset({"k_e_anonymity"})
+"""Measures of numeric sensitive attributes; that of Adult is text."""
 
 
 def rows(data: Path, report: Report) -> None:
@@ -51,7 +53,9 @@ def class_based(table: Table) -> Iterator[Measure[Any, Any]]:
     context = _context(table)
     for measure in MEASURES:
         draws = any(own.name == "seed" for own in fields(measure.parameters))
-        is_asked = issubclass(measure.parameters, Grouping) and not (measure.needs or draws)
+        is_asked = issubclass(measure.parameters, Grouping) and not (
+            measure.needs or draws or measure.name in OF_NUMBERS
+        )
         if is_asked and measure.supports(context, _parameters(measure)) is None:
             yield measure
 

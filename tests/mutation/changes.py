@@ -128,6 +128,14 @@ CHANGES = (
         ("test_class_suppression", "test_found_rules_as_measured"),
     ),
     Change(
+        "missing = (table.is_missing(j) & ~is_suppressed)[kept]",
+        "missing = (shows_nothing(disclosed[:, j]) & ~is_suppressed)[kept]",
+        ("test_masks",),
+    ),
+    Change(
+        "found &= shows_nothing(disclosed[:, j])", "found |= shows_nothing(disclosed[:, j])", ("test_masks",)
+    ),
+    Change(
         "if self.rho_1 >= self.rho_2:",
         "if self.rho_1 > self.rho_2:",
         ("test_posterior", "unit/**/test_population_criteria"),

@@ -13,10 +13,11 @@ from annotated_types import doc
 from app.domain.analyses.scoring import cost_of_scores, difference, explainable, score_of
 from app.domain.arrays import Ints
 from app.domain.catalogue.meanings import LOW_ASIDE, RISK, UTILITY
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import tie_margin
 from app.domain.tables.table import Table
 
@@ -161,7 +162,7 @@ def _compute(
     disclosed = apply(rule, table)
     changes = []
     for j in range(table.n_attributes):
-        if (disclosed[:, j] != TOP).any():
+        if not shows_nothing(disclosed[:, j]).all():
             changes.append(_change(context, before, disclosed, j))
         tick(j + 1)
     least = before.risk_average - tie_margin(before.risk_average)

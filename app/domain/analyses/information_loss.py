@@ -12,10 +12,9 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Indices, Longs
 from app.domain.catalogue.meanings import FROM_ONE, FROM_ZERO, LOW, LOW_AMOUNT, LOW_SHARE
-from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, lacking_records, positions_of
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.hierarchies.numbers import number_labels
 from app.domain.losses.cell_costs import (
     CategoryRange,
@@ -252,7 +251,7 @@ def _divergences(
     sensitive = [j for j in map(table.position, sorted(table.sensitive)) if j not in attributes]
     top = TableRule(tuple(h if j in attributes else 0 for j, h in enumerate(table.heights)))
     if classes.n_missing:
-        counted = ~(table.codes[:, attributes] == TOP).any(axis=1)
+        counted = ~lacking_records(table.codes, attributes, "excluded")
         found = ReleaseDivergence(release, attributes, sensitive, domain, counted).divergences()
         withheld = ReleaseDivergence(Release(table, top), attributes, sensitive, domain, counted)
         return found, withheld.divergences().spread
@@ -283,7 +282,7 @@ def _compute(context: MeasureContext, parameters: InformationLossParameters, tic
     divergences, baseline = None, None
     are_trees = all(table.hierarchies[j].is_tree for j in (*positions, *map(table.position, table.sensitive)))
     # Records that are left out for a missing value say nothing of what can be reconstructed.
-    is_counted = not classes.n_missing or bool((table.codes[:, positions] != TOP).all(axis=1).any())
+    is_counted = not classes.n_missing or not lacking_records(table.codes, positions, "excluded").all()
     if are_trees and is_counted:
         divergences, baseline = _divergences(release, classes, parameters.leaf_domain or "active")
     everybody, n_classes = classes.n_judged + classes.n_suppressed, classes.n_classes

@@ -16,7 +16,6 @@ from annotated_types import Ge, Le, doc
 from app.domain.analyses.rule_frontier import least_risk, trade_offs, undominated
 from app.domain.analyses.scoring import cost_of_scores, difference, score_of, search_context
 from app.domain.catalogue.meanings import HIGH, RISK, UTILITY
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import TableRule, apply, identity
@@ -25,6 +24,7 @@ from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, carry_out, plan
 from app.domain.search.problem import Constraint, Problem
 from app.domain.search.solvers import Enumeration
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import tie_margin, tie_margins
 
 _NO_FLOOR: Final = MinRisk(-1e300)
@@ -179,11 +179,9 @@ def _compute(context: MeasureContext, parameters: OptimumParameters, tick: Tick)
     explain = _among_all if isinstance(rule, TableRule) else _by_searches
     moves = explain(context, problem, plain, tick)
     disclosed = apply(rule, context.table)
-    is_edge = bool((disclosed == TOP).all() or (disclosed == context.table.codes).all())
-    slack, (value, _) = (
-        _slack(problem, plain),
-        problem.objective.key(plain.risk_average, plain.utility_average),
-    )
+    is_edge = bool(shows_nothing(disclosed).all() or (disclosed == context.table.codes).all())
+    slack = _slack(problem, plain)
+    value, _ = problem.objective.key(plain.risk_average, plain.utility_average)
     is_kept = _is_kept(problem, slack)
     binding: Binding = "lattice_edge" if is_edge else "nothing"
     if moves.is_bound:

@@ -20,6 +20,7 @@ from app.domain.risk.loss import with_self
 from app.domain.rules.rule import apply
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import exact_sum
 
 
@@ -60,7 +61,7 @@ class PartialDisclosure:
         self.weights: Floats = self._weights(rows)
         self.total = exact_sum(self.weights)
         self._read_splits(rows.codes[:, m:])
-        self.disclosed = tuple(j for j in range(m) if (self.codes[:, j] != TOP).any())
+        self.disclosed = tuple(np.flatnonzero(~shows_nothing(self.codes).all(axis=0)).tolist())
         self._engine: Engine | None = None
 
     def expect(self, n_rules: int) -> None:

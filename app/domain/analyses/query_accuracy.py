@@ -11,10 +11,9 @@ from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
 from app.domain.arrays import Floats
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
-from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.classes.grouping import Grouping, lacking_records, positions_of
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.hierarchies.numbers import ends, number_labels
 from app.domain.losses.count_queries import (
     CountedRows,
@@ -188,13 +187,13 @@ def _rows(
     table, suppressed = release.table, release.is_suppressed
     counted = np.ones(table.n_records, dtype=bool)
     if parameters.missing == "excluded":
-        counted = ~(table.codes[:, question.attributes] == TOP).any(axis=1)
+        counted = ~lacking_records(table.codes, question.attributes, "excluded")
     shown_too = counted & ~suppressed if parameters.suppressed == "excluded" else counted
     originals, cells, sizes = [], [], []
     for j in question.all:
         own, cell, n_nodes = table.codes[:, j], release.codes[:, j], table.sizes[j]
-        is_missing = (own == TOP) & (n_nodes > 1)
-        known = is_missing & (cell == TOP) & ~suppressed
+        is_missing = table.is_missing(j) & (n_nodes > 1)
+        known = is_missing & ~suppressed
         if withholds(release, j) or parameters.missing == "matches_everything":
             known[:] = False
         originals.append(np.where(is_missing, n_nodes, own)[counted])

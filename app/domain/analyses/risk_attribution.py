@@ -29,10 +29,10 @@ from app.domain.analyses.scoring import (
 )
 from app.domain.arrays import Floats
 from app.domain.catalogue.meanings import LOSS, LOW_ASIDE, RISK
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import TableRule, apply
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import tie_margin
 
 MOST_ATTRIBUTES: Final = 12
@@ -212,9 +212,9 @@ def _sets(context: MeasureContext) -> int:
     table, rule = context.table, given(context.rule)
     if isinstance(rule, TableRule):
         columns = zip(table.hierarchies, rule.levels, table.used_nodes, strict=True)
-        n = sum(bool((h.ancestors_at(level)[used] != TOP).any()) for h, level, used in columns)
+        n = sum(not shows_nothing(h.ancestors_at(level)[used]).all() for h, level, used in columns)
     else:
-        n = int((apply(rule, table) != TOP).any(axis=0).sum())
+        n = int((~shows_nothing(apply(rule, table)).all(axis=0)).sum())
     return 1 << n if n <= MOST_ATTRIBUTES else n + 1
 
 

@@ -18,9 +18,9 @@ from app.domain.analyses.scoring import cost_of_scores, score_of
 from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.meanings import RISK
 from app.domain.counting.compatibility import Compatibility
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.rules.rule import apply
+from app.domain.tables.masks import shows_nothing
 
 MOST_ATTRIBUTES: Final = 12
 """Above so many disclosed attributes that the attacker knows, the smallest set is not searched for."""
@@ -84,7 +84,7 @@ class _Candidates:
     def __init__(self, context: MeasureContext, codes: Ints, row: int) -> None:
         counter = context.counter
         linked = {j: i for i, j in enumerate(counter.linked)}
-        self.positions = [j for j in range(len(codes)) if j in linked and codes[j] != TOP]
+        self.positions = [j for j in np.flatnonzero(~shows_nothing(codes)).tolist() if j in linked]
         reduced = counter.dictionary.reduced
         self._entities: Longs = reduced.counts
         self._fits: list[npt.NDArray[np.bool_]] = []

@@ -13,6 +13,7 @@ from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 
@@ -116,13 +117,12 @@ def _turned_round(compatibility: Compatibility, shown: Ints) -> LinkedAttribute:
     used, column = np.unique(shown, return_inverse=True)
     nodes, codes = compatibility.pairs
     always = np.flatnonzero(link.everything)
+    is_open = shows_nothing(used)
     lists = []
-    for node in used.tolist():
+    for node, open_ in zip(used.tolist(), is_open.tolist(), strict=True):
         own = codes[np.searchsorted(nodes, node) : np.searchsorted(nodes, node, side="right")]
-        lists.append(np.empty(0, dtype=np.int32) if node == TOP else np.union1d(own, always))
+        lists.append(np.empty(0, dtype=np.int32) if open_ else np.union1d(own, always))
     starts = np.zeros(len(used) + 1, dtype=np.int64)
     np.cumsum([len(own) for own in lists], out=starts[1:])
     leaves = np.concatenate([np.empty(0, dtype=np.int32), *lists]).astype(np.int32)
-    return LinkedAttribute(
-        link.attribute, flat, column.astype(np.int32).reshape(-1), starts, leaves, used == TOP
-    )
+    return LinkedAttribute(link.attribute, flat, column.astype(np.int32).reshape(-1), starts, leaves, is_open)

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Interval, Le, MaxLen, doc
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.attacks.posterior_results import (
     Believed,
     Breaches,
@@ -21,13 +21,13 @@ from app.domain.attacks.tallies import value_numbers
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.grouping import Grouping, positions_of
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import ROWS_NAMED, ClassRef, judged_on
 from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.risk.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, breaches, values_of
 from app.domain.risk.informed import Units, units_of
 from app.domain.risk.population import Population, unlinked_reason
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 SECONDS_PER_CELL: Final = 5e-8
@@ -158,7 +158,7 @@ class _Naming:
 
     units: Units
     numbers: Longs
-    nodes: Sequence[int]
+    nodes: Ints
     labels: Sequence[str]
 
     def believed(self, place: _Place, *, own: bool = False) -> Believed:
@@ -170,7 +170,7 @@ class _Naming:
         return Believed(
             records=ClassRef(tuple((rows[:ROWS_NAMED] + 1).tolist()), len(rows)),
             value=CellValue(self.labels[node]),
-            prior=None if node == TOP else place.prior,
+            prior=None if shows_nothing(node) else place.prior,
             belief=place.belief,
         )
 
@@ -191,7 +191,7 @@ def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tic
         tally.add(block)
         tick(min(int(block.units[-1]) + 1, table.reduced.size))
     tick(table.reduced.size)
-    naming = _Naming(units, numbers, nodes.tolist(), table.hierarchies[j].labels)
+    naming = _Naming(units, numbers, nodes, table.hierarchies[j].labels)
     without = tally.contradicted + tally.inconsistent
     ways = [
         Breaches(tally.pairs[way], tally.records[way], None if worst is None else naming.believed(worst))

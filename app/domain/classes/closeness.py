@@ -23,7 +23,8 @@ from app.domain.classes.ratios import is_at_most
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import NO_GROUP, group_counts, inner_layers
 from app.domain.errors import NotSupported
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted
 
 Distance = Literal["equal", "ordered", "hierarchical", "kl", "js"]
@@ -181,7 +182,7 @@ def _measured(counts: SensitiveCounts, kind: Distance, hierarchy: Hierarchy) -> 
 
 def has_missing(counts: SensitiveCounts) -> bool:
     """Whether a missing (or suppressed) value is among several values."""
-    return counts.n_values > 1 and int(counts.nodes[0]) == TOP
+    return counts.n_values > 1 and bool(shows_nothing(counts.nodes[0]))
 
 
 def node_heights(hierarchy: Hierarchy) -> Longs:

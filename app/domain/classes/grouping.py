@@ -21,6 +21,7 @@ from app.domain.classes.wildcards import matching_records, seconds_of_matching
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import missing_cells, shows_nothing
 from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 3e-8
@@ -148,7 +149,7 @@ def seconds_of_grouping(table: Table, grouping: Grouping) -> float:
     seconds = table.n_records * (len(known) + 4) * SECONDS_PER_CELL
     if grouping.missing != "matches_everything":
         return seconds
-    missing = [(table.codes[:, j] == TOP).astype(np.int8) for j in known]
+    missing = [table.is_missing(j).astype(np.int8) for j in known]
     patterns = distinct_rows(missing, (2,) * len(known), table.n_records).size
     return seconds + (seconds_of_matching(patterns, table.reduced.size, len(known)) if patterns > 1 else 0.0)
 
@@ -158,7 +159,7 @@ def lacking_records(codes: Ints, attributes: Iterable[int], missing: Missing) ->
     found = np.zeros(len(codes), dtype=bool)
     if missing == "excluded":
         for j in attributes:
-            found |= codes[:, j] == TOP
+            found |= missing_cells(codes[:, j])
     return found
 
 
@@ -219,8 +220,8 @@ def _wildcards(
     """
     found = {}
     for j in known:
-        missing = (table.codes[kept, j] == TOP) & ~is_suppressed[kept]
-        if missing.any() and (disclosed[kept, j] != TOP).any():
+        missing = (table.is_missing(j) & ~is_suppressed)[kept]
+        if missing.any() and not shows_nothing(disclosed[kept, j]).all():
             found[j] = missing
     return found
 
@@ -235,7 +236,7 @@ def _grouped(
         column, size = disclosed[:, j] if everyone else disclosed[kept, j], table.sizes[j]
         if j in wildcards:
             # A value that is suppressed is told from one that is missing by a code of its own.
-            column, size = np.where((column == TOP) & ~wildcards[j], size, column), size + 1
+            column, size = np.where(shows_nothing(column) & ~wildcards[j], size, column), size + 1
         columns.append(column)
         sizes.append(size)
     rows = distinct_rows(columns, sizes, len(kept))
@@ -245,6 +246,6 @@ def _grouped(
     for place, j in enumerate(attributes):
         if j in wildcards:
             own = rows.codes[:, place]
-            is_wildcard[:, place] = own == TOP
+            is_wildcard[:, place] = shows_nothing(own)
             own[own == table.sizes[j]] = TOP
     return rows.codes, rows.counts, rows.inverse, is_wildcard

@@ -11,14 +11,18 @@ from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalenc
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.rules.rule import Rule, TableRule, apply, identity
+from app.domain.rules.rule import Rule, apply, identity, suppressed_records
 from app.domain.tables.table import Table
 
 _Key = tuple[object, ...]
 
 
 class Release:
-    """A table under a rule (None: everything as it is); keeps its groups and counts."""
+    """A table under a rule (None: everything as it is); keeps its groups and counts.
+
+    Two masks tell why a cell shows nothing: ``table.is_missing``, of what the data never had, and
+    :attr:`is_suppressed`, of whose record the rule suppresses. A cell of neither is generalised to the root.
+    """
 
     def __init__(self, table: Table, rule: Rule | None = None) -> None:
         self.table = table
@@ -33,16 +37,8 @@ class Release:
 
     @cached_property
     def is_suppressed(self) -> Bools:
-        """(n,) records whose quasi-identifiers a rule for single records suppresses, all of them.
-
-        A rule for the whole table that suppresses everything suppresses nobody: it makes one class.
-        """
-        if isinstance(self.rule, TableRule) or not self.table.quasi_identifiers:
-            return np.zeros(self.table.n_records, dtype=bool)
-        withheld: Bools = np.ones(self.table.n_records, dtype=bool)
-        for j in self.table.quasi_identifiers:
-            withheld &= self.codes[:, j] == TOP
-        return withheld
+        """(n,) records that the rule suppresses (:func:`app.domain.rules.rule.suppressed_records`)."""
+        return suppressed_records(self.rule, self.table, self.codes)
 
     def sensitive(self, attribute: str | None, pointer: str = "/measure/attribute") -> str:
         """The attribute's name; None stands for the only one of the role sensitive."""
@@ -119,7 +115,7 @@ class Release:
         shown = np.where(self.is_suppressed & (shown != reference), -1, shown)
         if grouping.missing_sensitive == "excluded":
             # A column that the rule suppresses as a whole is a value; one missing in the original is none.
-            missing = self.table.codes[:, j] == TOP
+            missing = self.table.is_missing(j)
             shown, reference = np.where(missing, -1, shown), np.where(missing, -1, reference)
         return shown, reference
 

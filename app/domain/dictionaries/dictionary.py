@@ -23,6 +23,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.hierarchies.periods import age_at, period_of
 from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.masks import missing_cells
 from app.domain.tables.table import Table, require_unique_ids
 
 MissingEntry = Literal["error", "missing", "elsewhere"]
@@ -214,7 +215,7 @@ def link_nodes(attribute: str, hierarchy: Hierarchy, nodes: Ints) -> LinkedAttri
     column = place[nodes + 1]
     listed, leaves = hierarchy.leaves_below(used[used > TOP])
     starts = np.concatenate([np.zeros(int((used <= TOP).sum()), dtype=np.int64), listed])
-    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, used == TOP, used)
+    return LinkedAttribute(attribute, hierarchy, column, starts, leaves, missing_cells(used), used)
 
 
 def _link_labels(

@@ -30,7 +30,6 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.findings import Group, Part
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedRecords, Population
 from app.domain.models.overlapping import judged_classes
@@ -39,6 +38,7 @@ from app.domain.risk.class_populations import entities_of_classes, without_recor
 from app.domain.risk.knowledge import Knowledge
 from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import highest_accepted
 from app.domain.tables.table import Table
 
@@ -220,7 +220,7 @@ def share_part(failing: int, records: int, allowed_share: float, group: Group | 
 def silent_records(release: Release) -> Bools:
     """(n,) records of which a rule for single records discloses nothing at all."""
     others = [j for j in range(release.table.n_attributes) if j not in release.table.quasi_identifiers]
-    found: Bools = release.is_suppressed & ~(release.codes[:, others] != TOP).any(axis=1)
+    found: Bools = release.is_suppressed & rows_without_values(release.codes[:, others])
     return found
 
 

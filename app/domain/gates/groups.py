@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.arrays import Bools
 from app.domain.errors import InvalidInput
 from app.domain.gates.findings import Group
-from app.domain.hierarchies.hierarchy import TOP
+from app.domain.rules.steps import labels_shown
 from app.domain.tables.table import Table
 
 
@@ -26,8 +26,8 @@ def groups_of(table: Table, attribute: str) -> Iterator[tuple[Group, Bools]]:
             f"The attributes are: {', '.join(table.attributes)}.",
         )
     j = table.position(attribute)
-    column, labels = table.codes[:, j], table.hierarchies[j].labels
-    for number, node in enumerate(np.unique(column).tolist(), start=1):
+    column, used = table.codes[:, j], table.used_nodes[j]
+    labels = labels_shown(table.hierarchies[j], used)
+    for number, (node, label) in enumerate(zip(used.tolist(), labels, strict=True), start=1):
         members: Bools = column == node
-        label = labels[node] if node != TOP else ""
-        yield Group(number, int(np.count_nonzero(members)), label), members
+        yield Group(number, int(np.count_nonzero(members)), label or ""), members

@@ -16,6 +16,7 @@ from app.domain.arrays import Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.hierarchies.numbers import ends, number_labels, whole_numbers
 from app.domain.losses.loss import LeafDomain, Sums
+from app.domain.tables.masks import missing_cells
 
 Nodes = npt.NDArray[np.integer]
 
@@ -168,7 +169,7 @@ class SquaredError(CellCost):
     def of(self, original: Nodes, shown: Nodes) -> Sums:
         """Squared differences, in the square of the greatest distance from the middle."""
         errors = (self._numbers[original] - self._means[shown]) ** 2
-        return np.where((original == shown) | (original == TOP), 0.0, errors)
+        return np.where((original == shown) | missing_cells(original), 0.0, errors)
 
 
 def _means(

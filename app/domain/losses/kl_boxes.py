@@ -20,6 +20,7 @@ from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LeafDomain
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import missing_cells, shows_nothing
 from app.domain.tables.numbers import exact_sum
 
 FEW_BOXES = 64
@@ -48,9 +49,9 @@ def log_areas(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Float
     return np.asarray(np.log(np.maximum(np.bincount(above, minlength=hierarchy.n_nodes), 1)))
 
 
-def shows_nothing(shown: npt.NDArray[np.integer], suppressed: Bools) -> bool:
-    """Whether a cell (r,) is ⊥ for all records that are not suppressed, of whom there are some."""
-    return not suppressed.all() and not shown[~suppressed].any()
+def is_hidden(shown: npt.NDArray[np.integer], suppressed: Bools) -> bool:
+    """Whether a cell (r,) shows nothing of any record that is not suppressed, and there are some."""
+    return not suppressed.all() and bool(shows_nothing(shown[~suppressed]).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +166,7 @@ class BoxDivergence:
         for i, (axis, depth) in enumerate(zip(self._axes, depths, strict=True)):
             own, cell = self._raw.codes[:, i], self._nodes[boxes, i]
             if depth == KNOWN_MISSING:
-                inside &= own == TOP
+                inside &= missing_cells(own)
                 continue
             above = axis.ancestors[depth][own]
             inside &= above >= 0
@@ -187,7 +188,7 @@ class BoxDivergence:
             for i, (axis, depth) in enumerate(zip(self._axes, depths, strict=True)):
                 own, cell = self._raw.codes[rows, i], self._nodes[box, i]
                 if depth == KNOWN_MISSING:
-                    rows = rows[own == TOP]
+                    rows = rows[missing_cells(own)]
                     continue
                 area += axis.areas[cell]
                 if cell != TOP:
@@ -210,14 +211,11 @@ def seconds_of_boxes(trees: Sequence[Hierarchy], shown: Sequence[Ints], n_values
 def _axis(side: BoxSides, suppressed: Bools, amounts: Longs, domain: LeafDomain) -> _Axis:
     hierarchy, own = side.hierarchy, side.original
     hierarchy.require_tree("A divergence")
+    shown, known = side.shown, missing_cells(own) & ~suppressed
     if side.is_withheld:
-        shown, known = np.zeros_like(own), np.zeros(len(own), dtype=bool)
+        shown, known = np.zeros_like(own), np.zeros_like(known)
     elif side.is_sensitive:
-        shown = np.where(suppressed, own, side.shown)
-        known = (own == TOP) & (shown == TOP)
-    else:
-        shown = side.shown
-        known = (own == TOP) & (shown == TOP) & ~suppressed
+        shown, known = np.where(suppressed, own, shown), missing_cells(own)
     depths = np.where(known, KNOWN_MISSING, hierarchy.depth[shown]).astype(np.int32)
     areas = log_areas(hierarchy, _amounts(own, amounts, hierarchy.n_nodes), domain)
     return _Axis(_ancestors_by_depth(hierarchy), areas, own, shown, depths)

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, seconds_of_boxes, shows_nothing
+from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, is_hidden, seconds_of_boxes
 from app.domain.losses.loss import ClassLoss, LeafDomain, LossKind, RuleClasses
 from app.domain.tables.distinct import group, row_keys
 from app.domain.tables.numbers import exact_sum
@@ -59,13 +59,15 @@ class KLDivergenceLoss(ClassLoss):
         self._trees = [table.hierarchies[j] for j in attributes]
         self._sensitive = [(table.hierarchies[j], reduced.codes[:, j]) for j in sensitive]
         self._domain: LeafDomain = domain
-        self._lacks_values = any(bool((column == TOP).any()) for column in self._columns)
+        missing = table.reduced_missing
+        lacking = np.flatnonzero(missing.any(axis=0)).tolist()
+        self._lacks_values = any(j in lacking for j in attributes)
         originals = [*zip(self._trees, self._columns, strict=True), *self._sensitive]
-        self._lacking = [column for _, column in originals if (column == TOP).any()]
+        self._lacking = [reduced.codes[:, j] for j in (*attributes, *sensitive) if j in lacking]
         self._has_inner_nodes = False
-        for tree, column in originals:
+        for j, (tree, column) in zip((*attributes, *sensitive), originals, strict=True):
             tree.require_tree("A divergence", "choose another loss")
-            self._has_inner_nodes |= bool((~tree.is_leaf[column] & (column != TOP)).any())
+            self._has_inner_nodes |= bool((~tree.is_leaf[column] & ~missing[:, j]).any())
         if self._has_inner_nodes:
             trees, columns = [tree for tree, _ in originals], [column for _, column in originals]
             self.more_seconds = seconds_of_boxes(trees, columns, reduced.size)
@@ -88,7 +90,7 @@ class KLDivergenceLoss(ClassLoss):
         if suppressed is None or not suppressed.any():
             return self._divergence(np.log(self._counted(of_row, n_classes, self._amounts)), levels)
         withheld = suppressed[of_row]
-        if self._has_inner_nodes or any(shows_nothing(column, withheld) for column in self._lacking):
+        if self._has_inner_nodes or any(is_hidden(column, withheld) for column in self._lacking):
             return self._of_boxes(levels, withheld)
         if self._lacks_values:
             # Who is suppressed for a missing value may match records that are shown, and counts among these.
@@ -126,12 +128,12 @@ class KLDivergenceLoss(ClassLoss):
     def _of_boxes(self, levels: Sequence[int], withheld: Bools) -> float:
         """The same from the boxes of what each row's cells show, whatever the levels that show it."""
         sides = [
-            BoxSides(tree, own, own, shows_nothing(own, withheld), is_sensitive=True)
+            BoxSides(tree, own, own, is_hidden(own, withheld), is_sensitive=True)
             for tree, own in self._sensitive
         ]
         for tree, own, level in zip(self._trees, self._columns, levels, strict=True):
             shown = np.where(withheld, TOP, tree.ancestors_at(level)[own])
-            sides.append(BoxSides(tree, own, shown, shows_nothing(shown, withheld)))
+            sides.append(BoxSides(tree, own, shown, is_hidden(shown, withheld)))
         return BoxDivergence(sides, withheld, self._amounts, self._domain).divergences().spread
 
     def _divergence(self, shown: Floats, levels: Sequence[int]) -> float:

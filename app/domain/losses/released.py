@@ -18,7 +18,7 @@ from app.domain.classes.released import Release
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.hierarchies.numbers import ends, whole_numbers
 from app.domain.losses.cell_costs import CellCost, leaves_under
-from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, shows_nothing
+from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, is_hidden
 from app.domain.losses.loss import LeafDomain
 from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import group
@@ -79,7 +79,7 @@ def withholds(release: Release, attribute: int) -> bool:
     """Whether the rule suppresses the attribute for all who are not suppressed."""
     if isinstance(release.rule, TableRule):
         return release.rule.levels[attribute] == release.table.heights[attribute]
-    return shows_nothing(release.codes[:, attribute], release.is_suppressed)
+    return is_hidden(release.codes[:, attribute], release.is_suppressed)
 
 
 def generalisation_height(release: Release, attributes: Sequence[int]) -> int:

@@ -39,7 +39,7 @@ from app.domain.classes.necessary import fills_up, least_size, least_values, mos
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import Criterion, Judged, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
@@ -52,6 +52,7 @@ from app.domain.models.sensitive_values import (
     cost_of_counting,
     sensitive_values,
 )
+from app.domain.tables.masks import shows_nothing
 
 LEAST = 1e-9
 
@@ -268,7 +269,7 @@ def _implies(totals: Longs, parameters: BetaLikenessParameters) -> LikenessImpli
 
 def _unused(hierarchy: Hierarchy, counts: SensitiveCounts) -> int:
     """Leaves below no value of the reference; a missing value, at the top, stands for none of them."""
-    used = counts.nodes[(counts.totals > 0) & ((counts.nodes != TOP) | (len(counts.nodes) == 1))]
+    used = counts.nodes[(counts.totals > 0) & (~shows_nothing(counts.nodes) | (len(counts.nodes) == 1))]
     return hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(used)[1]))
 
 

@@ -22,8 +22,9 @@ from app.domain.models.judging import JudgedRecords
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.overlapping import judged_classes
 from app.domain.models.suppression import Order, ranks_by_disclosure, require_meaning, suppressed_classes
-from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes
+from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes, suppressed_records
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import rows_without_values
 from app.domain.tables.table import Table
 
 Meaning = Literal[1, 2]
@@ -97,13 +98,11 @@ def suppress_failing(table: Table, rule: Rule, suppression: ClassSuppression) ->
     """
     known, disclosed, missing = required_quasi_identifiers(table), apply(rule, table), suppression.missing
     _require_meaning(table, rule, suppression)
-    silent = np.zeros(table.n_records, dtype=bool)
-    if not isinstance(rule, TableRule):
-        silent = np.asarray((disclosed[:, known] == TOP).all(axis=1))
+    silent = suppressed_records(rule, table, disclosed)
     classes = equivalence_classes(table, disclosed, silent, Grouping(missing=missing))
     left_out = classes.of_record < 0
     records = JudgedRecords(table, np.where(left_out, classes.n_classes, classes.of_record), disclosed)
-    judged = judged_classes(records, classes, shows_nothing=(classes.codes == TOP).all(axis=1))
+    judged = judged_classes(records, classes, shows_nothing=rows_without_values(classes.codes))
     ranks = None
     if suppression.order == "class_by_class":
         ranks = partial(ranks_by_disclosure, [table.hierarchies[j] for j in known], classes.codes)

@@ -10,9 +10,9 @@ from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.sensitive_counts import matching_counts
 from app.domain.classes.wildcards import matches_between, matching_records
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import Others
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
+from app.domain.tables.masks import rows_without_values, shows_nothing
 
 
 class OverlappingClasses(JudgedClasses):
@@ -55,13 +55,13 @@ class OverlappingClasses(JudgedClasses):
     @cached_property
     def _told(self) -> tuple[Ints, Bools]:
         """(G, p) what classes show, and where that matches everything, of attributes that tell some apart."""
-        told = (self._shown != TOP).any(axis=0) | self._is_wildcard.any(axis=0)
+        told = ~shows_nothing(self._shown).all(axis=0) | self._is_wildcard.any(axis=0)
         return self._shown[:, told], self._is_wildcard[:, told]
 
     @property
     def shows_nothing(self) -> Bools:
         """(G,) classes of which every quasi-identifier is missing or suppressed."""
-        return np.asarray((self._shown == TOP).all(axis=1))
+        return rows_without_values(self._shown)
 
     def like(self, chosen: Bools) -> Bools:
         """(G,) classes that match one of the chosen ones (G,), which do themselves."""

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.informed import Units, likelihoods
 from app.domain.risk.population import Population
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 PAIRS_AT_ONCE = 1_000_000
@@ -92,7 +93,7 @@ def values_of(counts: SensitiveCounts, hierarchy: Hierarchy, population: Populat
     shown = counts.nodes
     others = population.value_nodes
     covered = np.zeros(len(others), dtype=bool)
-    for node in shown[shown != TOP].tolist():
+    for node in shown[~shows_nothing(shown)].tolist():
         covered |= hierarchy.are_above(np.full(len(others), node, dtype=np.int32), others)
     return np.concatenate([shown, others[~covered]]).astype(np.int32)
 
@@ -150,7 +151,7 @@ def _block(
         units=chosen,
         prior=np.where(judged[:, None], prior, 0.0),
         belief=belief,
-        has_prior=nodes != TOP,
+        has_prior=~shows_nothing(nodes),
         targets=targets,
         is_contradicted=contradicted,
         is_inconsistent=inconsistent,

@@ -8,9 +8,9 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.grouping import EquivalenceClasses
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.risk.population import Population
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 
@@ -86,4 +86,4 @@ def likelihoods(population: Population, units: Units, chosen: Longs, nodes: Ints
         prior * like_class, class_with_value, out=np.zeros(len(nodes)), where=known & (class_with_value > 0)
     )
     # ⊥ covers every value: for a missing one the ratio is 1, and it is impossible nowhere.
-    return Likelihoods(prior, ratio, (class_with_value == 0) & (nodes != TOP))
+    return Likelihoods(prior, ratio, (class_with_value == 0) & ~shows_nothing(nodes))

@@ -251,7 +251,8 @@ def _requested(table: Table, j: int, statement: Statement, rows: Longs, pointer:
             ancestors = Ancestors(hierarchy)
             becomes = np.full(hierarchy.n_nodes, UNKNOWN, dtype=np.int32)
             for node in np.unique(originals).tolist():
-                becomes[node] = TOP if node == TOP else ancestors.of(node, value)
+                becomes[node] = ancestors.of(node, value)
+            becomes[TOP] = TOP  # what is missing stays so
             nodes = becomes[originals]
             _require_above(statement.attribute, [value] * len(rows), rows, nodes, f"{pointer}/value")
         case ToEntities() | ToRows() as to:

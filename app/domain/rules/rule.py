@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Bools, Ints
 from app.domain.errors import Fault, InvalidInput
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 
@@ -176,6 +177,20 @@ def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
     for j, (hierarchy, level) in enumerate(zip(table.hierarchies, rule.levels, strict=True)):
         disclosed[:, j] = hierarchy.ancestors_at(level)[codes[:, j]] if level else codes[:, j]
     return disclosed
+
+
+def suppressed_records(rule: Rule, table: Table, disclosed: Ints) -> Bools:
+    """(n,) records whose quasi-identifiers a rule for single records suppresses, all of them.
+
+    ``disclosed`` (n, m) is what the rule shows. A rule for the whole table that suppresses everything
+    suppresses nobody: it makes one class.
+    """
+    if isinstance(rule, TableRule) or not table.quasi_identifiers:
+        return np.zeros(table.n_records, dtype=bool)
+    found: Bools = np.ones(table.n_records, dtype=bool)
+    for j in table.quasi_identifiers:
+        found &= shows_nothing(disclosed[:, j])
+    return found
 
 
 def recodings(rule: TableRule, table: Table) -> list[Ints]:

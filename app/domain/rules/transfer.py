@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import missing_cells, shows_nothing
 from app.domain.tables.table import Table
 
 Unmatched = Literal["suppress", "modal_rule"]
@@ -177,7 +177,7 @@ class _Carrier:
             steps = self._steps(rows, j)
             found[changed] = _climb(new, now[matched[changed]], steps[changed])
         else:
-            lost = int((changed & (now[matched] != TOP)).sum())
+            lost = int((changed & ~missing_cells(now[matched])).sum())
         result[matched] = found
         return result, lost
 
@@ -190,11 +190,11 @@ class _Carrier:
         climbed: Ints = depth[self._source.codes[rows, j]] - depth[self._disclosed[rows, j]]
         return climbed
 
-    def _withholds(self, rows: Longs, j: int) -> npt.NDArray[np.bool_]:
+    def _withholds(self, rows: Longs, j: int) -> Bools:
         """Whether the rule suppresses the cell; of a missing value that is known by its steps alone."""
-        hidden: npt.NDArray[np.bool_] = self._disclosed[rows, j] == TOP
+        hidden = shows_nothing(self._disclosed[rows, j])
         if isinstance(self._rule, RecordRule):
-            hidden &= self._source.codes[rows, j] != TOP
+            hidden &= ~missing_cells(self._source.codes[rows, j])
         return hidden
 
     def _modal_steps(self) -> Ints:

@@ -15,9 +15,9 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints
 from app.domain.errors import Fault, InvalidInput
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import missing_cells
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 from app.domain.tables.table import Table
 
@@ -45,7 +45,7 @@ def held_weights(table: Table, sensitivity: Sensitivity) -> Floats:
     for j in range(table.n_attributes):
         nodes = rows.codes[:, j]
         weights = sensitivity.weights(j, nodes, rows.codes[:, -1])
-        total += np.where(np.isinf(weights) | (nodes == TOP), 0.0, weights)
+        total += np.where(np.isinf(weights) | missing_cells(nodes), 0.0, weights)
     return total[rows.inverse]
 
 

@@ -35,6 +35,7 @@ from app.domain.sensitivity.weights import (
     node_weights,
     unit_weights,
 )
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import TIE_TOLERANCE
 from app.domain.tables.table import Table, unknown_attribute
 
@@ -167,7 +168,7 @@ class Sensitivity:
         for j in range(codes.shape[1]):
             total += self.weights(j, codes[:, j], groups)
         if self.interactions:
-            total += self.interaction_sums(codes != TOP, groups)
+            total += self.interaction_sums(~shows_nothing(codes), groups)
         return self.of_sum(total)
 
     def interaction_sums(self, disclosed: npt.NDArray[np.bool_], groups: Ints | None = None) -> Floats:

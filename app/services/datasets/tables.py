@@ -137,9 +137,11 @@ class TableLoader:
 def _bytes_of_table(table: Table) -> int:
     nodes = sum(hierarchy.n_nodes for hierarchy in table.hierarchies)
     ids = 0 if table.entity_ids is None else table.n_records * _PER_ID
-    # The reduced form that a table keeps once it is used is at most as large as its codes.
+    # What a table keeps of its reduced form once that is used: codes at most as large as its own, and a byte
+    # per cell for what is missing.
+    codes = 2 * table.codes.nbytes + table.codes.size
     weights = 0 if table.weights is None else table.weights.nbytes
-    return 2 * table.codes.nbytes + 8 * table.n_records + ids + weights + nodes * _PER_NODE
+    return codes + 8 * table.n_records + ids + weights + nodes * _PER_NODE
 
 
 def _bytes_of_dictionary(dictionary: Dictionary) -> int:

@@ -193,7 +193,7 @@ def _levels(context: EvaluationContext, j: int, hierarchy: Hierarchy) -> Levels:
     if rule is None:
         raise ValueError("without a rule nobody knows what the values were")
     original, shown = context.table.codes[:, j], context.release(rule).codes[:, j]
-    had = original != TOP
+    had = ~context.table.is_missing(j)
     if context.absent is not None:
         had = had & ~context.absent
     steps = (hierarchy.depth[original] - hierarchy.depth[shown])[had]

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from app.domain.arrays import Ints
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.release_order import shuffled_rows
 from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 from app.services.datasets.table_streams import blocks, parquet_chunks
 
@@ -73,7 +73,7 @@ class ReleasedTable:
     def suppressed(self) -> tuple[int, int]:
         """Cells that are ⊥, and records of which all cells are."""
         records = np.bincount(self.row_of_line, minlength=self.n_classes)
-        hidden = self.codes == TOP
+        hidden = shows_nothing(self.codes)
         return int((records * hidden.sum(axis=1)).sum()), int(records[hidden.all(axis=1)].sum())
 
     def csv_chunks(self, *, neutralise_formulas: bool) -> Iterator[bytes]:

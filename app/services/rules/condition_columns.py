@@ -64,11 +64,12 @@ def _of_table(declaration: AttributeDeclaration, table: Table, type_: ValueType)
         )
     j = table.attributes.index(declaration.name)
     labels = table.hierarchies[j].labels
-    # Only labels that cells have are of the column's type: those above them are intervals and the like.
+    # Only labels that cells have are of the column's type: those above them are intervals and the like. A
+    # missing value has none.
     values: list[str | None] = [None] * len(labels)
     for node in table.used_nodes[j].tolist():
-        if node != TOP:
-            values[node] = labels[node]
+        values[node] = labels[node]
+    values[TOP] = None
     return Column(type_, values, table.codes[:, j])
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.errors import Fault, InvalidInput, NotSupported, pointing_into
-from app.domain.hierarchies.hierarchy import TOP, UNKNOWN
+from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import conditional_rule
@@ -33,6 +33,7 @@ from app.domain.rules.rule import (
 )
 from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.nearest.raising import join
+from app.domain.tables.masks import missing_cells
 from app.domain.tables.table import Table, unknown_attribute
 from app.services.references import reference
 from app.services.resources import JsonObject
@@ -314,14 +315,15 @@ class _RowFinder:
 def _faults_of_steps(steps: Mapping[str, int], table: Table, row: int, pointer: str) -> list[Fault]:
     """What is wrong with the steps of one record; those of a missing value lead nowhere and are right."""
     faults = []
+    is_missing = missing_cells(table.codes[row])
     for attribute, number in steps.items():
         place = f"{pointer}/{pointer_step(attribute)}"
         if attribute not in table.attributes:
             faults.append(unknown_attribute(place, attribute, table))
             continue
         j = table.attributes.index(attribute)
-        hierarchy, node = table.hierarchies[j], int(table.codes[row, j])
-        most = hierarchy.height if node == TOP else int(hierarchy.depth[node])
+        hierarchy, node = table.hierarchies[j], table.codes[row, j]
+        most = hierarchy.height if is_missing[j] else hierarchy.depth[node]
         if not 0 <= number <= most:
             faults.append(
                 Fault(

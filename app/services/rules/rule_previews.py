@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.rule import Rule, apply
-from app.domain.rules.steps import steps_between
+from app.domain.rules.steps import labels_shown, steps_between
 from app.domain.tables.table import Table
 from app.services.rules.rule_definitions import RuleDefinition
 
@@ -51,10 +50,10 @@ def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:
     """The records as they are and as the rule discloses them."""
     rows = np.arange(first - 1, min(first - 1 + limit, table.n_records))
     before, after = table.codes[rows], apply(rule, table)[rows]
-    steps = [
-        steps_between(hierarchy, before[:, j], after[:, j]).tolist()
-        for j, hierarchy in enumerate(table.hierarchies)
-    ]
+    trees = table.hierarchies
+    steps = [steps_between(tree, before[:, j], after[:, j]).tolist() for j, tree in enumerate(trees)]
+    originals = [labels_shown(tree, before[:, j]) for j, tree in enumerate(trees)]
+    shown = [labels_shown(tree, after[:, j]) for j, tree in enumerate(trees)]
     return RulePreview(
         table.attributes,
         table.heights,
@@ -62,17 +61,10 @@ def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:
         tuple(
             PreviewedRecord(
                 row + 1,
-                _labels(table.hierarchies, before[i].tolist()),
-                _labels(table.hierarchies, after[i].tolist()),
+                tuple(labels[i] for labels in originals),
+                tuple(labels[i] for labels in shown),
                 tuple(None if own[i] < 0 else own[i] for own in steps),
             )
             for i, row in enumerate(rows.tolist())
         ),
-    )
-
-
-def _labels(hierarchies: tuple[Hierarchy, ...], codes: list[int]) -> tuple[str | None, ...]:
-    return tuple(
-        None if code == TOP else hierarchy.labels[code]
-        for hierarchy, code in zip(hierarchies, codes, strict=True)
     )

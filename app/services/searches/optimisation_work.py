@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.class_suppression import ClassSuppression, SmallClasses
 from app.domain.models.suppression import Order
 from app.domain.rules.rule import Rule, TableRule, apply
@@ -16,6 +15,7 @@ from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityPro
 from app.domain.search.objectives import MinLoss
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
+from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.references import document_of, reference
@@ -84,8 +84,8 @@ def _rule_of_least_loss(
     problem = outcome.problem
     if not isinstance(rule, TableRule) or not (outcome.suppression_allowed or outcome.suppressed_records):
         return rule_document(rule, outcome.attributes)
-    shows_nothing = bool((apply(rule, table)[:, table.quasi_identifiers] == TOP).all(axis=1).any())
-    if shows_nothing and not outcome.suppressed_records:
+    is_any_silent = rows_without_values(apply(rule, table)[:, table.quasi_identifiers]).any()
+    if is_any_silent and not outcome.suppressed_records:
         # Readers of a rule that suppresses classes take whoever shows nothing for suppressed.
         return rule_document(rule, outcome.attributes)
     order: Order = "class_by_class" if any(own.table_wide for own in problem.privacy) else "size_by_size"
@@ -94,7 +94,7 @@ def _rule_of_least_loss(
         records = search.withheld(rule.levels)
         return population_suppressing_document(table, rule, failing, records, dictionary_sha256)
     # Small classes alone would say nothing of those who are suppressed with them.
-    below = None if shows_nothing else suppression_below(table, problem)
+    below = None if is_any_silent else suppression_below(table, problem)
     if below is None:
         return suppressing_document(table, rule, failing)
     return (

@@ -33,7 +33,6 @@ from app.domain.counting.calibration import (
     SECONDS_PER_RANKED_CHECK_AND_RULE,
     SECONDS_PER_RANKED_PLACE,
 )
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.loss import Aggregate, LossKind
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
@@ -222,7 +221,7 @@ def seconds_of_believing(pairs: int, *, after_k: bool) -> float:
 
 def seconds_of_overlapping(quasi: Table, *, of_values: bool) -> float:
     """Estimated time of matching the classes of a rule where missing values match everything."""
-    missing = (quasi.reduced.codes == TOP).astype(np.int8)
+    missing = quasi.reduced_missing.astype(np.int8)
     rows, width = missing.shape
     patterns = distinct_rows(list(missing.T), (2,) * width, rows)
     classes = math.ceil(rows / RECORDS_PER_CLASS)

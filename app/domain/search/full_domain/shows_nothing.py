@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from app.domain.arrays import Bools, Levels
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 
@@ -29,14 +28,13 @@ class ShowsNothing:
 
     def __init__(self, table: Table, *, matters: bool = True) -> None:
         self._heights = table.heights if matters else None
-        codes = table.reduced.codes
-        lacking = np.asarray(codes == TOP)
+        lacking = table.reduced_missing
         self.always: Bools | None = None
         self._patterns: Bools | None = None
-        self._everybody: Bools = np.ones(len(codes), dtype=bool)
+        self._everybody: Bools = np.ones(len(lacking), dtype=bool)
         if not (matters and lacking.any()):
             return
-        patterns = distinct_rows(list(lacking.T.astype(np.int8)), (2,) * codes.shape[1], len(codes))
+        patterns = distinct_rows(list(lacking.T.astype(np.int8)), (2,) * lacking.shape[1], len(lacking))
         self._patterns, self._pattern_of = np.asarray(patterns.codes > 0), patterns.inverse
         if self._patterns.all(axis=1).any():
             self.always = np.asarray(lacking.all(axis=1))

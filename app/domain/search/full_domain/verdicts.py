@@ -44,6 +44,7 @@ from app.domain.search.full_domain.estimates import seconds_of_believing, second
 from app.domain.search.full_domain.problem import AnonymityProblem, Attained, Refusal
 from app.domain.search.full_domain.shows_nothing import ShowsNothing
 from app.domain.search.full_domain.verdict import Choice, Verdict, choice_of, least_records
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 MUCH: Final = 0.4
@@ -106,7 +107,7 @@ class Judge:
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
         self._classes = ClassesOfRules(self.classes, self.records)
         self._entities = None if dictionary is None else ClassEntities(table, self.table, dictionary)
-        self.overlaps = problem.missing == "matches_everything" and bool((reduced.codes == TOP).any())
+        self.overlaps = problem.missing == "matches_everything" and bool(self.table.reduced_missing.any())
         require_meaning(table, problem.privacy, problem.missing)
         self._monotone, self._others = sorted_criteria(
             problem.privacy, None if self._nobody_left else self._whole
@@ -297,7 +298,7 @@ class Judge:
         """Classes of which the first ``block`` are of suppressed records, who are like nobody else."""
         shown = self._shown(levels, of_group, n_classes)
         # Below the highest level only what is missing is disclosed as ⊥.
-        is_wildcard = (shown == TOP) & (np.array(levels) < self.table.heights)
+        is_wildcard = shows_nothing(shown) & (np.array(levels) < self.table.heights)
         shown[:block], is_wildcard[:block] = TOP, False
         return OverlappingClasses(self.records, of_group, n_classes, shown, is_wildcard, population)
 

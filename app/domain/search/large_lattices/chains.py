@@ -21,7 +21,6 @@ from app.domain.arrays import Floats, Ints, Levels, Longs
 from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.counter import Counter
 from app.domain.errors import NotSupported
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.risk.models import RiskModel
 from app.domain.rules.rule import RecordRule
 from app.domain.search.axes import ladder_of
@@ -120,9 +119,7 @@ class Chains:
 
     def listed(self, levels: Sequence[int]) -> int:
         """Entities of the dictionary that are consistent with a node."""
-        return self.index.count(
-            [(q, int(self.nodes[j, levels[j]])) for q, j in enumerate(self.linked) if self._shown(j, levels)]
-        )
+        return self.index.count([(q, int(self.nodes[j, levels[j]])) for q, j in enumerate(self.linked)])
 
     def count(self, levels: Sequence[int]) -> int:
         """|ρ| of a node, as the absent policy defines it."""
@@ -135,9 +132,6 @@ class Chains:
     def risk_of(self, levels: Sequence[int]) -> float:
         """The risk of a node."""
         return self.harm.risk(self.weight_of(levels), float(self.count(levels)))
-
-    def _shown(self, attribute: int, levels: Sequence[int]) -> bool:
-        return int(self.nodes[attribute, levels[attribute]]) != TOP
 
 
 def _sum_along(values: Floats, levels: Sequence[int]) -> float:

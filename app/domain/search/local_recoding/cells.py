@@ -25,6 +25,7 @@ from app.domain.models.suppression import failing_any
 from app.domain.rules.rule import CellRule, RecordRule, apply
 from app.domain.search.local_recoding.demands import Demands, numbered
 from app.domain.tables.distinct import DistinctRows, distinct_rows, group, row_keys
+from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
 
@@ -74,8 +75,9 @@ class Cells:
         self.sizes = [tree.n_nodes for tree in trees]
         self.missing: Bools | None = None
         self._patterns: DistinctRows | None = None
-        if overlapping and (self.raw == TOP).any():
-            self.missing = self.raw == TOP
+        missing = table.reduced_missing[:, self.attributes]
+        if overlapping and missing.any():
+            self.missing = missing
             columns = list(self.missing.T.astype(np.int8))
             self._patterns = distinct_rows(columns, (2,) * len(trees), len(self.raw))
         self._above = [np.stack([tree.ancestor_steps(s) for s in range(tree.height + 1)]) for tree in trees]
@@ -157,7 +159,7 @@ class Cells:
         """
         if self._patterns is None:
             return self.alike(codes)
-        shows = (codes != TOP).any(axis=1)
+        shows = ~rows_without_values(codes)
         pattern = np.where(shows, self._patterns.inverse[rows], 0)
         return _numbered([*codes.T, pattern], [*self.sizes, self._patterns.size])
 

@@ -25,7 +25,7 @@ from app.domain.classes.wildcards import matching_records
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cell_costs import leaves_under
 from app.domain.losses.counting import Counting
-from app.domain.losses.kl_boxes import log_areas, shows_nothing
+from app.domain.losses.kl_boxes import is_hidden, log_areas
 from app.domain.losses.loss import LeafDomain
 from app.domain.losses.released import ReleaseDivergence
 from app.domain.search.local_recoding.cells import ALL, Cells, Steps
@@ -33,6 +33,7 @@ from app.domain.search.local_recoding.classes import ToldApart, told_apart
 from app.domain.search.local_recoding.demands import codes_by_row, numbered
 from app.domain.search.local_recoding.losses import After, GainsOfSplits, Recoded, RecodingLoss, Split
 from app.domain.tables.distinct import group, row_keys
+from app.domain.tables.masks import rows_without_values, shows_nothing
 from app.domain.tables.numbers import exact_sum
 
 NEXT_TO_NOTHING: Final = 1e-9
@@ -292,13 +293,14 @@ class Divergence(ClassSums):
             hierarchy, raw = table.hierarchies[j], table.reduced.codes[:, j]
             records = np.bincount(raw, cells.amounts, hierarchy.n_nodes).astype(np.int64)
             areas = log_areas(hierarchy, records, domain)
-            known = np.where(raw == TOP, 0.0, areas[raw])
+            missing = table.reduced_missing[:, j]
+            known = np.where(missing, 0.0, areas[raw])
             of_value += known
-            if (raw == TOP).any():
+            if missing.any():
                 self._open_values.append((raw, areas[TOP] - known))
         self._everything = float(sum(areas[TOP] for areas in self._areas))
-        self._missing: Bools = cells.raw == TOP
-        self._lacking: Bools = self._missing.any(axis=0)
+        self._missing: Bools = table.reduced_missing[:, cells.attributes]
+        self._lacking = np.asarray(self._missing.any(axis=0))
         self._as_they_are = np.log(cells.amounts) + of_value
 
     def of(self, recoded: Recoded) -> float:
@@ -318,8 +320,8 @@ class Divergence(ClassSums):
         first = np.empty(n_classes, dtype=np.int64)
         first[of] = np.arange(len(of))
         shown = recoded.codes[first]
-        withheld = (shown == TOP).all(axis=1)
-        known = self._lacking & (shown[~withheld] != TOP).any(axis=0)
+        withheld = rows_without_values(shown)
+        known = self._lacking & ~shows_nothing(shown[~withheld]).all(axis=0)
         area = self._area(shown)[of] - self._not_open(known, recoded.codes)
         area[withheld[of]] = self._everything
         kept = np.where(withheld[of], 0.0, self._alike(of, n_classes, slice(None), known))
@@ -331,7 +333,7 @@ class Divergence(ClassSums):
                 density = np.logaddexp(density, np.log(spread) - self._everything)
         terms = self._as_they_are - density
         for raw, more in self._open_values:
-            if shows_nothing(raw, withheld[of]):
+            if is_hidden(raw, withheld[of]):
                 terms += more
         return max(0.0, float(amounts @ terms) / int(amounts.sum()))
 

@@ -20,8 +20,8 @@ import numpy as np
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.counter import Counter
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 MOST_KEPT: Final = 1_000_000
@@ -114,9 +114,9 @@ def told_apart(of: Longs, shown: Ints, missing: Bools) -> ToldApart:
     rows = np.flatnonzero(of >= 0)
     first = np.empty(len(shown), dtype=np.int64)
     first[of[rows]] = rows
-    is_shown = shown != TOP
+    is_shown = ~shows_nothing(shown)
     tells = is_shown.any(axis=0)
-    is_wildcard = missing[first] & is_shown.any(axis=1)[:, None]
+    is_wildcard = missing[first] & np.asarray(is_shown.any(axis=1))[:, None]
     if not is_wildcard[:, ~tells].any():
         return ToldApart(of, shown, is_wildcard)
     is_wildcard &= tells

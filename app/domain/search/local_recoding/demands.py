@@ -12,7 +12,6 @@ import numpy.typing as npt
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import OverlappingClasses
@@ -21,6 +20,7 @@ from app.domain.risk.class_populations import shared_level
 from app.domain.risk.knowledge import Knowledge
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding.classes import ClassEntities, told_apart
+from app.domain.tables.masks import rows_without_values
 from app.domain.tables.table import Table
 
 NO_CLASS: Final = -1
@@ -100,7 +100,7 @@ class Demands:
         self._table_wide = [own for own in problem.privacy if own.table_wide]
         self._judges_withheld = problem.suppressed == "own_block"
         self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
-        self._missing: Bools = self._raw == TOP
+        self._missing: Bools = table.reduced_missing[:, table.quasi_identifiers]
         self._entities = None
         self._knowledge = None
         compares = [own for own in problem.privacy if own.needs_population]
@@ -236,7 +236,7 @@ class Demands:
 
     def _is_one_rule(self, codes: Ints) -> bool:
         """Whether all disclosed records share their levels, with nobody outside who may not be."""
-        kept = (codes != TOP).any(axis=1)
+        kept = ~rows_without_values(codes)
         levels = []
         for i, j in enumerate(self._table.quasi_identifiers):
             level = shared_level(self._table.hierarchies[j], codes[kept, i], self._raw[kept, i])
@@ -263,7 +263,7 @@ def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
 
 def withheld_class(codes: Ints, of: Longs) -> int:
     """The class whose records are ⊥ in all of their codes; −1 if there is none."""
-    rows = np.flatnonzero((codes == TOP).all(axis=1))
+    rows = np.flatnonzero(rows_without_values(codes))
     return int(of[rows[0]]) if len(rows) else NO_CLASS
 
 

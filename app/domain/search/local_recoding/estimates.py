@@ -23,7 +23,6 @@ from app.domain.counting.calibration import (
     SECONDS_PER_MOVE_STEP_AND_CELL,
 )
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.loss import LossKind
 from app.domain.search.budget import Budget
 from app.domain.search.full_domain.estimates import seconds_of_believing, seconds_of_overlapping
@@ -112,7 +111,7 @@ def _seconds_of_judging(table: Table, problem: AnonymityProblem) -> float:
     seconds = seconds_of_believing(told * table.reduced.size * values, after_k=True)
     if problem.missing == "matches_everything":
         quasi = quasi_part(table)
-        if (quasi.reduced.codes == TOP).any():
+        if quasi.reduced_missing.any():
             of_values = any(own.is_of_values for own in privacy)
             seconds += MATCHED_PER_STEP * seconds_of_overlapping(quasi, of_values=of_values)
     return seconds

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Indices, Ints, Longs
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.local_recoding.demands import dense, numbered
 from app.domain.search.local_recoding.losses import TINY, Split, exchanged
 from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.tables.masks import rows_without_values
 
 MOST_TAKEN_IN: Final = 2_000
 """Distinct records that look for a class above them at a time, one by one."""
@@ -94,7 +94,7 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
     gains = recoding.losses.gains_of_splits(recoding)
     splits = _Splits(of, n_classes)
     alone = np.ones(n_classes, dtype=bool)
-    alone[of[(recoding.codes[rows] != TOP).any(axis=1)]] = False
+    alone[of[~rows_without_values(recoding.codes[rows])]] = False
     for i in range(cells.n_attributes):
         may = np.flatnonzero((recoding.steps[rows, i] > 0) & ~barred[rows, i])
         if not len(may):
@@ -158,7 +158,7 @@ def join_above(recoding: Recoding) -> int:
     first = np.empty(recoding.n_classes, dtype=np.int64)
     first[recoding.of] = np.arange(cells.size)
     shown = recoding.codes[first]
-    shown = np.asfortranarray(shown[(shown != TOP).any(axis=1)])
+    shown = np.asfortranarray(shown[~rows_without_values(shown)])
     slopes = cells.slopes(recoding.steps)
     target = recoding.steps[rows]
     for place, row in enumerate(rows.tolist()):

@@ -25,7 +25,6 @@ import numpy as np
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.cells import CellLoss
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.rules.rule import Rule, TableRule
@@ -212,7 +211,7 @@ class RecodingPlan:
         cells = Cells(self._table, self._loss)
         flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
         steps = flat.reshape(cells.most.shape, order="F")
-        problem, misses = self._problem, (cells.raw == TOP).any(axis=1)
+        problem, misses = self._problem, self._table.reduced_missing[:, cells.attributes].any(axis=1)
         # Who is left out for a missing value is judged by nothing, and so shows nothing.
         hidden = np.full(cells.size, problem.suppressed == "excluded")
         return cells.rule(steps, hidden | (misses & (problem.missing == "excluded")))
@@ -330,9 +329,8 @@ class _Search:
 
 def _lacking(table: Table) -> int:
     """Records that miss a quasi-identifier."""
-    reduced = table.reduced
-    misses = (reduced.codes[:, table.quasi_identifiers] == TOP).any(axis=1)
-    return int(reduced.counts[misses].sum())
+    misses = table.reduced_missing[:, table.quasi_identifiers].any(axis=1)
+    return int(table.reduced.counts[misses].sum())
 
 
 def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:

@@ -17,7 +17,6 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Bools, Indices, Ints, Longs
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.local_recoding.cells import Cells, Steps
 from app.domain.search.local_recoding.demands import (
     NO_CLASS,
@@ -29,6 +28,7 @@ from app.domain.search.local_recoding.demands import (
     withheld_class,
 )
 from app.domain.search.local_recoding.losses import RecodingLoss
+from app.domain.tables.masks import rows_without_values
 
 HALVINGS: Final = 2
 """So often a batch that raises the loss is cut into halves."""
@@ -217,7 +217,7 @@ class Recoding:
         What is given withholds nobody: targets that are ⊥ altogether are left out.
         """
         shown = self.cells.codes(target, rows)
-        discloses = (shown != TOP).any(axis=1) & self.movable[rows]
+        discloses = ~rows_without_values(shown) & self.movable[rows]
         rows, target, shown = rows[discloses], target[discloses], shown[discloses]
         if not len(rows):
             return rows

@@ -22,6 +22,7 @@ from app.domain.models.class_suppression import ClassSuppression, are_hidden, su
 from app.domain.risk.utility import Utility
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply, apply_to_codes
 from app.domain.search.record_risk import outer_sum
+from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
 
@@ -111,8 +112,7 @@ class Raising:
         """(n,) records of which a rule for single records by itself discloses nothing."""
         if isinstance(self.rule, TableRule):
             return np.zeros(self.table.n_records, dtype=bool)
-        found: Bools = (self.shown.codes == TOP).all(axis=1)
-        return found
+        return rows_without_values(self.shown.codes)
 
     def withheld_loss(self, levels: Levels, records: Bools, suppression: ClassSuppression) -> float:
         """What withholding the records (n,) takes from the mean utility at the levels."""

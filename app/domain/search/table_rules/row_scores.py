@@ -20,7 +20,6 @@ from app.domain.counting.calibration import (
     SECONDS_PER_RULE_AND_ROW,
     SECONDS_PER_RULE_BY_ROWS,
 )
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.axes import build_axes
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy, Aggregate, refuse_absent
@@ -38,6 +37,7 @@ from app.domain.search.table_rules.scores import RuleScores, Tick
 from app.domain.search.walk import walk_order
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import group, row_keys
+from app.domain.tables.masks import shows_nothing
 
 RATING_PER_SCORING = 2.0
 
@@ -215,7 +215,7 @@ class RowScores(RuleScores):
         hierarchy = self._context.table.hierarchies[j]
         nodes = hierarchy.ancestors_at(level)[self._codes[:, j]]
         disclosed = path.disclosed.copy()
-        disclosed[:, j] = nodes != TOP
+        disclosed[:, j] = ~shows_nothing(nodes)
         psi = path.psi
         if psi is not None and self._context.failure is not None:
             psi = psi + self._context.failure.weights(j, nodes, self._failure_groups)
