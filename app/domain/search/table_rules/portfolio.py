@@ -40,7 +40,7 @@ RATINGS_EXPONENT = 0.4
 
 
 class GreedyRule:
-    """The search and what it found: ``best`` levels, None without a feasible rule, and ``n_ratings``."""
+    """The search and what it found: ``best`` levels, None without a feasible rule, and their ``key``."""
 
     def __init__(
         self,
@@ -57,17 +57,12 @@ class GreedyRule:
         self._halted = halted
         self._risks: dict[Levels, float] = {}
         self.best: Levels | None = None
-        self._key: Key = NO_RULE
+        self.key: Key = NO_RULE
 
     @property
     def n_ratings(self) -> int:
         """Rules that were rated."""
         return len(self._risks)
-
-    @property
-    def key(self) -> Key:
-        """Objective, to be minimised, and second criterion of the best rule."""
-        return self._key
 
     def run(self) -> None:
         """Search until no move helps, the ratings are spent or it is halted."""
@@ -98,12 +93,12 @@ class GreedyRule:
 
     def _look_at(self, levels: Levels, always: bool = False) -> bool:
         """Take a rule if it is better; one that its utility alone rules out is not rated."""
-        if not always and self._least(levels) > self._key[0]:
+        if not always and self._least(levels) > self.key[0]:
             return False
         key = self._rated(levels)
-        if math.isinf(key[0]) or key >= self._key:
+        if math.isinf(key[0]) or key >= self.key:
             return False
-        self.best, self._key = levels, key
+        self.best, self.key = levels, key
         return True
 
     def _least(self, levels: Levels) -> float:
@@ -112,7 +107,7 @@ class GreedyRule:
             return -utility
         if objective.kind == "min_risk":
             return -math.inf
-        return -objective.threshold * utility if math.isfinite(self._key[0]) else -math.inf
+        return -objective.threshold * utility if math.isfinite(self.key[0]) else -math.inf
 
     def _descend(self) -> None:
         """From ⊥ to finer rules, each time where utility costs the least risk, past feasible rules."""
