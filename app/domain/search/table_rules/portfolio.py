@@ -21,7 +21,6 @@ from app.domain.search.budget import Budget, EndedError, Halted, added_up, never
 from app.domain.search.lattices.branch_and_bound import Found, Lattice, search_boxes
 from app.domain.search.objectives import ScoredObjective
 from app.domain.search.outcome import MAP_LIMIT, Outcome, least_objective
-from app.domain.search.record_risk import outer_sum
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
 from app.domain.search.table_rules.open_rules import LeastRisk, goal_of
 from app.domain.search.table_rules.rule_search import RuleSearch
@@ -286,8 +285,7 @@ def search_rules(
 ) -> tuple[Found, int | None]:
     """Solve the instance's problem by pruning; also the number of ties, where all of them were rated."""
     problem = instance.problem
-    terms = instance.utilities.terms
-    utility = outer_sum(terms).reshape(-1)
+    terms, utility = instance.terms, instance.every_utility
     most = float(utility.max())
     if most < problem.objective.lowest_utility:
         return _out_of_reach(most), None

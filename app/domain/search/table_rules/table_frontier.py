@@ -15,7 +15,6 @@ from app.domain.search.budget import Halted, never
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, spread_over
 from app.domain.search.outcome import Counters
 from app.domain.search.problem import FrontierProblem
-from app.domain.search.record_risk import outer_sum
 from app.domain.search.selection import proper_frontier
 from app.domain.search.table_rules.open_rules import EveryFloor
 from app.domain.search.table_rules.rule_search import Ratings, RuleSearch
@@ -37,7 +36,7 @@ class _Points:
     @classmethod
     def of(cls, instance: TableInstance, rules: Ratings) -> _Points:
         """Those of the rated rules that no other rated rule dominates."""
-        utility = outer_sum(instance.utilities.terms).reshape(-1)[rules.rules]
+        utility = instance.every_utility[rules.rules]
         chosen = proper_frontier(rules.risk, utility)
         risk, utility = rules.risk[chosen], utility[chosen]
         gap = np.maximum(0.0, risk - _least_of_others(rules, utility))
@@ -117,7 +116,7 @@ class PrunedFrontier(RatingSearch):
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The points and how many rules were rated, as JSON."""
-        terms = self._instance.utilities.terms
+        terms = self._instance.terms
         rules = RuleSearch(self._ratings, terms, EveryFloor(), tick=tick, halted=halted).run()
         points = _Points.of(self._instance, rules)
         document = {"points": vars(points), "rated": len(rules.rules), "whole": rules.is_complete}

@@ -29,27 +29,6 @@ SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
 
 
-class TableUtilities:
-    """Mean utility per attribute and level: the utility of a rule is their sum."""
-
-    def __init__(self, context: SearchContext) -> None:
-        table = context.table
-        self.terms: list[Floats] = []
-        for j, hierarchy in enumerate(table.hierarchies):
-            mass = np.bincount(table.codes[:, j], table.weights, minlength=hierarchy.n_nodes)
-            used = np.flatnonzero(mass)
-            values = context.utility.values[j]
-            sums = [
-                exact_sum(values[hierarchy.ancestors_at(level)[used]] * mass[used]) / context.total_weight
-                for level in range(hierarchy.height + 1)
-            ]
-            self.terms.append(np.array(sums))
-
-    def of(self, levels: Levels) -> float:
-        """Mean utility of the rule with these levels."""
-        return math.fsum(term[level] for term, level in zip(self.terms, levels, strict=True))
-
-
 class TableInstance:
     """A table-level problem's lattice as branch and bound sees it; also shared by all blocks of a plan.
 
@@ -60,7 +39,26 @@ class TableInstance:
         self.context = context
         self.asked = asked
         self.problem = asked.in_utility(context.utility)
-        self.utilities = TableUtilities(context)
+
+    @cached_property
+    def terms(self) -> list[Floats]:
+        """Mean utility per attribute and level: the utility of a rule is their sum."""
+        table, terms = self.context.table, []
+        for j, hierarchy in enumerate(table.hierarchies):
+            mass = np.bincount(table.codes[:, j], table.weights, minlength=hierarchy.n_nodes)
+            used = np.flatnonzero(mass)
+            values = self.context.utility.values[j]
+            sums = [
+                exact_sum(values[hierarchy.ancestors_at(level)[used]] * mass[used])
+                for level in range(hierarchy.height + 1)
+            ]
+            terms.append(np.array(sums) / self.context.total_weight)
+        return terms
+
+    @property
+    def every_utility(self) -> Floats:
+        """Mean utility of every rule, in lexicographic order of the levels."""
+        return outer_sum(self.terms).reshape(-1)
 
     @cached_property
     def scores(self) -> RuleScores:
@@ -93,7 +91,7 @@ class TableInstance:
 
     def utility(self, levels: Levels) -> float:
         """Mean utility of a rule."""
-        return self.utilities.of(levels)
+        return math.fsum(term[level] for term, level in zip(self.terms, levels, strict=True))
 
     @property
     def n_absent(self) -> int:
@@ -160,7 +158,7 @@ class RuleBlocks:
                 first, last = (self._prefixes * i // self.n_blocks * inner for i in (index, index + 1))
                 walked[first:last] = np.frombuffer(block, dtype="<f8")
         risk = np.ascontiguousarray(self._instance.scores.to_table_order(walked)).reshape(-1)
-        return risk, outer_sum(self._instance.utilities.terms).reshape(-1)
+        return risk, self._instance.every_utility
 
 
 class TableEnumeration(RuleBlocks):
