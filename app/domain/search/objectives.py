@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args
 
 from annotated_types import Ge, Gt, Le, Len, doc
@@ -93,7 +94,7 @@ class MinRisk(_OfRiskAndUtility):
         """What the threshold is called in documents."""
         return "loss_cap" if self.utility_floor is None else "utility_floor"
 
-    @property
+    @cached_property
     def lowest_utility(self) -> float:
         """The floor, which a cap on the loss has to be made into first (``Problem.in_utility``)."""
         return lowest_accepted(self.threshold)
@@ -113,7 +114,7 @@ class MaxUtility(_OfRiskAndUtility):
 
     risk_cap: Annotated[float, Ge(0), doc("Greatest average risk."), Example(0.05)]
 
-    @property
+    @cached_property
     def highest_risk(self) -> float:
         """The cap."""
         return highest_accepted(self.threshold)
