@@ -14,7 +14,7 @@ from app.cli.gate_service import measured, service_client
 from app.cli.operations import Operations
 from app.cli.table_pieces import table_pieces
 from app.domain.arrays import Ints
-from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
+from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.errors import InvalidInput
 from app.domain.gates.coverage import NOTHING_SHOWN, ReleasedColumn
 from app.domain.gates.table_lint import check_columns, check_singled_out
@@ -52,7 +52,7 @@ def _check_file(policy: Policy, path: Path, found: Findings) -> None:
     check_singled_out(policy, columns, lambda texts, counts: (), found)
 
 
-def _kinds(column: ReleasedColumn) -> tuple[IdentifierFinding, ...]:
+def _kinds(column: ReleasedColumn) -> tuple[RecognisedKind, ...]:
     counts = column.counts
     shown = np.flatnonzero(counts)
     return recognised_kinds([column.texts[code] for code in shown.tolist()], counts[shown])
@@ -71,7 +71,7 @@ def _check_dataset(
         declared = client.datasets.get(dataset).document["attributes"]
         result = measured(client, identifiers_of(dataset))
     kinds = {
-        own["attribute"]: tuple(IdentifierFinding(**kind) for kind in own["kinds"])
+        own["attribute"]: tuple(RecognisedKind(**kind) for kind in own["kinds"])
         for own in result["attributes"]
     }
     check_columns(policy, [own["name"] for own in declared], kinds, found)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from app.domain.dictionaries.consistency import Consistency, under
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.rules.rule import CellRule, cell_rule
+from app.domain.rules.rule import CellRule
 from app.domain.tables.table import Table
+from tests.oracles.rules import cell_rule
 
 LABELS = ["".join(t) for n in (1, 2, 3, 4) for t in itertools.product("ab", repeat=n)]
 STRANGERS = ["aba b", "bbbbb", "abc", "", "A", "aabba"]

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Jaro
 
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries.similarity import jaro, similar_pairs
+from app.domain.dictionaries.consistency import similar_pairs
 from app.domain.risk.assessment import assess
 from app.domain.risk.loss import identification_probability
 from app.domain.risk.models import RiskModel
@@ -180,10 +181,10 @@ def test_more_entities_never_raise_a_loss_once_somebody_is_consistent(data):
 @settings(max_examples=examples(300), deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_similarity_is_symmetric_bounded_and_that_of_the_text(s, t):
-    assert jaro(s, t) == pytest.approx(jaro_of_the_text(s, t), abs=1e-12)
-    assert jaro(s, t) == pytest.approx(jaro(t, s), abs=1e-15)
-    assert 0 <= jaro(s, t) <= 1
-    assert (jaro(s, t) == 1) == (s == t)
+    assert Jaro.similarity(s, t) == pytest.approx(jaro_of_the_text(s, t), abs=1e-12)
+    assert Jaro.similarity(s, t) == pytest.approx(Jaro.similarity(t, s), abs=1e-15)
+    assert 0 <= Jaro.similarity(s, t) <= 1
+    assert (Jaro.similarity(s, t) == 1) == (s == t)
 
 
 @example(["abcdefghij"], ["abcdefgxyz"], 0.8)

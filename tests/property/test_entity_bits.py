@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.counting.bit_sums import at_least, sum_planes
 from app.domain.counting.bitsets import (
     CODES_AT_ONCE,
     EntityBitsets,
+    at_least,
     everybody,
     members_of,
     size_of,
+    sum_planes,
     words_for,
 )
 from app.domain.counting.counter import Counter

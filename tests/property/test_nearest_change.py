@@ -31,7 +31,7 @@ def raised_by_hand(case, levels):
     for j, (tree, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
         at_level = tree.ancestors_at(level)
         for i in range(table.n_records):
-            result[i, j] = tree.lub(int(disclosed[i, j]), int(at_level[table.codes[i, j]]))
+            (result[i, j],) = tree.least_above((int(disclosed[i, j]), int(at_level[table.codes[i, j]])))
     return result
 
 

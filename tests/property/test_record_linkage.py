@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.analyses.given_links import GivenLink
+from app.domain.analyses.linkage_units import GivenLink
 from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
 from app.domain.catalogue.catalogue_types import ProbedRow
 from app.domain.counting.counter import dictionary_of

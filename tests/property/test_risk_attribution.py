@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.analyses.partial_disclosure import PartialDisclosure
-from app.domain.analyses.risk_attribution import RISK_ATTRIBUTION, AttributionParameters, shapley
+from app.domain.analyses.risk_attribution import (
+    RISK_ATTRIBUTION,
+    AttributionParameters,
+    PartialDisclosure,
+    shapley,
+)
 from app.domain.counting.counter import dictionary_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import MeasureContext

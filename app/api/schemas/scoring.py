@@ -10,9 +10,8 @@ from app.api.schemas.common import Answer, Ref, Request, Text
 from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
 from app.domain.dictionaries.consistency import Consistency, Mode
 from app.domain.risk.attackers import View
-from app.domain.risk.formulas import MAX_LENGTH
 from app.domain.risk.loss import AbsentPolicy
-from app.domain.risk.models import MODEL_I, ModelName, RiskModel
+from app.domain.risk.models import MAX_LENGTH, MODEL_I, ModelName, RiskModel
 from app.services.datasets.dictionary_sets import MOST_MEMBERS
 from app.services.scoring import scoring_options
 from app.services.scoring.scoring_options import ScoringOptions

@@ -9,11 +9,12 @@ from typing import Annotated, Final
 
 from annotated_types import Len, doc
 
+from app.domain.analyses.scoring import score_of
 from app.domain.catalogue.catalogue_types import DictionaryRef
 from app.domain.catalogue.meanings import FROM_ZERO, LOSS, LOW, LOW_ASIDE, RISK
 from app.domain.counting.counter import Counter
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
-from app.domain.risk.assessment import Assessment, assess, estimate_cost
+from app.domain.risk.assessment import Assessment, estimate_cost
 from app.domain.tables.numbers import exact_sum
 
 
@@ -77,17 +78,7 @@ def mean_and_standard_error(risks: list[float]) -> tuple[float, float | None]:
 def _compute(context: MeasureContext, parameters: SampledBayesParameters, tick: Tick) -> SampledBayesRisk:
     found: dict[str, Assessment] = {}
     for ref, counter in _counters(context, parameters):
-        found[ref] = assess(
-            context.table,
-            given(context.rule),
-            counter.dictionary,
-            given(context.sensitivity),
-            context.utility,
-            context.absent_policy,
-            failure=context.failure,
-            model=context.model,
-            counter=counter,
-        )
+        found[ref] = score_of(context, given(context.rule), counter)
         tick(len(found))
     scores = [found[ref] for ref in parameters.dictionaries]
     risks = [score.risk_average for score in scores]

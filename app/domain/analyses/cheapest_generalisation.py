@@ -13,7 +13,7 @@ from annotated_types import doc
 from app.domain.analyses.scoring import cost_of_scores, difference, explainable, score_of
 from app.domain.arrays import Ints
 from app.domain.catalogue.meanings import LOW_ASIDE, RISK, UTILITY
-from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply
@@ -78,13 +78,6 @@ class CheapestGeneralisation:
     ]
 
 
-def _parents(hierarchy: Hierarchy) -> Ints:
-    """What every node becomes by one step: its parent, or ⊥ where values have several."""
-    if hierarchy.is_tree:
-        return hierarchy.parent
-    return np.zeros(hierarchy.n_nodes, dtype=np.int32)
-
-
 def _raised(table: Table, rule: Rule, disclosed: Ints, j: int) -> Rule:
     """The rule with one attribute one step further."""
     hierarchy = table.hierarchies[j]
@@ -93,7 +86,8 @@ def _raised(table: Table, rule: Rule, disclosed: Ints, j: int) -> Rule:
         levels[j] = levels[j] + 1 if hierarchy.is_tree else hierarchy.height
         return TableRule(tuple(levels))
     codes = disclosed.copy(order="F")
-    codes[:, j] = _parents(hierarchy)[codes[:, j]]
+    # Where values have several parents, ⊥ is the next step.
+    codes[:, j] = hierarchy.parent[codes[:, j]] if hierarchy.is_tree else TOP
     return CellRule(codes)
 
 
@@ -134,17 +128,6 @@ def _narrowed(changes: list[Change], value: Callable[[Change], float]) -> list[C
     return [change for change in changes if value(change) <= least + tie_margin(least)]
 
 
-def _greatest_decrease(changes: list[Change]) -> str | None:
-    tied = _narrowed(changes, lambda change: change.risk)
-    tied = _narrowed(tied, lambda change: change.infinite)
-    return _first(tied)
-
-
-def _cheapest(changes: list[Change]) -> str | None:
-    rated = [change for change in changes if change.decrease_per_utility is not None]
-    return _first(_narrowed(rated, lambda change: -(change.decrease_per_utility or 0.0)))
-
-
 def _first(tied: list[Change]) -> str | None:
     """Of tied changes the one that keeps most utility, then the one of lexicographically smallest levels.
 
@@ -171,13 +154,15 @@ def _compute(
         for change in changes
         if change.risk < least or (math.isinf(change.risk) and change.infinite < before.infinite)
     ]
+    greatest = _narrowed(_narrowed(lowering, lambda own: own.risk), lambda own: own.infinite)
+    rated = [change for change in lowering if change.decrease_per_utility is not None]
     return CheapestGeneralisation(
         risk=before.risk_average,
         utility=before.utility_average,
         infinite=before.infinite,
         changes=tuple(changes),
-        greatest_decrease=_greatest_decrease(lowering),
-        cheapest=_cheapest(lowering),
+        greatest_decrease=_first(greatest),
+        cheapest=_first(_narrowed(rated, lambda own: -(own.decrease_per_utility or 0.0))),
     )
 
 

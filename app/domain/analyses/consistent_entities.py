@@ -8,7 +8,6 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
-from app.domain.arrays import Bools, Ints
 from app.domain.catalogue.catalogue_types import CellValue, ProbedRow
 from app.domain.dictionaries.dictionary import own_rows
 from app.domain.errors import InvalidInput
@@ -85,22 +84,14 @@ def _row_of(context: MeasureContext, parameters: ConsistentEntitiesParameters) -
     return int(found[0])
 
 
-def _fits(context: MeasureContext, nodes: Ints) -> Bools:
-    """(N,) which entities of the dictionary are consistent with a disclosed record (m,)."""
-    counter = context.counter
-    fits: Bools = np.ones(counter.dictionary.n_entities, dtype=bool)
-    for j, compatibility in zip(counter.linked, counter.compatibilities, strict=True):
-        codes = np.arange(compatibility.link.n_codes, dtype=np.int32)
-        of_code = compatibility.consistent(np.full(len(codes), nodes[j], dtype=np.int32), codes)
-        fits &= of_code[compatibility.link.column]
-    return fits
-
-
 def _compute(
     context: MeasureContext, parameters: ConsistentEntitiesParameters, tick: Tick
 ) -> ConsistentEntities:
     row, dictionary = _row_of(context, parameters), given(context.dictionary)
-    fits = _fits(context, apply(given(context.rule), context.table)[row])
+    nodes, counter = apply(given(context.rule), context.table)[row], context.counter
+    fits = np.ones(dictionary.n_entities, dtype=bool)
+    for j, compatibility in zip(counter.linked, counter.compatibilities, strict=True):
+        fits &= compatibility.fitting(int(nodes[j]))[compatibility.link.column]
     found = np.flatnonzero(fits)
     named = found[: parameters.most]
     ids = named + 1 if dictionary.entity_ids is None else dictionary.entity_ids[named]

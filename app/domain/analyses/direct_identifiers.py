@@ -8,10 +8,10 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.meanings import LOW
-from app.domain.direct_identifiers.recognition import recognised_kinds
-from app.domain.direct_identifiers.sample import LOOKED_AT, Counts
+from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
+from app.domain.direct_identifiers.sample import LOOKED_AT
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 
@@ -29,17 +29,6 @@ BYTES_PER_NODE: Final = 200
 @dataclass(frozen=True)
 class DirectIdentifiersParameters:
     """Nothing to choose: all disclosed attributes are looked at."""
-
-
-@dataclass(frozen=True)
-class RecognisedKind:
-    """Cells of one attribute that are of one kind."""
-
-    kind: Annotated[str, doc("Which kind, such as email, telephone or personal_name.")]
-    share: Annotated[float, doc("Share of the attribute's disclosed cells that are of the kind.")]
-    is_direct_identifier: Annotated[
-        bool, doc("Whether the attribute as a whole looks like a direct identifier of the kind.")
-    ]
 
 
 @dataclass(frozen=True)
@@ -64,7 +53,7 @@ class DirectIdentifiersFound:
     attributes: Annotated[tuple[LookedAtAttribute, ...], doc("The disclosed attributes in schema order.")]
 
 
-def _texts(labels: tuple[str, ...], nodes: Ints) -> tuple[list[str], Counts]:
+def _texts(labels: tuple[str, ...], nodes: Ints) -> tuple[list[str], Longs]:
     """The distinct labels that a column discloses, and how often each does; nodes may share a label."""
     counts = np.bincount(nodes, minlength=len(labels))
     counts[TOP] = 0
@@ -78,11 +67,8 @@ def _cost(context: MeasureContext, parameters: DirectIdentifiersParameters) -> C
     table = context.table
     looked_at = sum(min(LOOKED_AT, len(used)) for used in table.used_nodes)
     plans = sum(
-        any(sum(map(str.isdecimal, hierarchy.labels[node])) >= FEWEST_DIGITS for node in used.tolist())
-        for hierarchy, used in (
-            (hierarchy, used[-DIGITS_ASKED_OF:])
-            for hierarchy, used in zip(table.hierarchies, table.used_nodes, strict=True)
-        )
+        any(sum(map(str.isdecimal, own.labels[v])) >= FEWEST_DIGITS for v in used[-DIGITS_ASKED_OF:].tolist())
+        for own, used in zip(table.hierarchies, table.used_nodes, strict=True)
     )
     n_cells = table.n_records * table.n_attributes
     seconds = plans * SECONDS_OF_PLANS + looked_at * SECONDS_PER_TEXT + n_cells * SECONDS_PER_CELL
@@ -97,10 +83,7 @@ def _compute(
     found = []
     for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
         texts, counts = _texts(hierarchy.labels, codes[:, j])
-        kinds = tuple(
-            RecognisedKind(own.kind, own.share, own.is_direct_identifier)
-            for own in recognised_kinds(texts, counts)
-        )
+        kinds = recognised_kinds(texts, counts)
         is_direct = any(own.is_direct_identifier for own in kinds)
         looked_at = min(LOOKED_AT, len(texts))
         found.append(LookedAtAttribute(name, is_direct, kinds, int(counts.sum()), len(texts), looked_at))

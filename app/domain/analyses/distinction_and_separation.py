@@ -21,6 +21,7 @@ from app.domain.catalogue.meanings import LOW, LOW_SHARE
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import no_attribute
 
 MOST_SETS: Final = 100_000
 SECONDS_PER_ROW_OF_SET: Final = 4e-8
@@ -99,12 +100,7 @@ def _positions(context: MeasureContext, parameters: DistinctionParameters) -> tu
         )
     unknown = [name for name in named if name not in table.attributes]
     if unknown:
-        raise InvalidInput.of(
-            "/measure/columns",
-            "unknown-attribute",
-            f"There is no attribute {unknown[0]!r}.",
-            f"The attributes are: {', '.join(table.attributes)}.",
-        )
+        raise InvalidInput([no_attribute("/measure/columns", unknown[0], table.attributes)])
     return tuple(sorted(map(table.position, named)))
 
 

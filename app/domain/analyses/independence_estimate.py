@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Integers, Ints, Longs
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
@@ -18,7 +17,7 @@ from app.domain.risk.independence import MAX_CLUSTER, LeastLoss, choose_in_clust
 from app.domain.risk.loss import loss
 from app.domain.risk.summaries import mean, quantiles
 from app.domain.tables.distinct import distinct_rows
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 ROWS_PER_BLOCK: Final = 50_000
 SECONDS_PER_CELL: Final = 4e-8
@@ -92,11 +91,7 @@ def _clusters(table: Table, parameters: IndependenceParameters) -> list[list[int
         for k, name in enumerate(cluster):
             pointer = f"/measure/clusters/{i}/{k}"
             if name not in table.attributes:
-                known = ", ".join(table.attributes)
-                faults.append(
-                    Fault(pointer, "unknown-attribute", f"There is no attribute {name!r}.",
-                          f"The attributes are: {known}.")
-                )  # fmt: skip
+                faults.append(no_attribute(pointer, name, table.attributes))
             elif name in seen:
                 faults.append(
                     Fault(pointer, "duplicate-attribute", f"The attribute {name!r} is in two places.",
@@ -123,8 +118,8 @@ class _Rows:
 def _rows(context: MeasureContext, parameters: IndependenceParameters) -> _Rows:
     table, sensitivity = context.table, given(context.sensitivity)
     n, m = table.n_records, table.n_attributes
-    groups = sensitivity.groups if sensitivity.is_personal else None
-    columns: list[npt.NDArray[np.integer]] = [table.codes[:, j] for j in range(m)]
+    groups = sensitivity.personal_groups
+    columns: list[Integers] = [table.codes[:, j] for j in range(m)]
     sizes = list(table.sizes)
     if groups is not None:
         columns.append(groups)

@@ -16,14 +16,8 @@ from app.domain.classes.grouping import EquivalenceClasses, Grouping, lacking_re
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.numbers import number_labels
-from app.domain.losses.cell_costs import (
-    CategoryRange,
-    CellCost,
-    ConditionalBits,
-    LeafShare,
-    LevelShare,
-    NumberRange,
-)
+from app.domain.losses.cell_costs import ConditionalBits, LeafShare, LevelShare
+from app.domain.losses.cells import cost_of_range
 from app.domain.losses.kl_boxes import Divergences, seconds_of_boxes
 from app.domain.losses.kl_divergence import KLDivergenceLoss
 from app.domain.losses.loss import LeafDomain
@@ -161,41 +155,16 @@ class InformationLoss:
     attributes: Annotated[tuple[AttributeLoss, ...], doc("Each quasi-identifier.")]
 
 
-@dataclass(frozen=True, eq=False)
-class _Costs:
-    """The costs of one attribute's cells."""
-
-    loss: CellCost
-    loss_active: CellCost
-    precision: CellCost
-    ail: CellCost
-    bits: CellCost
-
-
-def _costs_of(name: str, cells: ShownCells, parameters: InformationLossParameters) -> _Costs:
-    hierarchy, records = cells.hierarchy, cells.records
-    domain = parameters.leaf_domain or "declared"
-    numeric = name in parameters.numeric
-    return _Costs(
-        loss=LeafShare(hierarchy, records, "declared"),
-        loss_active=LeafShare(hierarchy, records, "active"),
-        precision=LevelShare(hierarchy, records),
-        ail=NumberRange(name, hierarchy, records, domain)
-        if numeric
-        else CategoryRange(hierarchy, records, domain),
-        bits=ConditionalBits(hierarchy, records),
-    )
-
-
 def _attribute(name: str, cells: ShownCells, parameters: InformationLossParameters) -> AttributeLoss:
-    costs = _costs_of(name, cells, parameters)
+    hierarchy, records, domain = cells.hierarchy, cells.records, parameters.leaf_domain or "declared"
+    ail = cost_of_range(name, hierarchy, records, parameters.numeric, domain)
     return AttributeLoss(
         attribute=name,
-        loss=cells.lost(costs.loss),
-        loss_active=cells.lost(costs.loss_active),
-        precision_loss=cells.lost(costs.precision),
-        ail=cells.lost(costs.ail),
-        non_uniform_entropy=cells.total(costs.bits),
+        loss=cells.lost(LeafShare(hierarchy, records, "declared")),
+        loss_active=cells.lost(LeafShare(hierarchy, records, "active")),
+        precision_loss=cells.lost(LevelShare(hierarchy, records)),
+        ail=cells.lost(ail),
+        non_uniform_entropy=cells.total(ConditionalBits(hierarchy, records)),
     )
 
 
@@ -223,11 +192,6 @@ def _weights(table: Table, names: Sequence[str], parameters: InformationLossPara
             "Divide them by their sum.",
         )
     return weights
-
-
-def _discernibility(classes: EquivalenceClasses) -> int:
-    everybody = classes.n_judged + classes.n_suppressed
-    return int(classes.records @ classes.sizes) + everybody * classes.n_suppressed
 
 
 def _geometric(losses: Sequence[float]) -> float:
@@ -299,7 +263,7 @@ def _compute(context: MeasureContext, parameters: InformationLossParameters, tic
         non_uniform_entropy=math.fsum(own.non_uniform_entropy for own in found),
         ambiguity=ambiguity(release, positions, domain),
         generalisation_height=generalisation_height(release, positions),
-        discernibility=_discernibility(classes),
+        discernibility=int(classes.records @ classes.sizes) + everybody * classes.n_suppressed,
         average_class_size=everybody / (n_classes + (classes.n_suppressed > 0)) if everybody else None,
         mean_class_size=classes.n_judged / n_classes if n_classes else None,
         kl_divergence=None if divergences is None else divergences.spread,

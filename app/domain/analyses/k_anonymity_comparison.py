@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
-from app.domain.analyses.scoring import score_of, search_context
+from app.domain.analyses.scoring import difference, score_of, search_context
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment, estimate_cost
 from app.domain.rules.anonymous import random_anonymous_rule
@@ -196,10 +196,10 @@ def _compared(k: int, drawn: list[TableRule], optima: _Optima) -> ComparedAtK:
         utility=_mean([score.utility_average for score in scores]),
         table_level_risk=table_risk,
         table_level_risk_max=max(score.risk_max for score in table_level),
-        table_level_gap=_gap(risk, table_risk),
+        table_level_gap=difference(risk, table_risk),
         record_level_risk=record_risk,
         record_level_risk_max=max(greatest for _, greatest in record_level),
-        record_level_gap=_gap(risk, record_risk),
+        record_level_gap=difference(risk, record_risk),
         k_equivalence=min(score.k_equivalence for score in scores),
         k_matching=min(score.k_matching for score in scores),
         table_level_k=min(score.k_equivalence for score in table_level),
@@ -212,10 +212,6 @@ def _compared(k: int, drawn: list[TableRule], optima: _Optima) -> ComparedAtK:
 
 def _mean(values: list[float]) -> float:
     return exact_sum(values) / len(values)
-
-
-def _gap(risk: float, least: float) -> float | None:
-    return None if math.isinf(risk) and math.isinf(least) else risk - least
 
 
 def _supports(context: MeasureContext, parameters: ComparisonParameters) -> str | None:

@@ -1,19 +1,129 @@
-"""The records that linking looks at: those that cannot differ in any result, once each."""
+"""What linking looks at: records that cannot differ in any result, once each, and links that are given."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
+from annotated_types import Ge, Le, doc
 
-from app.domain.analyses.given_links import GivenLinks
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Integers, Ints, Longs
+from app.domain.catalogue.catalogue_types import ProbedRow
 from app.domain.dictionaries.dictionary import Dictionary, own_rows
+from app.domain.errors import InvalidInput
 from app.domain.models.entry import MeasureContext, given
 from app.domain.rules.rule import apply
-from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, exact_sum
+
+MOST_LINKS: Final = 10_000
+_ROWS_NAMED: Final = 10
+
+
+@dataclass(frozen=True)
+class GivenLink:
+    """A record, a row of the auxiliary source that it may be linked to, and how probable that is."""
+
+    row: Annotated[
+        ProbedRow,
+        Ge(1),
+        Le(1_000_000_000),
+        doc("The record, as a row of the dataset from 1; needs the scope `data:read`."),
+    ]
+    auxiliary_row: Annotated[
+        int, Ge(1), Le(1_000_000_000), doc("The row of the auxiliary source's table, from 1.")
+    ]
+    probability: Annotated[
+        float, Ge(0), Le(1), doc("Probability that the attacker links the record to this row.")
+    ]
+    correct: Annotated[
+        float | None,
+        Ge(0),
+        Le(1),
+        doc("Probability that this link is to the same entity. null: probability_correct says it."),
+    ] = None
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLinks:
+    """Pairs in the order of their records: (p,) records and auxiliary rows from 0, and what is said of them.
+
+    ``correct`` is NaN where a pair does not say it.
+    """
+
+    record: Longs
+    entity: Longs
+    probability: Floats
+    correct: Floats
+
+    def of(self, record: int) -> slice:
+        """The pairs of a record."""
+        first, last = np.searchsorted(self.record, (record, record + 1)).tolist()
+        return slice(first, last)
+
+    def owners(self, n_records: int) -> Longs:
+        """(n,) record + 1 for those that have links, 0 for the others, which are alike."""
+        found = np.zeros(n_records, dtype=np.int64)
+        found[self.record] = self.record + 1
+        return found
+
+
+def given_links(links: Sequence[GivenLink], n_records: int, n_entities: int) -> GivenLinks:
+    """The pairs; InvalidInput for rows that there are not, pairs named twice, and sums above 1."""
+    for i, link in enumerate(links):
+        for name, row, most in (
+            ("row", link.row, n_records),
+            ("auxiliary_row", link.auxiliary_row, n_entities),
+        ):
+            if row > most:
+                raise InvalidInput.of(
+                    f"/measure/links/{i}/{name}",
+                    "unknown-row",
+                    f"There is no row {row}: the table has {most}.",
+                    "Count the rows of the table from 1.",
+                )
+    ordered = sorted(links, key=lambda own: (own.row, own.auxiliary_row))
+    _require_single(ordered)
+    # Whom nobody links may have values that exclude the record's.
+    ordered = [own for own in ordered if own.probability > 0]
+    found = GivenLinks(
+        np.array([own.row - 1 for own in ordered], dtype=np.int64),
+        np.array([own.auxiliary_row - 1 for own in ordered], dtype=np.int64),
+        np.array([own.probability for own in ordered], dtype=np.float64),
+        np.array([np.nan if own.correct is None else own.correct for own in ordered], dtype=np.float64),
+    )
+    _require_sums(found)
+    return found
+
+
+def _require_single(ordered: Sequence[GivenLink]) -> None:
+    for one, other in itertools.pairwise(ordered):
+        if (one.row, one.auxiliary_row) == (other.row, other.auxiliary_row):
+            raise InvalidInput.of(
+                "/measure/links",
+                "duplicate-link",
+                f"Row {one.row} is linked to row {one.auxiliary_row} of the auxiliary source twice.",
+                "Name each pair once, with its whole probability.",
+            )
+
+
+def _require_sums(links: GivenLinks) -> None:
+    above = [
+        int(record) + 1
+        for record in np.unique(links.record)
+        if exact_sum(links.probability[links.of(int(record))]) > 1 + FEASIBILITY_TOLERANCE
+    ]
+    if above:
+        raise InvalidInput.of(
+            "/measure/links",
+            "probabilities-above-one",
+            f"The probabilities of the links of {len(above)} records add up to more than 1 "
+            f"(first rows: {', '.join(map(str, above[:_ROWS_NAMED]))}).",
+            "They add up to at most 1 for each record; the rest is that it is linked to nobody.",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +158,10 @@ def units_of(context: MeasureContext, auxiliary: Dictionary, pairs: GivenLinks |
     own_auxiliary = own_rows(table, auxiliary) if auxiliary.comparable_ids else none
     dictionary = given(context.dictionary)
     own_entity = own_rows(table, dictionary) if dictionary.comparable_ids else none
-    groups, failure_groups = _groups(context.sensitivity), _groups(context.failure)
-    columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(table.n_attributes)]
+    groups, failure_groups = (
+        None if own is None else own.personal_groups for own in (context.sensitivity, context.failure)
+    )
+    columns: list[Integers] = [codes[:, j] for j in range(table.n_attributes)]
     sizes = list(table.sizes)
     for column, size in (
         (None if pairs is None else pairs.owners(n), n + 1),
@@ -74,7 +186,3 @@ def units_of(context: MeasureContext, auxiliary: Dictionary, pairs: GivenLinks |
         rows.counts,
         first,
     )
-
-
-def _groups(sensitivity: Sensitivity | None) -> Ints | None:
-    return sensitivity.groups if sensitivity is not None and sensitivity.is_personal else None

@@ -9,7 +9,6 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
-from app.domain.arrays import Floats
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.classes.grouping import Grouping, lacking_records, positions_of
 from app.domain.classes.released import Release
@@ -17,7 +16,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.numbers import ends, number_labels
 from app.domain.losses.count_queries import (
     CountedRows,
-    CountQuery,
+    Interval,
     LeafScale,
     RealNumbers,
     Scale,
@@ -212,9 +211,9 @@ class _Answers:
         self._before, self._after = _rows(release, question, parameters)
         self._n = int(self._before.counts.sum())
 
-    def of(self, query: CountQuery) -> tuple[float, float, float]:
+    def of(self, query: Mapping[int, Interval]) -> tuple[float, float, float]:
         """The right answer, the estimate from the release, and the baseline's."""
-        shares = {j: self._question.scales[j].shares(interval) for j, interval in query.intervals.items()}
+        shares = {j: self._question.scales[j].shares(interval) for j, interval in query.items()}
         # An original that is itself a group of values lies in an interval if all of them do.
         inside = {j: (own == 1.0).astype(np.float64) for j, own in shares.items()}
         right = self._before.count(inside)
@@ -223,10 +222,6 @@ class _Answers:
             sensitive = {self._question.sensitive: inside.pop(self._question.sensitive)}
             baseline = self._before.count(inside) * self._before.count(sensitive) / max(1, self._n)
         return right, self._after.count(shares), baseline
-
-
-def _median(errors: Floats) -> float:
-    return float(np.median(errors))
 
 
 def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick: Tick) -> QueryAccuracy:
@@ -261,10 +256,10 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
         attribute=None if question.sensitive is None else table.attributes[question.sensitive],
         answered=len(right),
         dropped=parameters.queries - len(right),
-        median_error=_median(np.abs(errors)),
-        median_signed_error=_median(errors),
+        median_error=float(np.median(np.abs(errors))),
+        median_signed_error=float(np.median(errors)),
         greatest_error=float(np.abs(errors).max()),
-        baseline_error=None if question.sensitive is None else _median(baseline),
+        baseline_error=None if question.sensitive is None else float(np.median(baseline)),
         lengths={table.attributes[j]: length for j, length in workload.lengths.items()},
     )
 

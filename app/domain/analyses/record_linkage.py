@@ -7,12 +7,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, MaxLen, doc
 
-from app.domain.analyses.given_links import MOST_LINKS, GivenLink, GivenLinks, given_links
-from app.domain.analyses.linkage_units import LinkageUnits, units_of
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.analyses.linkage_units import (
+    MOST_LINKS,
+    GivenLink,
+    GivenLinks,
+    LinkageUnits,
+    given_links,
+    units_of,
+)
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import ADDED_LATER, DictionaryRef
 from app.domain.catalogue.meanings import FROM_ZERO, HIDING, HIGH, LOW_ASIDE, LOW_SHARE, RISK, SHARE
 from app.domain.dictionaries.consistency import Consistency, under
@@ -124,7 +129,7 @@ class _Found:
 
     unlinked: Floats
     linked: Floats
-    absent: npt.NDArray[np.bool_]
+    absent: Bools
     candidates: Floats
     no_link: Floats
     conflict: Floats
@@ -203,8 +208,7 @@ class _Linking:
     def work(self, block: slice, links: Links) -> _Found:
         """What linking comes to for a block of units."""
         units, joiner = self.units, self.joiner
-        alone = joiner.alone(units.codes[block])
-        n = len(alone)
+        alone, n = joiner.alone(units.codes[block]), block.stop - block.start
         unlinked, counts = self._losses(alone, np.arange(block.start, block.stop))
         candidates = links.sums(self._copies(links.row), n)
         joined, conflicts = joiner.join(
@@ -219,10 +223,8 @@ class _Linking:
         linked, linked_counts = self._losses(joined, unit)
         own = joiner.own_consistent(alone, units.own_entity[block]).astype(np.float64)
         own_linked = joiner.own_consistent(joined, units.own_entity[unit]).astype(np.float64)
-        named, named_linked = (
-            own * identification_probability(counts),
-            own_linked * identification_probability(linked_counts),
-        )
+        named = own * identification_probability(counts)
+        named_linked = own_linked * identification_probability(linked_counts)
         followed = replace(links, correct=np.ones(len(unit)))
         return _Found(
             unlinked=unlinked,
@@ -262,8 +264,8 @@ class _Linking:
 
 
 def _auxiliary(context: MeasureContext, parameters: LinkageParameters) -> Dictionary:
-    source = context.dictionaries[parameters.auxiliary]
-    return under(source, Consistency(parameters.mode, parameters.threshold))
+    consistency = Consistency(parameters.mode, parameters.threshold)
+    return under(context.dictionaries[parameters.auxiliary], consistency)
 
 
 def _pairs(context: MeasureContext, parameters: LinkageParameters) -> GivenLinks | None:
@@ -334,8 +336,7 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
 
 def _compute(context: MeasureContext, parameters: LinkageParameters, tick: Tick) -> RecordLinkage:
     linking = _Linking(context, parameters)
-    parts = []
-    done = 0
+    parts, done = [], 0
     for block, links in linking.blocks():
         parts.append(linking.work(block, links))
         done += int(linking.units.records[block].sum())

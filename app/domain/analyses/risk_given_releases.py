@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import MaxLen, doc
 
 from app.domain.analyses.scoring import cost_of_scores, difference, score_of
-from app.domain.arrays import Ints
+from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import RuleRef
 from app.domain.catalogue.meanings import HIDING, LOW_ASIDE, RISK, UTILITY
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -89,19 +88,12 @@ class RiskGivenReleases:
     attributes: Annotated[tuple[NarrowedAttribute, ...], doc("All attributes in schema order.")]
 
 
-@dataclass(frozen=True, eq=False)
-class _Meet:
+def _meet(context: MeasureContext, rules: Sequence[Rule]) -> tuple[Ints, dict[str, Longs]]:
     """The lowest disclosed nodes (n, m), and per attribute the rows at which there is no lowest one."""
-
-    codes: Ints
-    clashes: dict[str, npt.NDArray[np.int64]]
-
-
-def _meet(context: MeasureContext, rules: Sequence[Rule]) -> _Meet:
     table = context.table
     shown = [apply(rule, table) for rule in rules]
     codes = np.empty_like(shown[0])
-    clashes: dict[str, npt.NDArray[np.int64]] = {}
+    clashes: dict[str, Longs] = {}
     for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
         columns = [nodes[:, j] for nodes in shown]
         codes[:, j] = _lowest(hierarchy, columns)
@@ -109,7 +101,7 @@ def _meet(context: MeasureContext, rules: Sequence[Rule]) -> _Meet:
             apart = ~np.all([hierarchy.are_above(column, codes[:, j]) for column in columns], axis=0)
             if apart.any():
                 clashes[name] = np.flatnonzero(apart)
-    return _Meet(codes, clashes)
+    return codes, clashes
 
 
 def _lowest(hierarchy: Hierarchy, columns: Sequence[Ints]) -> Ints:
@@ -134,13 +126,13 @@ def _joint_rule(context: MeasureContext, rules: Sequence[Rule]) -> Rule:
     table_rules = [rule for rule in rules if isinstance(rule, TableRule)]
     if len(table_rules) == len(rules):
         return TableRule(tuple(map(min, zip(*(rule.levels for rule in table_rules), strict=True))))
-    return CellRule(_meet(context, rules).codes)
+    return CellRule(_meet(context, rules)[0])
 
 
 def _supports(context: MeasureContext, parameters: GivenReleasesParameters) -> str | None:
     if all(hierarchy.is_tree for hierarchy in context.table.hierarchies):
         return None
-    clashes = _meet(context, _rules(context, parameters)).clashes
+    clashes = _meet(context, _rules(context, parameters))[1]
     if not clashes:
         return None
     found = "; ".join(
@@ -161,16 +153,12 @@ def _compute(context: MeasureContext, parameters: GivenReleasesParameters, tick:
     together = score_of(context, joint)
     tick(2)
     differs = apply(joint, table) != apply(rules[0], table)
-    monotone = together.monotone
     return RiskGivenReleases(
         releases=len(rules) - 1,
         alone=_score(alone),
         given=_score(together),
         increase=difference(together.risk_average, alone.risk_average),
-        never_negative=monotone.non_empty
-        and monotone.phi_monotone
-        and monotone.psi_le_phi
-        and monotone.model_monotone,
+        never_negative=together.monotone.holds,
         records_narrowed=int(differs.any(axis=1).sum()),
         attributes=tuple(
             NarrowedAttribute(name, int(differs[:, j].sum())) for j, name in enumerate(table.attributes)

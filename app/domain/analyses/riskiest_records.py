@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, doc
 
 from app.domain.analyses.scoring import cost_of_scores, score_of
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.catalogue.meanings import RISK
-from app.domain.counting.compatibility import Compatibility
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.rules.rule import apply
 from app.domain.tables.masks import shows_nothing
@@ -87,14 +85,14 @@ class _Candidates:
         self.positions = [j for j in np.flatnonzero(~shows_nothing(codes)).tolist() if j in linked]
         reduced = counter.dictionary.reduced
         self._entities: Longs = reduced.counts
-        self._fits: list[npt.NDArray[np.bool_]] = []
+        self._fits: list[Bools] = []
         self._own_fits: list[bool] | None = None
         self._adds_self = context.absent_policy == "add_self"
         own = int(counter.own_rows.row[row]) if self._adds_self else -1
         own_fits = []
         for j in self.positions:
             compatibility = counter.compatibilities[linked[j]]
-            of_code = _consistent_codes(compatibility, int(codes[j]))
+            of_code = compatibility.fitting(int(codes[j]))
             self._fits.append(of_code[reduced.codes[:, linked[j]]])
             own_fits.append(own >= 0 and bool(of_code[compatibility.link.column[own]]))
         if own >= 0:
@@ -148,12 +146,6 @@ class _Candidates:
             return 0
         counted = self._own_fits is not None and all(self._own_fits[i] for i in chosen)
         return 0 if counted else 1
-
-
-def _consistent_codes(compatibility: Compatibility, node: int) -> npt.NDArray[np.bool_]:
-    """Per code of the dictionary, whether the disclosed node is consistent with it."""
-    codes = np.arange(compatibility.link.n_codes, dtype=np.int32)
-    return compatibility.consistent(np.full(len(codes), node, dtype=np.int32), codes)
 
 
 def _compute(context: MeasureContext, parameters: RiskiestParameters, tick: Tick) -> RiskiestRecords:

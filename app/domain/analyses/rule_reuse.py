@@ -123,10 +123,6 @@ class RuleReuse:
     attributes: Annotated[tuple[AttributeDrift, ...], doc("All attributes in the schema order of the rule.")]
 
 
-def _node_counts(hierarchy: Hierarchy, column: Ints) -> Longs:
-    return np.bincount(column, minlength=hierarchy.n_nodes).astype(np.int64)
-
-
 def _below(hierarchy: Hierarchy, counts: Longs) -> Longs:
     """Records at or below every node, each once, also where nodes have several parents."""
     total = np.zeros(hierarchy.n_nodes, dtype=np.int64)
@@ -143,7 +139,7 @@ def _drift(
 ) -> AttributeDrift:
     """How one attribute has changed; pairs are of the rule's dataset and the next one."""
     there = corresponding_nodes(*hierarchies)
-    before, now = (_node_counts(h, column) for h, column in zip(hierarchies, columns, strict=True))
+    before, now = (np.bincount(c, minlength=h.n_nodes) for h, c in zip(hierarchies, columns, strict=True))
     share_before, share_now = before / before.sum(), now / now.sum()
     kept = there != UNKNOWN
     carried = np.zeros(len(now))
@@ -190,19 +186,17 @@ def _shifts(
     )
 
 
-def _reused(context: MeasureContext, parameters: ReuseParameters) -> Transfer:
-    """The rule for the next delivery: stated anew where it is one of conditions, else carried over."""
-    following = context.others[parameters.next_dataset]
-    if following.rule is not None:
-        return Transfer(following.rule, None, 0)
-    return transfer(given(context.rule), context.table, following.table, parameters.unmatched, POINTER)
-
-
 def _compute(context: MeasureContext, parameters: ReuseParameters, tick: Tick) -> RuleReuse:
     table, following = context.table, context.others[parameters.next_dataset]
     there = np.argsort(positions_of(table, following.table, POINTER)).tolist()
-    reused = _reused(context, parameters)
-    before = score_of(context, given(context.rule))
+    rule = given(context.rule)
+    # A rule of conditions is stated anew, any other one carried over.
+    reused = (
+        transfer(rule, table, following.table, parameters.unmatched, POINTER)
+        if following.rule is None
+        else Transfer(following.rule, None, 0)
+    )
+    before = score_of(context, rule)
     tick(1)
     now = score_of(following, reused.rule)
     tick(2)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 
+from app.domain.counting.counter import Counter
 from app.domain.models.entry import Cost, MeasureContext, given
 from app.domain.risk.assessment import Assessment, assess, estimate_cost
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.context import SearchContext
 
 
-def score_of(context: MeasureContext, rule: Rule) -> Assessment:
-    """What the assessment of ``rule`` in this context would say, with the context's counter."""
+def score_of(context: MeasureContext, rule: Rule, counter: Counter | None = None) -> Assessment:
+    """What the assessment of ``rule`` in this context would say, with the context's counter or another."""
+    counter = counter or context.counter
     return assess(
         context.table,
         rule,
-        given(context.dictionary),
+        counter.dictionary,
         given(context.sensitivity),
         context.utility,
         context.absent_policy,
         failure=context.failure,
         model=context.model,
-        counter=context.counter,
+        counter=counter,
     )
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
+from annotated_types import Ge, Gt, Le, Len, doc
 
 from app.domain.arrays import Bools, Longs
-from app.domain.attacks.background import Attacked, Pairs, attack, pairs_of
 from app.domain.attacks.background_results import (
     BackgroundKnowledgeAttack,
     Elimination,
@@ -20,17 +19,15 @@ from app.domain.attacks.background_results import (
     TargetBelief,
     ValueBelief,
 )
-from app.domain.attacks.beliefs import Weights
+from app.domain.attacks.beliefs import Attacked, Pairs, attack, pairs_of, reach
 from app.domain.attacks.elimination import Statement, eliminate
 from app.domain.catalogue.catalogue_types import CellValue, DictionaryRef
-from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of
-from app.domain.classes.ratios import as_written, is_below
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveName, positions_of
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ROWS_NAMED, ClassRef, class_ref, judged_on
 from app.domain.risk.population import Population, unlinked_reason
-from app.domain.tables.numbers import lowest_accepted
 from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 5e-8
@@ -43,9 +40,7 @@ SECONDS_PER_LISTED_RECORD: Final = 4e-9
 class BackgroundParameters(Grouping):
     """What the attacker knows, and from which belief on a record is exposed."""
 
-    attribute: Annotated[
-        str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
-    ] = None
+    attribute: SensitiveName = None
     confidence: Annotated[
         float, Gt(0), Le(1), doc("A record is exposed if the belief in its value reaches this, inclusive.")
     ] = 0.95
@@ -224,16 +219,9 @@ def _target(
         row=parameters.target,
         among=class_ref(classes, int(classes.of_record[row])),
         beliefs=tuple(ValueBelief(CellValue(labels[i]), p) for i, p in zip(order, shares, strict=True)),
-        is_confident=bool(order) and _is_confident(weights, parameters.confidence),
+        is_confident=bool(order) and bool(reach(weights[order[:1]], total[None], parameters.confidence)[0]),
         is_inconsistent=not order,
     )
-
-
-def _is_confident(weights: Weights, confidence: float) -> bool:
-    greatest, total = weights.max(), weights.sum()
-    if weights.dtype.kind == "i":
-        return not is_below(np.array([greatest]), as_written(confidence), np.array([total]))[0]
-    return bool(greatest / total >= lowest_accepted(confidence))
 
 
 def _used(context: MeasureContext, found: Attacked, population: Population | None) -> KnowledgeUsed | None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from annotated_types import doc
 
+from app.domain.attacks.beliefs import Contradicted, Inconsistent
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import ASKED, LOW_ASIDE
 from app.domain.models.judged import ClassRef, JudgedOn
@@ -94,16 +95,8 @@ class KnowledgeUsed:
     entities: Annotated[int, doc("Its people whose values are all known exactly; only these count.")]
     entities_left_out: Annotated[int, doc("Its people of whom some value is missing or vague.")]
     known: Annotated[tuple[str, ...], doc("Quasi-identifiers that it carries.")]
-    records_contradicted: Annotated[
-        int,
-        doc(
-            "Records without a number: their class shows a value that nobody in the dictionary has whom it "
-            "may stand for."
-        ),
-    ]
-    records_inconsistent: Annotated[
-        int, doc("Records without a number: for people like them no value of the class is possible.")
-    ]
+    records_contradicted: Contradicted
+    records_inconsistent: Inconsistent
 
 
 @dataclass(frozen=True)

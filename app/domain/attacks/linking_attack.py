@@ -2,22 +2,138 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
-from app.domain.arrays import Longs
-from app.domain.attacks.linking import CandidateSets
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.catalogue.meanings import HIDING, LOW, LOW_AMOUNT, LOW_ASIDE, LOW_SHARE
 from app.domain.classes.grouping import positions_of
-from app.domain.dictionaries.dictionary import own_rows
+from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.counter import MEMORY_CEILING, Counter
+from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, own_rows
+from app.domain.errors import NotSupported
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import ROWS_NAMED, ClassRef
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 1.5e-8
+UNLINKED: Final = (
+    "The dictionary carries none of the quasi-identifiers. Use one that is linked to some of them."
+)
+
+
+class CandidateSets:
+    """The released records that each person of a dictionary may be.
+
+    A record is a candidate if every quasi-identifier that it shows agrees with what the dictionary says of
+    the person. Counting turns the usual question round: the dictionary's codes are the values asked for, and
+    a released value is the set of codes that agree with it.
+
+    Parameters
+    ----------
+    table
+        The table whose hierarchies the dictionary is linked to.
+    dictionary
+        The persons.
+    attributes
+        Positions of the quasi-identifiers in the table.
+    released
+        (n, m) nodes that the release shows.
+    kept
+        (n,) records that are in the release.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        dictionary: Dictionary,
+        attributes: tuple[int, ...],
+        released: Ints,
+        kept: Bools,
+        memory_ceiling: int = MEMORY_CEILING,
+    ) -> None:
+        links = {table.position(link.attribute): link for link in dictionary.links}
+        self.linked = tuple(j for j in attributes if j in links)
+        if not self.linked:
+            raise NotSupported.because(UNLINKED)
+        self._links = [links[j] for j in self.linked]
+        self.rows = np.flatnonzero(kept)
+        self._released = released
+        self._compatibilities = [
+            Compatibility(link, np.unique(released[:, j]))
+            for j, link in zip(self.linked, self._links, strict=True)
+        ]
+        turned = [
+            _turned_round(compatibility, released[self.rows, j])
+            for j, compatibility in zip(self.linked, self._compatibilities, strict=True)
+        ]
+        self._release = Dictionary(len(self.rows), tuple(turned))
+        self._memory_ceiling = memory_ceiling
+        everybody = np.arange(dictionary.n_entities, dtype=np.int64)
+        self.sizes: Longs = self._counted(np.arange(len(self.rows), dtype=np.int64), everybody)
+
+    def only_candidates(self) -> tuple[Longs, Longs]:
+        """The persons with a single candidate, ascending, and the table's row, from 0, of each one's."""
+        alone = np.flatnonzero(self.sizes == 1)
+        if not len(alone):
+            return alone, alone
+        columns = [link.column for link in self._release.links]
+        shown = distinct_rows(columns, [link.n_codes for link in self._release.links], len(self.rows))
+        # Only a record that is shown like no other can be the only candidate of somebody.
+        unlike = np.flatnonzero(shown.counts[shown.inverse] == 1)
+        place = np.zeros(len(alone), dtype=np.int64)
+        for bit in range(len(unlike).bit_length()):
+            half = unlike[(np.arange(len(unlike)) >> bit) & 1 == 1]
+            # The place of the one candidate is written in the halves that it is in.
+            place += self._counted(half, alone) << bit
+        return alone, self.rows[unlike[place]]
+
+    def contain(self, persons: Longs, rows: Longs) -> Bools:
+        """Per pair of a person and a row of the table, from 0, whether the row may be the person's."""
+        found = np.ones(len(persons), dtype=bool)
+        for j, compatibility in zip(self.linked, self._compatibilities, strict=True):
+            found &= compatibility.consistent(self._released[rows, j], compatibility.link.column[persons])
+        return found
+
+    def _counted(self, records: Longs, persons: Longs) -> Longs:
+        """Candidates of persons among some of the records, given by their place in ``rows``."""
+        if not len(records) or not len(persons):
+            return np.zeros(len(persons), dtype=np.int64)
+        asked = distinct_rows(
+            [link.column[persons] for link in self._links],
+            [link.n_codes for link in self._links],
+            len(persons),
+        )
+        # Code c is node c + 1 of a flat hierarchy, under ⊥.
+        nodes = (asked.codes + 1).astype(np.int32)
+        links = tuple(replace(link, column=link.column[records]) for link in self._release.links)
+        table = Table(self._release.attributes, tuple(link.hierarchy for link in links), nodes)
+        counter = Counter(table, Dictionary(len(records), links), self._memory_ceiling)
+        return counter.count(nodes).values[asked.inverse]
+
+
+def _turned_round(compatibility: Compatibility, shown: Ints) -> LinkedAttribute:
+    """The released values of one attribute as cells over the codes that the dictionary has for it."""
+    link = compatibility.link
+    flat = Hierarchy(("⊥", *map(str, range(link.n_codes))), ((), *((TOP,),) * link.n_codes))
+    used, column = np.unique(shown, return_inverse=True)
+    none = np.empty(0, dtype=np.int32)
+    is_open = shows_nothing(used)
+    lists = [
+        none if everything else np.flatnonzero(compatibility.fitting(node))
+        for node, everything in zip(used.tolist(), is_open.tolist(), strict=True)
+    ]
+    starts = np.zeros(len(used) + 1, dtype=np.int64)
+    np.cumsum([len(own) for own in lists], out=starts[1:])
+    leaves = np.concatenate([none, *lists]).astype(np.int32)
+    return LinkedAttribute(link.attribute, flat, column.astype(np.int32).reshape(-1), starts, leaves, is_open)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,14 +213,12 @@ class LinkingAttack:
     ]
 
 
-def _own(
-    context: MeasureContext, sets: CandidateSets, found: tuple[Longs, Longs], disclosed_kept: Longs
-) -> OwnRecords | None:
+def _own(context: MeasureContext, sets: CandidateSets, found: tuple[Longs, Longs]) -> OwnRecords | None:
     dictionary = given(context.dictionary)
     if not dictionary.comparable_ids:
         return None
     person_of = own_rows(context.table, dictionary)
-    rows = disclosed_kept[person_of[disclosed_kept] >= 0]
+    rows = sets.rows[person_of[sets.rows] >= 0]
     persons = person_of[rows]
     agrees = sets.contain(persons, rows)
     own_row = np.full(dictionary.n_entities, -1, dtype=np.int64)
@@ -153,7 +267,7 @@ def _compute(context: MeasureContext, parameters: LinkingParameters, tick: Tick)
                 numbers[: parameters.top].tolist(), persons[: parameters.top].tolist(), strict=True
             )
         ),
-        own=_own(context, sets, found, sets.rows),
+        own=_own(context, sets, found),
     )
 
 
@@ -161,7 +275,7 @@ def _supports(context: MeasureContext, parameters: LinkingParameters) -> str | N
     table, known = context.table, given(context.dictionary).attributes
     if any(table.attributes[j] in known for j in positions_of(table, parameters.quasi_identifiers)):
         return None
-    return "The dictionary carries none of the quasi-identifiers. Use one that is linked to some of them."
+    return UNLINKED
 
 
 def _cost(context: MeasureContext, parameters: LinkingParameters) -> Cost:

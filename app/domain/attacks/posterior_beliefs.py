@@ -7,26 +7,20 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Ge, Interval, Le, MaxLen, doc
+from annotated_types import Ge, Interval, Le, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
-from app.domain.attacks.posterior_results import (
-    Believed,
-    Breaches,
-    NegativeDisclosure,
-    PositiveDisclosure,
-    PosteriorBeliefs,
-)
-from app.domain.attacks.tallies import value_numbers
+from app.domain.attacks.beliefs import Contradicted, Inconsistent
 from app.domain.catalogue.catalogue_types import CellValue
-from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.catalogue.meanings import HIGH, LOW, LOW_AMOUNT, LOW_SHARE, SHARE
+from app.domain.classes.grouping import Grouping, SensitiveName, positions_of
+from app.domain.classes.sensitive_counts import value_numbers
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
-from app.domain.models.judged import ROWS_NAMED, ClassRef, judged_on
+from app.domain.models.judged import ROWS_NAMED, ClassRef, JudgedOn, judged_on
 from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.risk.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, breaches, values_of
-from app.domain.risk.informed import Units, units_of
-from app.domain.risk.population import Population, unlinked_reason
+from app.domain.risk.population import Population, Units, units_of, unlinked_reason
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
@@ -36,13 +30,94 @@ SECONDS_PER_PAIR: Final = 3e-7
 Open01 = Interval(gt=0, lt=1)
 
 
+@dataclass(frozen=True)
+class Believed:
+    """Records of a class whom the attacker cannot tell apart, and what is believed of them."""
+
+    records: Annotated[ClassRef, doc("The records.")]
+    value: Annotated[CellValue, doc("The value that the belief is about.")]
+    prior: Annotated[
+        float | None,
+        SHARE,
+        doc("How probable it is for such a person without the release; null for a missing value."),
+    ]
+    belief: Annotated[float, SHARE, doc("How probable it is given the release.")]
+
+
+@dataclass(frozen=True)
+class PositiveDisclosure:
+    """Records whose own value is believed too firmly."""
+
+    records: Annotated[int, LOW, doc("Records whose value is believed above 1 − delta.")]
+    share: Annotated[float, LOW_SHARE, doc("Their share of the records with a number.")]
+    greatest_belief: Annotated[float, LOW_SHARE, doc("Strongest belief in the own value of a record.")]
+
+
+@dataclass(frozen=True)
+class NegativeDisclosure:
+    """Records that are believed not to have some other value."""
+
+    records: Annotated[int, LOW, doc("Records of whom another value is believed below epsilon.")]
+    share: Annotated[float, LOW_SHARE, doc("Their share of the records with a number.")]
+    records_ruled_out: Annotated[
+        int,
+        LOW,
+        doc(
+            "Of these, records of whom another value is ruled out: nobody of the class has it, or nobody "
+            "like them in the population."
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Breaches:
+    """Beliefs that the release changes too much, in one direction."""
+
+    pairs: Annotated[int, LOW, doc("Pairs of a kind of person in a class and a value.")]
+    records: Annotated[int, LOW, doc("Records of whom a belief so changes, about any value.")]
+    worst: Annotated[Believed | None, doc("The greatest change among them; null without one.")]
+
+
+@dataclass(frozen=True)
+class PosteriorBeliefs:
+    """Beliefs before and after the release, and who is exposed by them."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    known: Annotated[tuple[str, ...], doc("Quasi-identifiers that the dictionary carries.")]
+    entities: Annotated[int, doc("People of the dictionary whose values are all known exactly.")]
+    entities_left_out: Annotated[int, doc("People of whom some value is missing or vague.")]
+    records_with_number: Annotated[int, doc("Records of whom beliefs could be computed.")]
+    records_contradicted: Contradicted
+    records_inconsistent: Inconsistent
+    positive: Annotated[PositiveDisclosure, doc("Positive disclosures.")]
+    negative: Annotated[NegativeDisclosure, doc("Negative disclosures.")]
+    upward: Annotated[
+        Breaches, doc("Values improbable before, probable after: prior < rho_1, belief > rho_2.")
+    ]
+    downward: Annotated[
+        Breaches, doc("Values probable before, improbable after: prior > 1 − rho_1, belief < 1 − rho_2.")
+    ]
+    is_private: Annotated[
+        bool | None, HIGH,
+        doc("Whether there is no breach in either direction; null if there is none among the records with a "
+            "number but there are records without."),
+    ]  # fmt: skip
+    greatest_increase: Annotated[
+        float, LOW_SHARE, doc("Greatest belief − prior, over all persons and values.")
+    ]
+    greatest_decrease: Annotated[float, LOW_SHARE, doc("Greatest prior − belief.")]
+    greatest_ratio: Annotated[float, LOW_AMOUNT, doc("Greatest belief / prior.")]
+    exposed: Annotated[
+        tuple[Believed, ...], doc("Records whose own value is believed most firmly, the firmest first.")
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
 class PosteriorParameters(Grouping):
     """Of what attribute, and which beliefs count as disclosures."""
 
-    attribute: Annotated[
-        str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
-    ] = None
+    attribute: SensitiveName = None
     delta: Annotated[
         float, Open01, doc("A record's value is disclosed if the belief in it is above 1 − delta.")
     ] = 0.05
@@ -98,7 +173,7 @@ class _Tally:
         judged = block.is_judged[:, None]
         own = judged & (block.targets > 0)
         self._add_disclosures(block, judged, own)
-        self._add_breaches(block, block.is_comparable)
+        self._add_breaches(block)
         found = _places(block, own, block.belief, self.parameters.top)
         self.exposed = sorted([*self.exposed, *found], key=lambda place: -place.score)[: self.parameters.top]
 
@@ -111,8 +186,8 @@ class _Tally:
         )
         self.ruled_out += _with_another(block, judged & (block.belief == 0))
 
-    def _add_breaches(self, block: BayesBlock, comparable: Bools) -> None:
-        prior, belief, p = block.prior, block.belief, self.parameters
+    def _add_breaches(self, block: BayesBlock) -> None:
+        prior, belief, p, comparable = block.prior, block.belief, self.parameters, block.is_comparable
         change = belief - prior
         self.increase = max(self.increase, float(change.max(initial=0.0, where=comparable)))
         self.decrease = max(self.decrease, float((-change).max(initial=0.0, where=comparable)))

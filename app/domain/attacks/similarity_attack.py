@@ -1,28 +1,31 @@
-"""The similarity attack: classes whose sensitive values differ and mean nearly the same."""
+"""The similarity attack: classes whose sensitive values differ and mean nearly the same.
+
+The belief that a person's value is in a set R, after j of the other values have been ruled out, is at most
+n(R) / (n(R) + n(not R) − Σ of the j largest counts outside R). It never falls as R grows
+(Machanavajjhala (2008), section 3.7).
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Annotated, Final, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_ZERO, GAIN, LOW, LOW_AMOUNT, LOW_SHARE
 from app.domain.classes.gains import Gains
 from app.domain.classes.grouping import Grouping
-from app.domain.classes.ratios import as_written
-from app.domain.classes.similarity import (
-    SetsInClasses,
-    sets_of_tree,
-    sets_of_windows,
-    windows_of,
-    worst_beliefs,
-)
-from app.domain.classes.value_groups import tree_groups
+from app.domain.classes.ratios import Quotients, as_written
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.value_groups import TreeGroups, group_counts, tree_groups
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
@@ -36,6 +39,119 @@ from app.domain.models.sensitive_values import (
 )
 
 SetsBy = Literal["hierarchy", "windows"]
+
+
+@dataclass(frozen=True, eq=False)
+class SetsInClasses:
+    """Pairs of a class and a set of values that some of its records have.
+
+    Attributes
+    ----------
+    of_class, first, last
+        (P,) class of each pair, and its set: the values from ``first`` to ``last`` − 1.
+    amounts
+        (P,) records of the class with a value of the set, at least 1.
+    groups
+        (P,) number of the set among those that were asked for.
+    """
+
+    of_class: Longs
+    first: Longs
+    last: Longs
+    amounts: Longs
+    groups: Ints
+
+
+def sets_of_tree(counts: SensitiveCounts, tree: TreeGroups) -> SetsInClasses:
+    """Every group of a tree in every class that has records of it."""
+    layers = [group_counts(counts, layer) for layer in tree.layers]
+    none = np.zeros(0, dtype=np.int64)
+    groups = np.concatenate([none, *(layer.groups for layer in layers)]).astype(np.int32)
+    return SetsInClasses(
+        np.concatenate([none, *(layer.of_class for layer in layers)]),
+        tree.first[groups],
+        tree.last[groups],
+        np.concatenate([none, *(layer.amounts for layer in layers)]),
+        groups,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Ranges of numbers around each of the m values: those from ``first`` to ``last`` − 1 are in it."""
+
+    first: Longs
+    last: Longs
+    widest_for: Longs
+    """(m,) for each value the highest value whose window still begins at it or below."""
+
+
+def windows_of(labels: Sequence[str], below: Fraction, above: Fraction) -> Windows | None:
+    """The windows [x − below, x + above] around every value x; None unless the labels are rising numbers."""
+    numbers = [_number(label) for label in labels]
+    if any(number is None for number in numbers):
+        return None
+    exact = [Fraction(number) for number in numbers if number is not None]
+    if any(a >= b for a, b in itertools.pairwise(exact)):
+        return None
+    first, last, widest = [], [], []
+    start = stop = reach = 0
+    for number in exact:
+        while exact[start] < number - below:
+            start += 1
+        while stop < len(exact) and exact[stop] <= number + above:
+            stop += 1
+        while reach < len(exact) and exact[reach] - below <= number:
+            reach += 1
+        first.append(start)
+        last.append(stop)
+        widest.append(reach - 1)
+    return Windows(*(np.array(own, dtype=np.int64) for own in (first, last, widest)))
+
+
+def sets_of_windows(counts: SensitiveCounts, windows: Windows) -> SetsInClasses:
+    """For every value of a class the highest window that it is in; no window tells more of the class.
+
+    A window whose lowest value in the class is v holds no more of it than the highest window that begins at v
+    or below.
+    """
+    groups = windows.widest_for[counts.values]
+    first, last = windows.first[groups], windows.last[groups]
+    running = np.concatenate(([0], np.cumsum(counts.counts)))
+    keys = counts.of_entry * counts.n_values + counts.values
+    from_, to = (np.searchsorted(keys, counts.of_entry * counts.n_values + edge) for edge in (first, last))
+    return SetsInClasses(counts.of_entry, first, last, running[to] - running[from_], groups.astype(np.int32))
+
+
+def removable(counts: SensitiveCounts, sets: SetsInClasses, negations: int) -> Longs:
+    """(P,) the records of the ``negations`` most frequent values of each pair's class outside its set."""
+    order = np.lexsort((-counts.counts, counts.of_entry))
+    removed = np.zeros(len(sets.of_class), dtype=np.int64)
+    taken = np.zeros(len(sets.of_class), dtype=np.int64)
+    place, stop = counts.starts[sets.of_class].copy(), counts.starts[sets.of_class + 1]
+    open_ = np.flatnonzero((place < stop) & (negations > 0))
+    while len(open_):
+        entry = order[place[open_]]
+        value = counts.values[entry]
+        outside = (value < sets.first[open_]) | (value >= sets.last[open_])
+        removed[open_] += np.where(outside, counts.counts[entry], 0)
+        taken[open_] += outside
+        place[open_] += 1
+        open_ = open_[(taken[open_] < negations) & (place[open_] < stop[open_])]
+    return removed
+
+
+def worst_beliefs(counts: SensitiveCounts, sets: SetsInClasses, negations: int) -> Quotients:
+    """(P,) what an attacker who rules out so many values outside a set believes of it at most."""
+    return Quotients(sets.amounts, counts.sizes[sets.of_class] - removable(counts, sets, negations))
+
+
+def _number(label: str) -> Decimal | None:
+    try:
+        number = Decimal(label)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,13 +291,6 @@ def _nodes_wanted(values: SensitiveValues, groups: tuple[str, ...]) -> frozenset
     return frozenset(node for label in groups for node in inner[label])
 
 
-def _gains(values: SensitiveValues, sets: SetsInClasses) -> Gains:
-    counts = values.counts
-    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
-    totals = up_to[sets.last] - up_to[sets.first]
-    return Gains(sets.amounts, counts.sizes[sets.of_class], totals, int(counts.totals.sum()))
-
-
 def _likeness(values: SensitiveValues, of_sets: Gains) -> GroupLikeness:
     of_values = Gains.of(values.counts)
     greatest, single = (max(0.0, float(found.relative.max(initial=0.0))) for found in (of_sets, of_values))
@@ -200,8 +309,11 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
     require_values(values)
     counts = values.counts
     sets, nodes, number = _sets(values, parameters)
-    beliefs, gains = worst_beliefs(counts, sets, parameters.negations), _gains(values, sets)
-    reaching = beliefs.reach(as_written(parameters.confidence))
+    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
+    totals, sizes = up_to[sets.last] - up_to[sets.first], counts.sizes[sets.of_class]
+    gains = Gains(sets.amounts, sizes, totals, int(counts.totals.sum()))
+    beliefs = worst_beliefs(counts, sets, parameters.negations)
+    reaching = ~beliefs.below(as_written(parameters.confidence))
     exposed = np.zeros(counts.n_classes, dtype=bool)
     exposed[sets.of_class[reaching]] = True
     belief = beliefs.floats

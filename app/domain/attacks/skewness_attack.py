@@ -9,13 +9,13 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.arrays import Bools, Longs
-from app.domain.attacks.tallies import records_per_entry, value_numbers
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
 from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
@@ -120,6 +120,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     exposed = np.zeros(counts.n_classes, dtype=bool)
     exposed[counts.of_entry[raised]] = True
     first, sizes = most_frequent(counts)[values.judged], counts.sizes[values.judged]
+    own = values.classes.records[values.judged]
     records = values.records_of(exposed)
     highest = listed.one_per_class()
     tick(1)
@@ -131,7 +132,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
         share_exposed=records / values.classes.n_judged if values.classes.n_judged else 0.0,
         worst_posterior=float((first / sizes).max()) if len(sizes) else None,
         worst_gain=max(0.0, float(listed.gains.relative.max())) if len(sizes) else None,
-        success_rate=_mean_share(values, first, sizes),
+        success_rate=exact_sum(first / sizes * own) / int(own.sum()) if len(sizes) else None,
         success_before=int(counts.totals.max()) / total,
         by_value=_by_value(values, _own_records(context, parameters, values), raised, parameters.top),
         worst=listed.greatest(highest[raised[highest]], parameters.top),
@@ -146,12 +147,6 @@ def _own_records(context: MeasureContext, parameters: SkewnessParameters, values
     return records_per_entry(
         counts.starts, counts.values, counts.n_values, of_record, numbers, of_record >= 0
     )
-
-
-def _mean_share(values: SensitiveValues, first: Longs, sizes: Longs) -> float | None:
-    """Mean over records of the share of their class's most frequent value."""
-    records = values.classes.records[values.judged]
-    return exact_sum(first / sizes * records) / int(records.sum()) if len(sizes) else None
 
 
 SKEWNESS_ATTACK: Final = Measure(

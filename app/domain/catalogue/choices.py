@@ -38,9 +38,7 @@ _COMMON_UTILITY: Final = ("weights", "round_before_constraint", "display_roundin
 
 RISK_MODELS: Final = (
     Choice(
-        "I",
-        "Harm times the probability of identification: Φ / |ρ|",
-        "Lebanon et al. (2009), section 3.2",
+        "I", "Harm times the probability of identification: Φ / |ρ|", "Lebanon et al. (2009), section 3.2"
     ),
     Choice("II", "Probability of identification alone: 1 / |ρ|", "Fouad (2012), section 4.4.2"),
     Choice(
@@ -54,10 +52,7 @@ RISK_MODELS: Final = (
         "Fouad (2012), section 4.4.2 (Definitions: third risk model)",
     ),
     Choice(
-        "custom",
-        "A formula in phi, count and n of your own",
-        "Definitions: risk models",
-        fields=("formula",),
+        "custom", "A formula in phi, count and n of your own", "Definitions: risk models", fields=("formula",)
     ),
 )
 

@@ -30,14 +30,12 @@ _KEY: Final = "<key>"
 class ResultValue:
     """One number or boolean of a result: where it is, what it is, and what it says.
 
-    ``path`` has ``<key>`` where a mapping's key is to be put; ``optional`` says that it may be null;
-    ``marks`` are those of its field.
+    ``path`` has ``<key>`` where a mapping's key is to be put; ``marks`` are those of its field.
     """
 
     path: str
     kind: Kind
     meaning: str
-    optional: bool = False
     marks: Meaning = NOTHING_KNOWN
 
     def range(self, options: Mapping[str, Any]) -> Range:
@@ -98,7 +96,7 @@ def _values(hint: Any, of: ResultValue) -> Iterator[ResultValue]:  # noqa: ANN40
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         for own in arguments:
-            yield from _values(own, replace(of, optional=True))
+            yield from _values(own, of)
     elif hint in _KINDS:
         yield replace(of, kind=_KINDS[hint])
     elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
@@ -107,4 +105,4 @@ def _values(hint: Any, of: ResultValue) -> Iterator[ResultValue]:  # noqa: ANN40
             yield from _values(hints[name], replace(of, path=f"{of.path}.{name}" if of.path else name))
     elif origin is Mapping and not isinstance(arguments[0], NewType):
         # Keys that are values of cells would tell who has them.
-        yield from _values(arguments[1], replace(of, path=f"{of.path}.{_KEY}", optional=True))
+        yield from _values(arguments[1], replace(of, path=f"{of.path}.{_KEY}"))

@@ -11,16 +11,14 @@ that is no leaf counts as a leaf of its own below its node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
-from app.domain.classes.by_class import sum_by_class
-from app.domain.classes.ratios import is_at_most
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.ratios import Quotients
+from app.domain.classes.sensitive_counts import SensitiveCounts, sum_by_class
 from app.domain.classes.value_groups import NO_GROUP, group_counts, inner_layers
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -31,23 +29,6 @@ Distance = Literal["equal", "ordered", "hierarchical", "kl", "js"]
 
 LARGEST: Final = 2**62
 """Whole numbers that may become larger are Python's, of any size."""
-
-
-@dataclass(frozen=True, eq=False)
-class Quotients:
-    """(G,) distances as quotients of whole numbers; a class without values has 0 / 1."""
-
-    numerators: Longs
-    denominators: Longs
-
-    @property
-    def floats(self) -> Floats:
-        """The distances, rounded once."""
-        return (self.numerators / self.denominators).astype(np.float64)
-
-    def at_most(self, bound: Fraction) -> Bools:
-        """(G,) which distances are ≤ the bound, exactly."""
-        return is_at_most(self.numerators, bound, self.denominators)
 
 
 def equal_distances(counts: SensitiveCounts) -> Quotients:
@@ -112,7 +93,8 @@ def hierarchical_distances(counts: SensitiveCounts, hierarchy: Hierarchy) -> Quo
     moved = sum_by_class(counts, np.maximum(excess, 0) * rise[counts.values])
     for layer in inner_layers(hierarchy, counts.nodes):
         found = group_counts(counts, layer)
-        totals = _group_totals(layer, counts.totals, hierarchy.n_nodes)
+        # Records of the table under each node of the layer, behind those of values under none.
+        totals = np.bincount(layer + 1, counts.totals, hierarchy.n_nodes + 1)[1:].astype(np.int64)
         excess = found.amounts * population - sizes[found.of_class] * totals[found.groups]
         rise_of = heights[hierarchy.parent[found.groups]] - heights[found.groups]
         np.add.at(moved, found.of_class, np.maximum(excess, 0) * rise_of)
@@ -199,13 +181,6 @@ def _shares(counts: SensitiveCounts) -> tuple[Floats, Floats]:
     return p, counts.counts / counts.sizes[counts.of_entry]
 
 
-def _group_totals(layer: Ints, totals: Longs, n_nodes: int) -> Longs:
-    """(nodes,) how many records of the table are under each node of a layer."""
-    grouped = layer != NO_GROUP
-    found = np.zeros(n_nodes, dtype=np.int64)
-    np.add.at(found, layer[grouped], totals[grouped])
-    return found
-
-
 def _quotients(numerators: Longs, denominators: Longs) -> Quotients:
+    """(G,) distances; a class without values has 0 / 1."""
     return Quotients(numerators, np.where(denominators > 0, denominators, 1))

@@ -17,36 +17,24 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+from scipy.special import digamma
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.ratios import is_at_most, is_below
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class
 
 ENTROPY_TOLERANCE = 1e-9
 
-
-def _sums(of_entries: npt.NDArray[np.int64], starts: Longs) -> Longs:
-    """Sum per class."""
-    before = np.zeros(len(of_entries) + 1, dtype=np.int64)
-    np.cumsum(of_entries, out=before[1:])
-    return np.asarray(before[starts[1:]] - before[starts[:-1]])
-
-
-def _greatest(of_entries: Longs, starts: Longs) -> Longs:
-    """Greatest entry per class, none of them negative; 0 where a class has none."""
-    if not len(of_entries):
-        return np.zeros(len(starts) - 1, dtype=np.int64)
-    found = np.maximum.reduceat(np.append(of_entries, 0), starts[:-1])
-    return np.asarray(np.where(starts[1:] > starts[:-1], found, 0))
+ESTIMATE_TOLERANCE: Final = 1e-9
 
 
 def most_frequent(counts: SensitiveCounts, among: Bools | None = None) -> Longs:
     """(G,) r_1, how often the most frequent value of each class occurs in it; of some (m,) values only."""
     entries = counts.counts if among is None else np.where(among[counts.values], counts.counts, 0)
-    return _greatest(entries, counts.starts)
+    return greatest_by_class(counts, entries, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +99,7 @@ class RankedCounts:
         """(G,) how many ranks from 2 on hold what is given per entry."""
         later = holds.copy()
         later[self.starts[:-1][self.distinct > 0]] = False
-        return _sums(later.astype(np.int64), self.starts)
+        return np.diff(np.concatenate([[0], np.cumsum(later)])[self.starts])
 
 
 def ranked(counts: SensitiveCounts, among: Bools | None = None) -> RankedCounts:
@@ -134,15 +122,17 @@ def effective_entropy(counts: SensitiveCounts) -> Floats:
     Exactly m where all m values are equally frequent; +∞ in a class without values.
     """
     m, sizes = counts.distinct, counts.sizes
-    found = np.clip(np.exp(_entropy(counts)), 1.0, np.maximum(m, 1))
+    found = np.clip(np.exp(entropy(counts, np.log(counts.counts))), 1.0, np.maximum(m, 1))
     found = np.where(most_frequent(counts) * m == sizes, m, found)
     return np.where(m > 0, found, np.inf)
 
 
-def _entropy(counts: SensitiveCounts) -> Floats:
-    """(G,) entropy in nats, to about 1e-14 per nat; 0 in a class without values."""
-    terms = np.append(counts.counts * np.log(counts.counts), 0.0)
-    sums = np.add.reduceat(terms, counts.starts[:-1]) if counts.n_classes else np.empty(0)
+def entropy(counts: SensitiveCounts, logs: Floats) -> Floats:
+    """(G,) ln N − (1/N) Σ r_i · ``logs``_i, to about 1e-14 per nat; 0 in a class without values.
+
+    With ``logs`` (E,) the logarithms of the counts it is the entropy of each class in nats.
+    """
+    sums = np.add.reduceat(np.append(counts.counts * logs, 0.0), counts.starts[:-1])
     sizes = np.maximum(counts.sizes, 1)
     return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
 
@@ -153,11 +143,11 @@ def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
     Source: Machanavajjhala (2008), definition 3.7.
     """
     m = counts.distinct
-    entropy = _entropy(counts)
+    found = entropy(counts, np.log(counts.counts))
     if not float(ell).is_integer():
-        return np.asarray((entropy >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
-    passes = np.asarray((entropy >= math.log(ell)) | (m == 0))
-    near = (np.abs(entropy - math.log(ell)) <= ENTROPY_TOLERANCE) & (m > 0)
+        return np.asarray((found >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
+    passes = np.asarray((found >= math.log(ell)) | (m == 0))
+    near = (np.abs(found - math.log(ell)) <= ENTROPY_TOLERANCE) & (m > 0)
     uniform = most_frequent(counts) * m == counts.sizes
     passes[uniform & near] = m[uniform & near] >= ell
     for class_ in np.flatnonzero(near & ~uniform).tolist():
@@ -269,10 +259,7 @@ def worst_posterior(ranks: RankedCounts, negations: int) -> Floats:
 
 
 def disclosure_terms(
-    ranks: RankedCounts,
-    counts: SensitiveCounts,
-    harmless: Bools,
-    ell: int,
+    ranks: RankedCounts, counts: SensitiveCounts, harmless: Bools, ell: int
 ) -> tuple[Longs, Longs]:
     """(G,) both sides of pd-recursive (c, ℓ)-diversity, ℓ ≥ 2: left = 0 or left < c · right.
 
@@ -303,7 +290,8 @@ def is_disclosure_recursive(counts: SensitiveCounts, harmless: Bools, c: Fractio
 
 def records_with(counts: SensitiveCounts, chosen: Bools) -> Longs:
     """(G,) records of each class with one of the chosen (m,) values."""
-    return _sums(np.where(chosen[counts.values], counts.counts, 0), counts.starts)
+    up_to = np.cumsum(np.where(chosen[counts.values], counts.counts, 0))
+    return np.diff(np.concatenate([[0], up_to])[counts.starts])
 
 
 def has_percentage(amounts: Longs, percent: Fraction, sizes: Longs) -> Bools:
@@ -319,3 +307,38 @@ def has_percentage(amounts: Longs, percent: Fraction, sizes: Longs) -> Bools:
 def is_within_share(counts: SensitiveCounts, limited: Bools | None, alpha: Fraction) -> Bools:
     """(G,) whether no limited (m,) value, or none at all, has more than the share α of a class."""
     return is_at_most(most_frequent(counts, limited), alpha, counts.sizes)
+
+
+def grassberger(amounts: Longs) -> Floats:
+    """G(n) = ψ(n) + ½(−1)ⁿ [ψ((n+1)/2) − ψ(n/2)] of whole numbers from 1 on.
+
+    The entropy of counted shares is too small on average where few records stand for many values. Grassberger
+    (2003) corrects it: of a sample of N records, r_i with each value, H = ln N − (1/N) Σ r_i G(r_i). The
+    steps G(2m + 1) = G(2m) and G(2m + 2) = G(2m) + 2/(2m + 1) lead from G(1) = −γ − ln 2 to
+    ψ(⌊n/2⌋ + ½) + ln 2, without subtracting nearly equal numbers.
+    """
+    found: Floats = np.asarray(digamma(amounts // 2 + 0.5) + np.log(2.0), dtype=np.float64)
+    return found
+
+
+def corrected_entropy(counts: SensitiveCounts) -> Floats:
+    """(G,) estimated entropy of each class in nats; 0 in a class without values.
+
+    The estimate of a small class may be negative, or above the logarithm of its number of values.
+    """
+    return entropy(counts, grassberger(counts.counts))
+
+
+def corrected_values(counts: SensitiveCounts) -> Floats:
+    """(G,) exp of the estimate, at least 1 and at most the m values that the class shows; +∞ without values.
+
+    What is not in a class does not hide anybody in it: an estimate above m counts as m.
+    """
+    m = counts.distinct
+    found = np.clip(np.exp(corrected_entropy(counts)), 1.0, np.maximum(m, 1))
+    return np.where(m > 0, found, np.inf)
+
+
+def has_corrected_entropy(counts: SensitiveCounts, ell: float) -> Bools:
+    """(G,) whether :func:`corrected_values` is at least ℓ, to 1e-9 nats; always in a class without values."""
+    return np.asarray(np.log(corrected_values(counts)) >= np.log(ell) - ESTIMATE_TOLERANCE)

@@ -23,11 +23,11 @@ Passes = Callable[[Longs, Longs], Bools]
 
 
 class _Capped:
-    """Some classes, the counts of which are lowered to a cap per class."""
+    """Some (G,) classes, the counts of which are lowered to a cap per class."""
 
-    def __init__(self, ranks: RankedCounts, classes: Longs) -> None:
+    def __init__(self, ranks: RankedCounts, chosen: Bools) -> None:
         self.ranks = ranks
-        self.classes = classes
+        self.classes = np.flatnonzero(chosen)
         self.base = int(ranks.ordered.max(initial=0)) + 1
         self._keys = ranks.of_entry * self.base + (self.base - 1 - ranks.ordered)
 
@@ -46,10 +46,11 @@ class _Capped:
         """Sum of the counts but for the first."""
         return self.ranks.sizes[self.classes] - self.first(ranks)
 
-    def removed(self, caps: Longs) -> Longs:
-        """How many records the caps take away."""
-        above = self.above(caps)
-        return self.first(above) - above * caps
+    def removed(self, caps: Longs, more: int = 0) -> Longs:
+        """(G,) how many records the caps take away from each of the classes, and so many more."""
+        above, found = self.above(caps), np.zeros(self.ranks.n_classes, dtype=np.int64)
+        found[self.classes] = self.first(above) - above * caps + more
+        return found
 
     def greatest(self, passes: Passes) -> Longs:
         """The greatest cap that passes, 0 if none does; with a cap every lower one passes."""
@@ -61,31 +62,23 @@ class _Capped:
         return low
 
 
-def _spread(ranks: RankedCounts, classes: Longs, removed: Longs) -> Longs:
-    found = np.zeros(ranks.n_classes, dtype=np.int64)
-    found[classes] = removed
-    return found
-
-
 def removed_for_recursion(ranks: RankedCounts, failing: Bools, c: Fraction, ell: int) -> Longs:
     """(G,) least records of each failing class without which it can be recursively (c, ℓ)-diverse, ℓ ≥ 2."""
-    classes = np.flatnonzero(failing)
-    capped = _Capped(ranks, classes)
+    capped = _Capped(ranks, failing)
 
     def passes(caps: Longs, above: Longs) -> Bools:
         tail = np.maximum(above - ell + 1, 0) * caps + capped.rest(np.maximum(above, ell - 1))
         return is_below(caps, c, tail)
 
-    return _spread(ranks, classes, capped.removed(capped.greatest(passes)))
+    return capped.removed(capped.greatest(passes))
 
 
 def removed_for_entropy(ranks: RankedCounts, failing: Bools, ell: float) -> Longs:
     """(G,) least records of each failing class without which its entropy can be ln ℓ."""
-    classes = np.flatnonzero(failing)
-    capped = _Capped(ranks, classes)
+    capped = _Capped(ranks, failing)
     terms = np.zeros(len(ranks.ordered) + 1)
     np.cumsum(ranks.ordered * np.log(ranks.ordered), out=terms[1:])
-    first, last = ranks.starts[:-1][classes], ranks.starts[1:][classes]
+    first, last = ranks.starts[:-1][capped.classes], ranks.starts[1:][capped.classes]
     # Sums of all classes lose digits against one class's: the bound stays one with as much room.
     least = math.log(ell) - ENTROPY_TOLERANCE - 1e-9 - 1e-15 * float(terms[-1])
 
@@ -96,7 +89,7 @@ def removed_for_entropy(ranks: RankedCounts, failing: Bools, ell: float) -> Long
 
     greatest = capped.greatest(passes)
     # The most even rest may have a cap that is no whole number: below the next, which takes fewer records.
-    return _spread(ranks, classes, capped.removed(greatest + 1) + 1)
+    return capped.removed(greatest + 1, more=1)
 
 
 def removed_for_share(ranks: RankedCounts, failing: Bools, alpha: Fraction, others: Longs) -> Longs:
@@ -104,13 +97,12 @@ def removed_for_share(ranks: RankedCounts, failing: Bools, alpha: Fraction, othe
 
     ``others`` (G,) are the records with values that are not ranked.
     """
-    classes = np.flatnonzero(failing)
-    capped = _Capped(ranks, classes)
+    capped = _Capped(ranks, failing)
 
     def passes(caps: Longs, above: Longs) -> Bools:
-        return is_at_most(caps, alpha, above * caps + capped.rest(above) + others[classes])
+        return is_at_most(caps, alpha, above * caps + capped.rest(above) + others[capped.classes])
 
-    return _spread(ranks, classes, capped.removed(capped.greatest(passes)))
+    return capped.removed(capped.greatest(passes))
 
 
 def removed_for_disclosure(ranks: RankedCounts, failing: Bools, c: Fraction, right: Longs) -> Longs:
@@ -119,10 +111,9 @@ def removed_for_disclosure(ranks: RankedCounts, failing: Bools, c: Fraction, rig
     ``ranks`` are of the values that may not be disclosed, ``right`` (G,) the other side of the condition, of
     which taking records away only leaves less.
     """
-    classes = np.flatnonzero(failing)
-    capped = _Capped(ranks, classes)
+    capped = _Capped(ranks, failing)
 
     def passes(caps: Longs, above: Longs) -> Bools:
-        return is_below(caps, c, right[classes])
+        return is_below(caps, c, right[capped.classes])
 
-    return _spread(ranks, classes, capped.removed(capped.greatest(passes)))
+    return capped.removed(capped.greatest(passes))

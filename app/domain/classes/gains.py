@@ -23,9 +23,13 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
-from app.domain.classes.by_class import any_by_class, greatest_by_class, least_by_class
 from app.domain.classes.ratios import is_at_most, is_below
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.sensitive_counts import (
+    SensitiveCounts,
+    any_by_class,
+    greatest_by_class,
+    least_by_class,
+)
 
 LikenessBound = Literal["enhanced", "basic"]
 LogBase = Literal["e", "2"]

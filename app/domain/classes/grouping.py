@@ -22,13 +22,16 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import missing_cells, shows_nothing
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 SECONDS_PER_CELL: Final = 3e-8
 
 Missing = Literal["own_category", "matches_everything", "excluded"]
 MissingSensitive = Literal["own_category", "excluded"]
 Suppressed = Literal["excluded", "own_block"]
+SensitiveName = Annotated[
+    str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,13 +137,8 @@ def positions_of(table: Table, names: tuple[str, ...] | None, pointer: str = "/m
         )
     unknown = [name for name in names if name not in table.attributes]
     if unknown:
-        raise InvalidInput.of(
-            f"{pointer}/quasi_identifiers",
-            "unknown-attribute",
-            f"There is no attribute {unknown[0]!r}.",
-            f"The attributes are: {', '.join(table.attributes)}.",
-        )
-    return tuple(sorted(table.attributes.index(name) for name in names))
+        raise InvalidInput([no_attribute(f"{pointer}/quasi_identifiers", unknown[0], table.attributes)])
+    return tuple(sorted(map(table.position, names)))
 
 
 def seconds_of_grouping(table: Table, grouping: Grouping) -> float:

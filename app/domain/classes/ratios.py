@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from app.domain.arrays import Bools, Longs
+from app.domain.arrays import Bools, Floats, Longs
 
 LONGEST = 2**63 - 1
 DOUBT = 1e-12
@@ -40,3 +41,24 @@ def is_at_most(left: Longs, threshold: Fraction, right: Longs) -> Bools:
     if not p:
         return np.asarray(left <= 0)
     return ~is_below(right, Fraction(q, p), left)
+
+
+@dataclass(frozen=True, eq=False)
+class Quotients:
+    """Quotients of whole numbers at least 0, no denominator being 0."""
+
+    numerators: Longs
+    denominators: Longs
+
+    @property
+    def floats(self) -> Floats:
+        """The quotients, rounded once."""
+        return np.asarray(self.numerators / self.denominators, dtype=np.float64)
+
+    def below(self, bound: Fraction) -> Bools:
+        """Which quotients are < the bound, exactly."""
+        return is_below(self.numerators, bound, self.denominators)
+
+    def at_most(self, bound: Fraction) -> Bools:
+        """Which quotients are ≤ the bound, exactly."""
+        return is_at_most(self.numerators, bound, self.denominators)

@@ -12,7 +12,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_count
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.rule import Rule, apply, identity, suppressed_records
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 _Key = tuple[object, ...]
 
@@ -44,12 +44,7 @@ class Release:
         """The attribute's name; None stands for the only one of the role sensitive."""
         if attribute is not None:
             if attribute not in self.table.attributes:
-                raise InvalidInput.of(
-                    pointer,
-                    "unknown-attribute",
-                    f"There is no attribute {attribute!r}.",
-                    f"The attributes are: {', '.join(self.table.attributes)}.",
-                )
+                raise InvalidInput([no_attribute(pointer, attribute, self.table.attributes)])
             return attribute
         names = [name for name in self.table.attributes if name in self.table.sensitive]
         if len(names) != 1:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.wildcards import matches_between
 
 ENTRIES_AT_ONCE: Final = 1 << 22
+
+Numbers = TypeVar("Numbers", Floats, Longs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +163,58 @@ def _summed(
 ) -> tuple[Longs, Longs, Longs]:
     owners, values, amounts = (np.concatenate(own) for own in zip(*parts, strict=True))
     starts, found, counts = count_values(owners, values, amounts, n_classes, n_values)
-    return (
-        np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)),
-        found.astype(np.int64),
-        counts,
-    )
+    return (np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)), found.astype(np.int64), counts)
+
+
+def sum_by_class(counts: SensitiveCounts, amounts: Longs) -> Longs:
+    """(G,) sums of the (E,) whole numbers of each class's entries, exact; 0 for a class without entries."""
+    sums: Longs = np.add.reduceat(np.append(amounts, amounts.dtype.type(0)), counts.starts[:-1])
+    return np.where(counts.distinct > 0, sums, 0)
+
+
+def greatest_by_class(counts: SensitiveCounts, scores: Numbers, without: float) -> Numbers:
+    """(G,) greatest of the (E,) scores of each class's entries, ``without`` for a class that has none."""
+    greatest = np.maximum.reduceat(np.append(scores, without), counts.starts[:-1])
+    return np.where(counts.distinct > 0, greatest, without)
+
+
+def least_by_class(counts: SensitiveCounts, scores: Numbers, without: float) -> Numbers:
+    """(G,) least of the (E,) scores of each class's entries, ``without`` for a class that has none."""
+    return -greatest_by_class(counts, -scores, -without)
+
+
+def any_by_class(counts: SensitiveCounts, entries: Bools) -> Bools:
+    """(G,) whether any entry of a class is among these."""
+    found: Bools = np.zeros(counts.n_classes, dtype=bool)
+    found[counts.of_entry[entries]] = True
+    return found
+
+
+def value_numbers(counts: SensitiveCounts, shown: Ints, n_nodes: int) -> Longs:
+    """(n,) number of each record's value in ``counts``, −1 for nodes that are not among them."""
+    number = np.full(n_nodes + 1, -1, dtype=np.int64)
+    number[counts.nodes] = np.arange(counts.n_values)
+    # Node −1, a value left out, reads the last place.
+    return number[shown]
+
+
+def records_per_entry(
+    starts: Longs, values: Ints, n_values: int, of_record: Ints, numbers: Longs, chosen: Bools
+) -> Longs:
+    """(E,) how many of the chosen records are of the unit and have the value of each entry.
+
+    Parameters
+    ----------
+    starts, values
+        Entries compressed by unit, values ascending in each.
+    of_record, numbers
+        (n,) unit and number of the value of each record, −1 for none.
+    chosen
+        (n,) which records count; each one's value must be among its unit's entries.
+    """
+    units = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+    keys = units * n_values + values
+    kept = np.flatnonzero(chosen & (of_record >= 0) & (numbers >= 0))
+    wanted = of_record[kept].astype(np.int64) * n_values + numbers[kept]
+    found: Longs = np.bincount(np.searchsorted(keys, wanted), minlength=len(keys)).astype(np.int64)
+    return found

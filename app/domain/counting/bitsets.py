@@ -8,14 +8,14 @@ intersection. Bits are those of little-endian 64-bit words, bits past the last e
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.counting.calibration import (
     SECONDS_PER_AND_OF_BITS,
     SECONDS_PER_BITSET,
@@ -139,13 +139,15 @@ class EntityBitsets:
             if node == TOP:
                 return self.n_entities
             starts, _ = self._order(attribute)
-            codes = self._codes_of(attribute, node)
+            codes = np.flatnonzero(self.is_member(attribute, node))
             self._sizes[key] = int((starts[codes + 1] - starts[codes]).sum())
         return self._sizes[key]
 
-    def is_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
+    def is_member(self, attribute: int, node: int) -> Bools:
         """Per code of a linked attribute, whether the node is consistent with it."""
-        found: npt.NDArray[np.bool_] = self._member.get((attribute, node), self._make_member)
+        found: Bools = self._member.get(
+            (attribute, node), lambda j, node: self._compatibilities[j].fitting(node)
+        )
         return found
 
     def steps(self, attribute: int, node: int) -> Bytes:
@@ -163,7 +165,7 @@ class EntityBitsets:
     def listed(self, attribute: int, node: int) -> Ints:
         """The entities consistent with a node, in the order of their codes."""
         starts, order = self._order(attribute)
-        codes = self._codes_of(attribute, node)
+        codes = np.flatnonzero(self.is_member(attribute, node))
         return order[concatenated_ranges(starts[codes], starts[codes + 1] - starts[codes])]
 
     @staticmethod
@@ -242,19 +244,6 @@ class EntityBitsets:
             self._orders[attribute] = starts, order.astype(np.int32)
         return self._orders[attribute]
 
-    def _codes_of(self, attribute: int, node: int) -> Longs:
-        return np.flatnonzero(self.is_member(attribute, node))
-
-    def _make_member(self, attribute: int, node: int) -> npt.NDArray[np.bool_]:
-        compatibility = self._compatibilities[attribute]
-        if node == TOP:
-            return np.ones(compatibility.link.n_codes, dtype=bool)
-        found = compatibility.link.everything.copy()
-        owners, codes = compatibility.pairs
-        first, last = np.searchsorted(owners, (node, node + 1))
-        found[codes[first:last]] = True
-        return found
-
     def _make_steps(self, attribute: int, node: int) -> Bytes:
         hierarchy = self._compatibilities[attribute].link.hierarchy
         found = np.zeros(self._compatibilities[attribute].link.n_codes, dtype=np.uint8)
@@ -267,3 +256,62 @@ class EntityBitsets:
         marks = np.zeros(64 * self.n_words, dtype=bool)
         marks[self.listed(attribute, node)] = True
         return np.packbits(marks, bitorder="little").view(np.uint64)
+
+
+def sum_planes(sets: Iterable[tuple[Words, int]], n_words: int) -> list[Words]:
+    """Bit planes, lowest first, of Σ weight · [member of the set]; weights are whole and at least 0.
+
+    Plane b holds bit b of every member's sum. Three planes of one weight become one of that weight and one of
+    the next by a full adder: n sets take about n adders, whatever the number of members is.
+    """
+    waiting: list[list[Words]] = []
+    for words, weight in sets:
+        bit = 0
+        while weight:
+            if weight & 1:
+                _add(waiting, bit, words)
+            weight >>= 1
+            bit += 1
+    planes: list[Words] = []
+    while len(planes) < len(waiting):
+        here = waiting[len(planes)]
+        if len(here) == 2:
+            _add(waiting, len(planes) + 1, here[0] & here[1])
+            here = [here[0] ^ here[1]]
+        planes.append(here[0] if here else np.zeros(n_words, dtype=np.uint64))
+    return planes
+
+
+def _add(waiting: list[list[Words]], bit: int, words: Words) -> None:
+    """Put a plane of one bit to those that wait; three of them are replaced by their sum and carry."""
+    while True:
+        while len(waiting) <= bit:
+            waiting.append([])
+        here = waiting[bit]
+        if len(here) < 2:
+            here.append(words)
+            return
+        a, b = here
+        either = a ^ b
+        carry = a & b
+        carry |= either & words
+        either ^= words
+        waiting[bit] = [either]
+        bit, words = bit + 1, carry
+
+
+def at_least(planes: list[Words], least: int, n_members: int) -> Words:
+    """The members whose sum is at least ``least``; bits from ``n_members`` on are 0."""
+    greater = np.zeros(words_for(n_members), dtype=np.uint64)
+    equal = everybody(n_members)
+    if least <= 0:
+        return equal
+    if least >> len(planes):
+        return greater
+    for bit in reversed(range(len(planes))):
+        if least >> bit & 1:
+            equal = equal & planes[bit]
+        else:
+            greater |= equal & planes[bit]
+            equal = equal & ~planes[bit]
+    return greater | equal

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import LinkedAttribute
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import starts_of_runs
@@ -76,9 +75,19 @@ class Compatibility:
         nodes, codes = self.pairs
         return nodes.astype(np.int64) * max(1, self.link.n_codes) + codes
 
-    def consistent(self, nodes: Ints, codes: Ints) -> npt.NDArray[np.bool_]:
+    def fitting(self, node: int) -> Bools:
+        """Per code, whether the node is consistent with it."""
+        if node == TOP:
+            return np.ones(self.link.n_codes, dtype=bool)
+        found = self.link.everything.copy()
+        nodes, codes = self.pairs
+        first, last = np.searchsorted(nodes, (node, node + 1))
+        found[codes[first:last]] = True
+        return found
+
+    def consistent(self, nodes: Ints, codes: Ints) -> Bools:
         """Per row, whether the node is consistent with the code."""
-        passed: npt.NDArray[np.bool_] = (nodes == TOP) | self.link.everything[codes]
+        passed: Bools = (nodes == TOP) | self.link.everything[codes]
         keys = self._pair_keys
         if len(keys):
             wanted = nodes.astype(np.int64) * self.link.n_codes + codes
@@ -113,7 +122,7 @@ class Compatibility:
             self._classes[key] = self._classify(chosen)
         return self._classes[key]
 
-    def _classify(self, chosen: npt.NDArray[np.bool_]) -> Classes:
+    def _classify(self, chosen: Bools) -> Classes:
         nodes, codes = self.pairs
         kept = chosen[nodes]
         nodes, codes = nodes[kept], codes[kept]

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.calibration import (
     SECONDS_PER_CODE,
@@ -182,7 +181,7 @@ class Counter:
 
     def _groups(
         self, nodes: Ints, levels: Sequence[int] | None
-    ) -> Iterator[tuple[slice | npt.NDArray[np.int64], list[tuple[int, Classes]]]]:
+    ) -> Iterator[tuple[slice | Longs, list[tuple[int, Classes]]]]:
         """Rows that disclose the same attributes on the same layers, with the classes of these."""
         columns = []
         for j, link in enumerate(self.dictionary.links):
@@ -257,7 +256,7 @@ class OwnRows:
         self._counter = counter
         self.row: Longs = own_rows(counter.table, counter.dictionary)
 
-    def consistent(self, codes: Ints) -> npt.NDArray[np.bool_]:
+    def consistent(self, codes: Ints) -> Bools:
         """Per record (n,), whether its own dictionary row exists and is consistent with its codes (n, m)."""
         present = self.row >= 0
         rows = self.row[present]

@@ -7,12 +7,13 @@ answers every disclosed record at every combination of levels by one gather.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.compatibility import NONE, Compatibility
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.tables.distinct import row_keys
 
@@ -25,7 +26,7 @@ def cube_cells(compatibilities: Sequence[Compatibility], most: int) -> tuple[int
     Where nodes are too many to be classified quickly a cube does not pay: its size is then out of bounds.
     """
     sizes = [c.link.n_codes for c in compatibilities]
-    cells = _product(sizes)
+    cells = math.prod(max(1, size) for size in sizes)
     largest = touched = cells
     if cells > most:
         return largest, touched
@@ -41,13 +42,6 @@ def cube_cells(compatibilities: Sequence[Compatibility], most: int) -> tuple[int
     return largest, touched
 
 
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for size in sizes:
-        total *= max(1, size)
-    return total
-
-
 class Cube:
     """Counts at every combination of nodes of the linked attributes."""
 
@@ -56,7 +50,9 @@ class Cube:
         shape = [link.n_codes for link in dictionary.links]
         columns = [reduced.codes[:, j] for j in range(len(shape))]
         keys, _ = row_keys(columns, shape, reduced.size)
-        cells = np.bincount(keys, reduced.counts, minlength=_product(shape)).astype(np.int64)
+        cells = np.bincount(keys, reduced.counts, minlength=math.prod(max(1, size) for size in shape)).astype(
+            np.int64
+        )
         counts = cells.reshape(shape)
         self._cell_of_node: list[Ints] = []
         for axis, compatibility in enumerate(compatibilities):
@@ -81,12 +77,11 @@ def _contract(counts: Longs, axis: int, compatibility: Compatibility) -> tuple[L
     classes, link = compatibility.of_all_nodes, compatibility.link
     width = classes.size + 2
     missing = np.flatnonzero(link.everything)
-    codes = np.repeat(np.arange(link.n_codes), np.diff(classes.starts)) if classes.of_code is None else None
-    if codes is None:
-        fitting = np.flatnonzero(classes.of_code != -1) if classes.of_code is not None else missing[:0]
-        members = classes.of_code[fitting] if classes.of_code is not None else missing[:0]
+    if classes.of_code is None:
+        fitting, members = np.repeat(np.arange(link.n_codes), np.diff(classes.starts)), classes.members
     else:
-        fitting, members = codes, classes.members
+        fitting = np.flatnonzero(classes.of_code != NONE)
+        members = classes.of_code[fitting]
     of_missing = counts.take(missing, axis=axis).sum(axis=axis)
     shape = list(counts.shape)
     shape[axis] = width

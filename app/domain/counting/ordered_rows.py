@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.tables.distinct import KEY_LIMIT, group, row_keys, sort_with_positions
 
 ROWS_AT_ONCE = 2**15
@@ -41,14 +40,10 @@ class OrderedRows:
 
     order: Longs | Ints
     codes: Ints
-    ends: npt.NDArray[np.bool_]
+    ends: Bools
 
     @classmethod
-    def of(
-        cls,
-        others: Sequence[Column],
-        last: Column,
-    ) -> OrderedRows:
+    def of(cls, others: Sequence[Column], last: Column) -> OrderedRows:
         """Order rows by the classes of their columns; ``codes`` are the classes of the last one."""
         n = sum(map(len, last.codes))
         limit = math.prod(column.size for column in others)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Integers, Ints, Longs
 from app.domain.counting.calibration import (
     SECONDS_PER_DENSE_CELL,
     SECONDS_PER_ENTERED_ROW,
@@ -32,7 +32,7 @@ DENSE_CELLS = 2**25
 FEW_CELLS = 2**16
 CELLS_PER_ROW = 8
 
-Counts = npt.NDArray[np.integer]
+Counts = Integers
 Node = tuple[int, ...]
 
 
@@ -51,7 +51,7 @@ class Ladder:
     up: tuple[Ints | None, ...]
 
     @classmethod
-    def of(cls, levels: Sequence[Ints], held: npt.NDArray[np.bool_]) -> Ladder:
+    def of(cls, levels: Sequence[Ints], held: Bools) -> Ladder:
         """From the class of each code per level; −1, no class, is one of its own.
 
         ``held`` (codes,) marks the codes of the dictionary. Classes without any count nothing: they may be
@@ -79,7 +79,7 @@ class Ladder:
         return all(bool((np.diff(classes) >= 0).all()) for classes in self.classes)
 
 
-def _split_empty(level: Ints, held: npt.NDArray[np.bool_]) -> Ints:
+def _split_empty(level: Ints, held: Bools) -> Ints:
     """The level with a class of its own for each run of codes of a class that holds no code."""
     size = int(level.max(initial=0)) + 2
     is_empty = (np.bincount(level[held] + 1, minlength=size) == 0)[level + 1]
@@ -111,11 +111,7 @@ class RollUps:
     """
 
     def __init__(
-        self,
-        ladders: Sequence[Ladder],
-        entities: Sequence[Ints],
-        weights: Longs,
-        parts: Sequence[Ints],
+        self, ladders: Sequence[Ladder], entities: Sequence[Ints], weights: Longs, parts: Sequence[Ints]
     ) -> None:
         self._ladders = ladders
         self._entities = entities
@@ -123,11 +119,9 @@ class RollUps:
         self._parts = parts
         n_rows = len(weights) + self.n_parts
         self._most_cells = max(FEW_CELLS, min(DENSE_CELLS, CELLS_PER_ROW * n_rows))
-        shape = [range(len(ladder.sizes)) for ladder in ladders]
-        self._dense_nodes = [node for node in itertools.product(*shape) if self._is_dense(node)]
-        self._by_sort = self._fewest_sorts(
-            [node for node in itertools.product(*shape) if not self._is_dense(node)]
-        )
+        nodes = list(itertools.product(*(range(len(ladder.sizes)) for ladder in ladders)))
+        self._dense_nodes = [node for node in nodes if self._is_dense(node)]
+        self._by_sort = self._fewest_sorts([node for node in nodes if not self._is_dense(node)])
         self._type: type[np.int32] | type[np.int64] = np.int32 if weights.sum() < 2**31 else np.int64
         self._wide: dict[tuple[int, int], Longs] = {}
         self._cells: dict[Node, Counts] = {}
@@ -249,9 +243,8 @@ class RollUps:
         return self._typed(found).reshape(shape)
 
     def _typed(self, counts: npt.NDArray[Any]) -> Counts:
-        if self._type is np.int32:
-            return counts.astype(np.int32, copy=False)
-        return counts.astype(np.int64, copy=False)
+        typed: Counts = counts.astype(self._type, copy=False)
+        return typed
 
     # --- sorted --------------------------------------------------------------------------------------
 
@@ -259,7 +252,10 @@ class RollUps:
         """Counts of all parts at one node of the other attributes and some rungs of the last."""
         ladder, n_entities = self._ladders[last], len(self._weights)
         of_last = None if ladder.is_nested else ladder.classes[node[last]]
-        rows = OrderedRows.of(self._columns(last, node), self._last_column(last, of_last))
+        # Of the last attribute its codes, where no classes of them are asked for.
+        codes = np.arange(len(ladder.classes[0]), dtype=np.int32) if of_last is None else of_last
+        own = Column((self._entities[last], self._parts[last]), codes, int(codes.max(initial=0)) + 1)
+        rows = OrderedRows.of(self._columns(last, node), own)
         weights = np.zeros(n_entities + self.n_parts, dtype=self._type)
         weights[:n_entities] = self._weights
         total = self._typed(np.cumsum(weights[rows.order], dtype=self._type))
@@ -284,11 +280,6 @@ class RollUps:
             for j, rung in enumerate(node)
             if j != last
         ]
-
-    def _last_column(self, last: int, classes: Ints | None) -> Column:
-        """Of the last attribute; its codes where no classes are given."""
-        own = np.arange(len(self._ladders[last].classes[0]), dtype=np.int32) if classes is None else classes
-        return Column((self._entities[last], self._parts[last]), own, int(own.max(initial=0)) + 1)
 
 
 def _rolled_up(cells: Counts, axis: int, leads: Ints) -> Counts:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Ints, Longs
 from app.domain.counting.compatibility import NONE, Classes
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.tables.distinct import row_keys, sort_with_positions, starts_of_runs
@@ -30,7 +29,7 @@ class DictionaryRows:
     dictionary: Dictionary
 
     @cached_property
-    def _missing(self) -> list[npt.NDArray[np.int64]]:
+    def _missing(self) -> list[Longs]:
         """Masks of 62 attributes each: bit i of mask k is set where the cell of attribute 62k + i is ⊥."""
         reduced = self.dictionary.reduced
         n_masks = -(-len(self.dictionary.links) // ATTRIBUTES_PER_MASK)
@@ -46,7 +45,7 @@ class DictionaryRows:
         """Whether some cell of the dictionary is ⊥."""
         return any(bool(mask.any()) for mask in self._missing)
 
-    def patterns(self, disclosed: Sequence[int]) -> Iterator[tuple[list[int], npt.NDArray[np.int64] | None]]:
+    def patterns(self, disclosed: Sequence[int]) -> Iterator[tuple[list[int], Longs | None]]:
         """Pairs (disclosed attributes that are not ⊥, positions of such rows; None: all rows)."""
         if not self.has_missing:
             yield list(disclosed), None
@@ -72,7 +71,7 @@ class DictionaryRows:
 def count_group(
     rows: DictionaryRows,
     disclosed: Sequence[int],
-    node_classes: Sequence[npt.NDArray[np.int32]],
+    node_classes: Sequence[Ints],
     classes: Sequence[Classes],
     n_rows: int,
 ) -> Longs:
@@ -95,14 +94,14 @@ def count_group(
 def _dictionary_entries(
     dictionary: Dictionary,
     narrowing: Sequence[int],
-    positions: npt.NDArray[np.int64] | None,
+    positions: Longs | None,
     classes: Sequence[Classes],
-) -> tuple[list[npt.NDArray[np.int32]], Longs]:
+) -> tuple[list[Ints], Longs]:
     """Columns of classes of the dictionary rows, a row once per combination it is consistent with."""
     reduced = dictionary.reduced
     origin = np.arange(reduced.size) if positions is None else positions
     plain = positions is None
-    columns: list[npt.NDArray[np.int32]] = []
+    columns: list[Ints] = []
     for j, kinds in zip(narrowing, classes, strict=True):
         codes = reduced.codes[:, j] if plain else reduced.codes[origin, j]
         if kinds.of_code is not None:
@@ -127,9 +126,9 @@ def _dictionary_entries(
 
 
 def _matching(
-    columns: Sequence[npt.NDArray[np.int32]],
+    columns: Sequence[Ints],
     weights: Longs,
-    wanted: Sequence[npt.NDArray[np.int32]],
+    wanted: Sequence[Ints],
     sizes: Sequence[int],
     n_rows: int,
 ) -> Longs:

@@ -4,24 +4,54 @@ A mode is resolved once, by rewriting the links of a dictionary: each code gets 
 hierarchy, so that a disclosed node is consistent with the code iff it is ⪰ one of them. Hence every mode is
 an up-set per attribute (generalising never loses consistency), and everything that counts or searches works
 on the rewritten dictionary without knowing of modes. ⊥ disclosed is consistent with every cell.
+
+Jaro similarities (Definitions: Jaro similarity) are those of rapidfuzz, which has the same definition. Its
+own cut-off is not used: it rejects pairs whose similarity is the threshold but for the rounding of doubles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
+from rapidfuzz.distance import Jaro
+from rapidfuzz.process import cdist
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Floats, Ints, Longs, concatenated_ranges
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.dictionaries.dictionary import Mode as Mode
-from app.domain.dictionaries.similarity import normalised, similar_pairs
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import UNKNOWN, Hierarchy
+from app.domain.hierarchies.hierarchy import UNKNOWN
 from app.domain.tables.distinct import starts_of_runs
+from app.domain.tables.numbers import lowest_accepted
+
+PAIRS_AT_ONCE = 1 << 22
+
+
+def normalised(text: str) -> str:
+    """The text in Unicode normal form C, case-folded, without surrounding white space."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).strip()
+
+
+def similar_pairs(
+    queries: Sequence[str], choices: Sequence[str], threshold: float
+) -> Iterator[tuple[int, Ints, Ints]]:
+    """All pairs with similarity ≥ ``threshold`` − 1e-9, in blocks of queries.
+
+    Yields the number of the block's first query, the queries' positions within the block and the choices'
+    positions, ordered by query and then by choice. A block holds at most ``PAIRS_AT_ONCE`` similarities.
+    """
+    height = max(1, PAIRS_AT_ONCE // max(1, len(choices)))
+    for first in range(0, len(queries), height):
+        block = queries[first : first + height]
+        similarity: Floats = cdist(
+            block, choices, scorer=Jaro.similarity, dtype=np.float64, score_cutoff=None
+        )
+        rows, found = np.nonzero(similarity >= lowest_accepted(threshold))
+        yield first, rows.astype(np.int32), found.astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -74,13 +104,6 @@ def under(
     return Dictionary(dictionary.n_entities, links, dictionary.entity_ids, dictionary.comparable_ids)
 
 
-def least_covers(hierarchy: Hierarchy, leaves: Ints) -> list[int]:
-    """The least nodes that cover all of some leaf indices: one in a tree, several perhaps in a DAG."""
-    common = frozenset.intersection(*(hierarchy.up(int(hierarchy.leaves[leaf])) for leaf in leaves))
-    ups = {node: hierarchy.up(node) for node in common}
-    return sorted(v for v in common if not any(v != w and v in ups[w] for w in common))
-
-
 def _rewritten(link: LinkedAttribute, consistency: Consistency) -> LinkedAttribute:
     if consistency.mode == "subsumed":
         return _subsumed(link)
@@ -91,11 +114,11 @@ def _subsumed(link: LinkedAttribute) -> LinkedAttribute:
     own = np.full(link.n_codes, UNKNOWN, dtype=np.int32) if link.nodes is None else link.nodes
     lists: list[list[int]] = []
     for code, node in enumerate(own.tolist()):
-        leaves = link.leaves[link.starts[code] : link.starts[code + 1]]
+        leaves = link.hierarchy.leaves[link.leaves[link.starts[code] : link.starts[code + 1]]]
         if node != UNKNOWN:
             lists.append([node])
         else:
-            lists.append(least_covers(link.hierarchy, leaves) if len(leaves) else [])
+            lists.append(link.hierarchy.least_above(leaves.tolist()) if len(leaves) else [])
     starts = np.zeros(link.n_codes + 1, dtype=np.int64)
     np.cumsum([len(nodes) for nodes in lists], out=starts[1:])
     return replace(
@@ -144,7 +167,7 @@ def _jaro(link: LinkedAttribute, consistency: Consistency) -> LinkedAttribute:
 
 def _similar_leaves(
     texts: Sequence[str], labels: Sequence[str], consistency: Consistency
-) -> tuple[Longs, npt.NDArray[np.int32]]:
+) -> tuple[Longs, Ints]:
     """Leaf indices similar to each text: those of the i-th are ``near[first[i]:first[i + 1]]``."""
     if consistency.normalise:
         texts, labels = [normalised(t) for t in texts], [normalised(label) for label in labels]

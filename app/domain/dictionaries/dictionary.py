@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Integers, Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.hierarchies.periods import age_at, period_of
@@ -77,7 +77,7 @@ class LinkedAttribute:
     column: Ints
     starts: Longs
     leaves: Ints
-    everything: npt.NDArray[np.bool_]
+    everything: Bools
     nodes: Ints | None = None
     outside: Outside | None = None
     mode: Mode = "compatible"
@@ -116,9 +116,9 @@ class LinkedAttribute:
         return self.hierarchy.leaves[self.leaves] if self.seeds is None else self.seeds
 
     @cached_property
-    def elsewhere(self) -> npt.NDArray[np.bool_]:
+    def elsewhere(self) -> Bools:
         """Per code of the :attr:`meaning`: whether it stands for no leaf of the hierarchy."""
-        empty: npt.NDArray[np.bool_] = np.diff(self.meaning.starts) == 0
+        empty: Bools = np.diff(self.meaning.starts) == 0
         return empty & ~self.meaning.everything
 
     @cached_property
@@ -223,7 +223,7 @@ def _link_labels(
     hierarchy: Hierarchy,
     nodes: Ints,
     labels: Sequence[str | None],
-    positions: npt.NDArray[np.integer] | None,
+    positions: Integers | None,
 ) -> LinkedAttribute:
     """Link distinct cells by their nodes; those outside the hierarchy keep their labels (None: no text)."""
     link = link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
@@ -243,7 +243,7 @@ def link_identity(
     attribute: str,
     hierarchy: Hierarchy,
     values: Sequence[str | None],
-    positions: npt.NDArray[np.integer] | None = None,
+    positions: Integers | None = None,
 ) -> LinkedAttribute:
     """Link values that are labels of the dataset's hierarchy; None is ⊥, an unknown label is elsewhere.
 
@@ -272,7 +272,7 @@ def link_lookup(
     values: Sequence[str | None],
     table: Mapping[str, str | None],
     missing_entry: MissingEntry = "error",
-    positions: npt.NDArray[np.integer] | None = None,
+    positions: Integers | None = None,
 ) -> LinkedAttribute:
     """Link values through a lookup (zip → city); ``missing_entry`` says what a value without entry is."""
     without = {value for value in values if value is not None and value not in table}
@@ -295,7 +295,7 @@ def link_age(
     hierarchy: Hierarchy,
     values: Sequence[str | None],
     reference_date: date,
-    positions: npt.NDArray[np.integer] | None = None,
+    positions: Integers | None = None,
 ) -> LinkedAttribute:
     """Link ages to the dates, months, quarters or years of birth that are possible at ``reference_date``.
 
@@ -318,9 +318,7 @@ def link_age(
     return LinkedAttribute(attribute, hierarchy, chosen, starts, leaves, everything)
 
 
-def _ages_of_leaves(
-    attribute: str, hierarchy: Hierarchy, reference: date
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _ages_of_leaves(attribute: str, hierarchy: Hierarchy, reference: date) -> tuple[Ints, Ints]:
     """Least and greatest age at the reference date that a birth in each leaf allows."""
     youngest, oldest = [], []
     bad = 0

@@ -139,7 +139,7 @@ def _by_check(sample: Sample, checks: Sequence[Check], rivals: Sequence[Check] =
     found = np.zeros(len(sample.texts), dtype=bool)
     by_length: dict[int, list[int]] = {}
     for at, text in enumerate(sample.texts):
-        if _is_number(text):
+        if _NUMBER.fullmatch(text) and not _DATE.fullmatch(text):
             by_length.setdefault(sum(map(str.isalnum, text)), []).append(at)
     for numbers in by_length.values():
         texts = [sample.texts[at] for at in numbers]
@@ -149,10 +149,6 @@ def _by_check(sample: Sample, checks: Sequence[Check], rivals: Sequence[Check] =
             if _is_followed(texts, check) and not _is_outdone(texts, check, rivals):
                 found[[at for at in numbers if check(sample.texts[at])]] = True
     return Found(found, bool(found.any()))
-
-
-def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None and _DATE.fullmatch(text) is None
 
 
 def _are_books(texts: Sequence[str]) -> bool:

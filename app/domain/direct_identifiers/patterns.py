@@ -1,4 +1,4 @@
-"""Kinds told by how a text is written: e-mail, URL, IP and MAC address, coordinates."""
+"""Kinds told by how a text is written: e-mail, URL, IP and MAC address, coordinates, free text."""
 
 from __future__ import annotations
 
@@ -43,6 +43,14 @@ _LARGE_OCTET: Final = 64
 _LARGE_SHARE: Final = 0.3
 _BROKEN_SHARE: Final = 0.05
 
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_WORDS: Final = 6
+_LETTERS: Final = 25
+_LETTERS_WITHOUT_BLANKS: Final = 20
+_VARIETY: Final = 0.5
+_LEAST_TEXTS: Final = 3
+_LEAST_SHARE: Final = 0.05
+
 
 def emails(sample: Sample) -> Found:
     """Texts that hold an e-mail address anywhere."""
@@ -74,9 +82,7 @@ def ip_addresses(sample: Sample) -> Found:
     quads = sample.where(_is_quad)
     dotted = int(sample.where(lambda text: _DOTTED.fullmatch(text) is not None).sum())
     number = int(quads.sum())
-    large = sum(
-        _has_large_octet(text) for text, is_quad in zip(sample.texts, quads.tolist(), strict=True) if is_quad
-    )
+    large = sum(map(_has_large_octet, sample.chosen(quads)))
     if number and (large < _LARGE_SHARE * number or dotted - number > _BROKEN_SHARE * dotted):
         quads = np.zeros_like(quads)
     return Found(quads | sample.where(_is_ipv6), True)
@@ -112,7 +118,7 @@ def mac_addresses(sample: Sample) -> Found:
     """
     separated = sample.where(lambda text: _MAC.fullmatch(text) is not None)
     joined = sample.where(lambda text: _BYTES.fullmatch(text) is not None)
-    texts = [text for text, is_joined in zip(sample.texts, joined.tolist(), strict=True) if is_joined]
+    texts = sample.chosen(joined)
     makers = {text[:6].lower() for text in texts}
     is_evident = len(makers) >= _MAKERS and not any(int(own[:2], 16) % 2 for own in makers)
     has_letters = sum(not text.isdecimal() for text in texts) >= _LETTERED_SHARE * len(texts)
@@ -143,3 +149,30 @@ def _are_coordinates(text: str) -> bool:
         return False
     first, second = abs(float(one)), abs(float(other))
     return max(first, second) <= 180 and min(first, second) <= 90
+
+
+def free_texts(sample: Sample) -> Found:
+    """Texts of six words and 25 letters or more, or of 20 letters in a script without blanks.
+
+    Long labels of categories repeat. They count if they are three and one in twenty of the distinct
+    texts at least, and each occurs in two cells at most on average.
+    """
+    long = sample.where(_is_long)
+    texts = int(long.sum())
+    is_varied = texts >= _VARIETY * int(sample.counts[long].sum())
+    is_evident = is_varied and texts >= max(_LEAST_TEXTS, _LEAST_SHARE * len(sample.texts))
+    return Found(long & is_evident, is_evident)
+
+
+def _is_long(text: str) -> bool:
+    words = _WORD.findall(text)
+    letters = sum(map(len, words))
+    if len(words) >= _WORDS and letters >= _LETTERS:
+        return True
+    return letters >= _LETTERS_WITHOUT_BLANKS and all(
+        sign > _FIRST_UNSPACED for word in words for sign in word
+    )
+
+
+_FIRST_UNSPACED: Final = "\u0dff"
+"""Thai, Lao, Burmese, Khmer, Chinese, Japanese and others behind it put no blanks between words."""

@@ -10,11 +10,8 @@ from typing import Final
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Bools
-
-Counts = npt.NDArray[np.int64]
+from app.domain.arrays import Bools, Floats, Longs
 
 LOOKED_AT: Final = 5_000
 """Most distinct texts of a column that are looked at."""
@@ -49,8 +46,8 @@ class Sample:
     """
 
     texts: tuple[str, ...]
-    weights: npt.NDArray[np.float64]
-    counts: Counts
+    weights: Floats
+    counts: Longs
 
     def share(self, chosen: Bools) -> float:
         """Share of the column's cells whose texts are chosen; the weights are added in an exact sum."""
@@ -60,10 +57,13 @@ class Sample:
         """Which texts something holds of."""
         return np.fromiter((holds(text) for text in self.texts), dtype=bool, count=len(self.texts))
 
+    def chosen(self, where: Bools) -> tuple[str, ...]:
+        """Some of the texts."""
+        return tuple(text for text, is_chosen in zip(self.texts, where.tolist(), strict=True) if is_chosen)
+
     def only(self, chosen: Bools) -> Sample:
         """The chosen texts, each with its share of all of the column's cells."""
-        texts = tuple(text for text, is_chosen in zip(self.texts, chosen.tolist(), strict=True) if is_chosen)
-        return Sample(texts, self.weights[chosen], self.counts[chosen])
+        return Sample(self.chosen(chosen), self.weights[chosen], self.counts[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Found:
     is_evident: bool
 
 
-def sample_of(values: Sequence[str], counts: Counts) -> Sample:
+def sample_of(values: Sequence[str], counts: Longs) -> Sample:
     """The texts to look at: all, or the most frequent ones and a choice of the others by their hash.
 
     A choice by hash does not depend on the order of the values and, unlike every n-th one of a sorted list,

@@ -64,7 +64,7 @@ _BEGINNING_OF_GROUPS: Final = 6
 def telephones(sample: Sample) -> Found:
     """Numbers with a country's code anywhere in a text, behind a word for it, or of the column's country."""
     found = sample.where(lambda text: _holds_international(text) or _LABELLED.match(text) is not None)
-    abroad = [text for text, is_found in zip(sample.texts, found.tolist(), strict=True) if is_found]
+    abroad = sample.chosen(found)
     national = [
         at for at, text in enumerate(sample.texts)
         if not found[at] and _NATIONAL.fullmatch(text) and not _NO_NUMBER.fullmatch(text)

@@ -34,8 +34,8 @@ from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedRecords, Population
 from app.domain.models.overlapping import judged_classes
 from app.domain.models.suppression import require_meaning, suppressed_classes
+from app.domain.risk.bayes import Knowledge
 from app.domain.risk.class_populations import entities_of_classes, without_records
-from app.domain.risk.knowledge import Knowledge
 from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import rows_without_values

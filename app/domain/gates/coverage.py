@@ -20,7 +20,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
-from app.domain.direct_identifiers.recognition import IdentifierFinding
+from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.gates.reading import Reading
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import Giver
@@ -28,7 +28,7 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
 
 Why = Literal["singles_out", "single_out_together", "direct_identifier", "key"]
-Recognise = Callable[[Sequence[str], Longs], tuple[IdentifierFinding, ...]]
+Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 """The kinds of identifiers that distinct texts with these counts look like."""
 
 NOTHING_SHOWN: Final = -1
@@ -95,7 +95,7 @@ class JudgedColumn:
     levels: Levels | None
     values: int
     singled_out: int
-    identifiers: tuple[IdentifierFinding, ...]
+    identifiers: tuple[RecognisedKind, ...]
     judged_by: tuple[str, ...]
     warned_by: tuple[str, ...]
     waived: tuple[str, ...]
@@ -109,7 +109,7 @@ class Uncovered:
     columns: tuple[str, ...]
     why: Why
     singled_out: int
-    identifier: IdentifierFinding | None = None
+    identifier: RecognisedKind | None = None
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ def coverage_of(
         if not own and not is_told_apart:
             unread.append(released)
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
-        together = _singled_out_together(group)
+        codes = [own.codes + 1 for own in group]
+        together = int(alone_in(codes, [len(own.texts) + 1 for own in group]).sum()) if group else 0
         if together > allowed:
             uncovered.append(Uncovered(tuple(own.name for own in group), "single_out_together", together))
     schema = policy.schema
@@ -185,7 +186,7 @@ def _judged(
 ) -> JudgedColumn:
     counts = column.counts
     shown = np.flatnonzero(counts)
-    kinds: tuple[IdentifierFinding, ...] = ()
+    kinds: tuple[RecognisedKind, ...] = ()
     if column.role != KEY:
         kinds = recognise([column.texts[code] for code in shown.tolist()], counts[shown])
     readers = [own for own in policy.requirements if column.name in readings[own.id].read]
@@ -232,14 +233,6 @@ def _apart_only_singly(
     if any(names <= apart for apart in bounds):
         return []
     return [own for own in columns if own.name in names]
-
-
-def _singled_out_together(columns: Sequence[ReleasedColumn]) -> int:
-    """Records that differ from every other in these columns, and that have a value in some of them."""
-    if not columns:
-        return 0
-    codes = [own.codes + 1 for own in columns]
-    return int(alone_in(codes, [len(own.texts) + 1 for own in columns]).sum())
 
 
 def alone_in(columns: Sequence[Ints], sizes: Sequence[int]) -> Bools:

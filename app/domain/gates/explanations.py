@@ -1,4 +1,7 @@
-"""One sentence per criterion, for people who sign: what was found, and what would have to hold."""
+"""One sentence per criterion, for people who sign: what was found, and what would have to hold.
+
+And what its value is a number of, in a few words: "0 (at most 0)" alone says nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,19 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
+from app.domain.errors import InvalidInput
 from app.domain.gates.findings import Finding, Part, worst_of
 from app.domain.models.criterion import Criterion
 from app.domain.policies.comparison import WORDS, Comparison, Value
+from app.domain.policies.objectives import criterion_of
+from app.domain.policies.policy import (
+    BoundCondition,
+    Condition,
+    MeasureCondition,
+    PrivacyModelCondition,
+    ScoreCondition,
+)
+from app.domain.policies.requirements import value_of
 
 _SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ"}
 """Names of parameters as the field writes them."""
@@ -97,3 +110,35 @@ def with_failures(finding: Finding) -> str:
     if len(finding.parts) == 1 or not failing:
         return finding.explanation
     return f"{finding.explanation} {failing} of {len(finding.parts)} parts fail."
+
+
+def quantity_of(condition: Condition) -> str:
+    """``mean risk of the records``, to be read before the number; of shares of records, after it.
+
+    Of scores and measures it is what the result's own field says of itself.
+    """
+    match condition:
+        case PrivacyModelCondition(model, parameters):
+            return f"in classes that fail {_model(model, parameters)}"
+        case ScoreCondition() | MeasureCondition():
+            value = value_of(condition)
+            said = _clause(value.meaning) if value is not None and value.meaning else condition.value
+            return said if isinstance(condition, ScoreCondition) else f"{said} ({condition.measure})"
+        case BoundCondition():
+            return "whether the risk is an upper bound"
+        case _:
+            return "distance from the proven optimum, as a share of it"
+
+
+def _model(model: str, parameters: object) -> str:
+    try:
+        return model_in_short(criterion_of(model, parameters))  # type: ignore[arg-type]
+    except InvalidInput:
+        return model.replace("_", " ")
+
+
+def _clause(meaning: str) -> str:
+    """The sentence as part of one, without what follows a colon or semicolon."""
+    first = meaning.partition(";")[0].partition(":")[0].rstrip(". ")
+    is_word = len(first) < 2 or not first[1].isupper()
+    return first[:1].lower() + first[1:] if is_word else first

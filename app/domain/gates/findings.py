@@ -6,12 +6,17 @@ margin stands for the criterion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import Guarantee
-from app.domain.errors import NotSupported
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.policies.comparison import Comparison, Value, holds, margin
+from app.domain.rules.steps import labels_shown
+from app.domain.tables.table import Table, no_attribute
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,18 @@ def held(
 def worst_of(parts: Sequence[Part]) -> Part:
     """The part of the least margin, one that fails before one that passes, the first of equals."""
     return min(parts, key=lambda part: (part.passes, part.margin))
+
+
+def groups_of(table: Table, attribute: str) -> Iterator[tuple[Group, Bools]]:
+    """The groups by original value of an attribute, numbered from 1 in the hierarchy's order, with (n,) who.
+
+    Records without a value are a group, too. InvalidInput for an attribute that the table does not have.
+    """
+    if attribute not in table.attributes:
+        raise InvalidInput([no_attribute("/scope/groups", attribute, table.attributes)])
+    j = table.position(attribute)
+    column, used = table.codes[:, j], table.used_nodes[j]
+    labels = labels_shown(table.hierarchies[j], used)
+    for number, (node, label) in enumerate(zip(used.tolist(), labels, strict=True), start=1):
+        members: Bools = column == node
+        yield Group(number, int(np.count_nonzero(members)), label or ""), members

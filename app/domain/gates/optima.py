@@ -31,27 +31,10 @@ from app.domain.search.outcome import Score, score
 from app.domain.search.problem import Problem
 from app.domain.tables.numbers import tie_margin
 
-_FIELDS: Final[dict[LossKind, str]] = {
-    "geometric": "geometric",
-    "arithmetic": "arithmetic",
-    "precision": "precision_loss",
-    "height": "generalisation_height",
-    "discernibility": "discernibility",
-    "average_class_size": "average_class_size",
-    "non_uniform_entropy": "non_uniform_entropy",
-    "ambiguity": "ambiguity",
-    "kl_divergence": "kl_divergence",
-    "ail": "ail",
-}
-"""Where the measure ``information_loss`` tells a loss; it has no squared errors."""
+_FIELDS: Final[dict[LossKind, str]] = {"precision": "precision_loss", "height": "generalisation_height"}
+"""Where the measure ``information_loss`` tells a loss, if not by its kind; it has no squared errors."""
 
-_OF_ATTRIBUTES: Final[dict[LossKind, str]] = {
-    "geometric": "loss",
-    "arithmetic": "loss",
-    "precision": "precision_loss",
-    "non_uniform_entropy": "non_uniform_entropy",
-    "ail": "ail",
-}
+_OF_ATTRIBUTES: Final[dict[LossKind, str]] = {**_FIELDS, "geometric": "loss", "arithmetic": "loss"}
 
 
 def require_figure(choice: LossChoice) -> None:
@@ -175,7 +158,7 @@ def loss_of_release(
         missing=missing, leaf_domain=choice.leaf_domain, numeric=choice.numeric
     )
     found = INFORMATION_LOSS.compute(context, parameters, lambda done: None)
-    field = _FIELDS[choice.kind]
+    field = _FIELDS.get(choice.kind, choice.kind)
     if choice.leaves == "active" and choice.kind in ("geometric", "arithmetic"):
         field = f"{field}_active"
     if not choice.is_plain:
@@ -195,7 +178,7 @@ def _counted(release: Release, found: InformationLoss, choice: LossChoice) -> fl
         positions = map(release.table.position, names)
         losses = [float(generalisation_height(release, [position])) for position in positions]
     else:
-        field = _OF_ATTRIBUTES[choice.kind]
+        field = _OF_ATTRIBUTES.get(choice.kind, choice.kind)
         if field == "loss" and choice.leaves == "active":
             field = "loss_active"
         losses = [float(getattr(own, field)) for own in found.attributes]

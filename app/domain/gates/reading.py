@@ -8,7 +8,7 @@ reads nothing.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,7 +100,7 @@ def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Read
     slots = slots_of(condition, policy)
     if takes_absence_for_safety(policy, condition):
         slots -= columns.lacking
-    carried = _united(columns.carried.get(slot, _NOTHING) for slot in slots)
+    carried = _NOTHING.union(*(columns.carried.get(slot, _NOTHING) for slot in slots))
     try:
         match condition:
             case PrivacyModelCondition():
@@ -209,7 +209,3 @@ def _of_optimum(condition: OptimumCondition, carried: frozenset[str], columns: C
         if model_protects(own, model, columns.worst):
             found |= _of_model(model, columns.quasi_identifiers, carried, columns)
     return found
-
-
-def _united(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*sets)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from app.domain.direct_identifiers.recognition import IdentifierFinding
+from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.gates.coverage import Recognise, ReleasedColumn, coverage_of
 from app.domain.gates.reading import Columns, reading_of
 from app.domain.policies.building import joined
@@ -17,7 +17,7 @@ from app.domain.policies.findings import Findings
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import DISCLOSED_ROLES
 
-Identifiers = Mapping[str, Iterable[IdentifierFinding]]
+Identifiers = Mapping[str, Iterable[RecognisedKind]]
 """Column → the kinds of direct identifiers that it looks like."""
 
 _SHUT_OUT: Final = ("identifier", "dropped")
@@ -89,7 +89,7 @@ def check_singled_out(
 
 
 def _check_identifiers(
-    name: str, role: str | None, identifiers: Iterable[IdentifierFinding], found: Findings
+    name: str, role: str | None, identifiers: Iterable[RecognisedKind], found: Findings
 ) -> None:
     likely = [own for own in identifiers if own.is_direct_identifier]
     if not likely:

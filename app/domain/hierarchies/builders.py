@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Context, Decimal, InvalidOperation, localcontext
-from typing import Literal, get_args
+from typing import get_args
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.domain.hierarchies.definitions import TOP_LABEL, nodes_of_levels
+from app.domain.hierarchies.definitions import nodes_of_levels
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.hierarchies.periods import Period, period_of
-
-DateLevel = Literal["day", "month", "quarter", "year", "decade"]
-Side = Literal["left", "right"]
+from app.domain.hierarchies.hierarchy_definitions import Side, Unit
+from app.domain.hierarchies.periods import period_of
 
 MAX_LEAVES = 2_000_000
 MAX_MASKED_CHARACTERS = 200_000_000
@@ -30,7 +28,7 @@ PADDING = " "
 
 def flat(values: Sequence[str]) -> Hierarchy:
     """Every value directly below ⊥."""
-    return _of_levels([[value] for value in _leaves(values)])
+    return Hierarchy(*nodes_of_levels([[value] for value in _leaves(values)]))
 
 
 def intervals(
@@ -42,7 +40,7 @@ def intervals(
     not positive or not a multiple of the one before.
     """
     with localcontext(_EXACT):
-        return _of_levels(_interval_rows(values, widths, origin))
+        return Hierarchy(*nodes_of_levels(_interval_rows(values, widths, origin)))
 
 
 def _interval_rows(
@@ -93,7 +91,7 @@ def ordered_groups(order: Sequence[str], group_sizes: Sequence[int]) -> Hierarch
             members = leaves[first : first + width]
             for row in rows[first : first + width]:
                 row.append(f"[{members[0]}, {members[-1]}]")
-    return _of_levels(rows)
+    return Hierarchy(*nodes_of_levels(rows))
 
 
 def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: Side = "right") -> Hierarchy:
@@ -119,15 +117,15 @@ def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: S
             for n in range(1, length)
         ]
         rows.append([value, *masked])
-    return _of_levels(rows, top_label=char * length)
+    return Hierarchy(*nodes_of_levels(rows, char * length))
 
 
-def dates(values: Sequence[str], levels: Sequence[DateLevel] = ("day", "month", "year")) -> Hierarchy:
+def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year")) -> Hierarchy:
     """Dates truncated to the levels given, finest first; leaves are written as the first level is.
 
     Labels: 1975-05-10, 1975-05, 1975-Q2, 1975, 1970s.
     """
-    known = get_args(DateLevel)
+    known = get_args(Unit)
     places = [known.index(level) if level in known else -1 for level in levels]
     if not levels or -1 in places or places != sorted(set(places)) or levels[0] == "decade":
         raise InvalidInput.of(
@@ -148,24 +146,21 @@ def dates(values: Sequence[str], levels: Sequence[DateLevel] = ("day", "month", 
             )
         periods.append((period.first, value))
     rows = [[value, *(_TRUNCATED[level](first) for level in levels[1:])] for first, value in sorted(periods)]
-    return _of_levels(rows)
+    return Hierarchy(*nodes_of_levels(rows))
 
 
 def leaf_range(first: str, last: str, step: str = "1") -> list[str]:
     """Numbers, or dates with ``step`` in days, from ``first`` to ``last`` inclusive."""
     low, high = period_of(first), period_of(last)
-    if _is_day(low) and _is_day(high):
-        return _date_range(low.first, high.first, step) if low and high else []
+    if low is not None and high is not None and low.unit == high.unit == "day":
+        return _date_range(low.first, high.first, step)
     with localcontext(_EXACT):
         return _number_range(first, last, step)
 
 
 def _number_range(first: str, last: str, step: str) -> list[str]:
-    start, end, width = (
-        _number("/range/first", first),
-        _number("/range/last", last),
-        _number("/range/step", step),
-    )
+    start, end = _number("/range/first", first), _number("/range/last", last)
+    width = _number("/range/step", step)
     if width <= 0 or end < start:
         raise InvalidInput.of(
             "/range",
@@ -176,10 +171,6 @@ def _number_range(first: str, last: str, step: str) -> list[str]:
     size = int((end - start) // width) + 1
     _require_few(size)
     return [_plain(start + i * width) for i in range(size)]
-
-
-def _is_day(period: Period | None) -> bool:
-    return period is not None and period.unit == "day"
 
 
 def _date_range(first: date, last: date, step: str) -> list[str]:
@@ -201,7 +192,7 @@ def _require_few(size: int) -> None:
         )
 
 
-_TRUNCATED: dict[DateLevel, Callable[[date], str]] = {
+_TRUNCATED: dict[Unit, Callable[[date], str]] = {
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "year": lambda day: f"{day.year:04d}",
@@ -245,7 +236,3 @@ def _plain(number: Decimal) -> str:
     """The number without exponent and trailing zeros."""
     text = format(number, "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
-
-
-def _of_levels(rows: Sequence[Sequence[str]], top_label: str = TOP_LABEL) -> Hierarchy:
-    return Hierarchy(*nodes_of_levels(rows, top_label))

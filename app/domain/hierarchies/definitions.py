@@ -194,7 +194,19 @@ def nodes_of_levels(
     above, faults = _edges_of_rows(rows, len(rows[0]), pointer)
     if faults:
         raise InvalidInput(listed(faults, pointer))
-    return _nodes_of_levels(above, top_label)
+    children: dict[Node | None, list[Node]] = {}
+    for node, parent in above.items():
+        children.setdefault(parent, []).append(node)
+    labels = [top_label]
+    parents: list[tuple[int, ...]] = [()]
+    stack = [(node, TOP) for node in reversed(children.get(None, []))]
+    while stack:
+        node, parent_code = stack.pop()
+        code = len(labels)
+        labels.append(node[1])
+        parents.append((parent_code,))
+        stack.extend((child, code) for child in reversed(children.get(node, [])))
+    return tuple(labels), tuple(parents), ()
 
 
 Node = tuple[int, str]
@@ -219,19 +231,3 @@ def _edges_of_rows(
                     )
                 )
     return above, faults
-
-
-def _nodes_of_levels(above: Mapping[Node, Node | None], top_label: str) -> Definition:
-    children: dict[Node | None, list[Node]] = {}
-    for node, parent in above.items():
-        children.setdefault(parent, []).append(node)
-    labels = [top_label]
-    parents: list[tuple[int, ...]] = [()]
-    stack = [(node, TOP) for node in reversed(children.get(None, []))]
-    while stack:
-        node, parent_code = stack.pop()
-        code = len(labels)
-        labels.append(node[1])
-        parents.append((parent_code,))
-        stack.extend((child, code) for child in reversed(children.get(node, [])))
-    return tuple(labels), tuple(parents), ()

@@ -7,15 +7,14 @@ that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is �
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.definitions import TOP as TOP
 from app.domain.hierarchies.definitions import TOP_LABEL, nodes_from_parents, nodes_from_rows
@@ -219,7 +218,7 @@ class Hierarchy:
         """Whether ``lower ⪯ upper``."""
         return upper in self.up(lower)
 
-    def are_above(self, upper: Ints, lower: Ints) -> npt.NDArray[np.bool_]:
+    def are_above(self, upper: Ints, lower: Ints) -> Bools:
         """Per row, whether ``lower ⪯ upper``."""
         used, where = np.unique(lower, return_inverse=True)
         indices, nodes = self.ancestors(used.astype(np.int32))
@@ -227,39 +226,14 @@ class Hierarchy:
         wanted = where.reshape(-1).astype(np.int64) * self.n_nodes + upper
         if not len(keys):
             return np.zeros(len(wanted), dtype=bool)
-        found: npt.NDArray[np.bool_] = (
-            keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
-        )
+        found: Bools = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
         return found
 
-    def compatible(self, a: int, b: int) -> bool:
-        """Whether the two nodes share a leaf; ⊥ is compatible with everything."""
-        if self.is_tree:
-            return bool(self.leaf_lo[a] < self.leaf_hi[b] and self.leaf_lo[b] < self.leaf_hi[a])
-        return bool(np.intersect1d(self.leaves_of(a), self.leaves_of(b), assume_unique=True).size)
-
-    def meet(self, a: int, b: int) -> tuple[int, ...]:
-        """What two values say together: the more specific one, or nothing if they share no leaf.
-
-        Values of a DAG that are compatible without being comparable have no single meet: then both are
-        returned, and mean the leaves that they share.
-        """
-        if self.is_above(a, b):
-            return (b,)
-        if self.is_above(b, a):
-            return (a,)
-        return (a, b) if self.compatible(a, b) else ()
-
-    def lub(self, a: int, b: int) -> int:
-        """Least common upper bound; NotSupported if a hierarchy that is no semi-lattice has none."""
-        common = self.up(a) & self.up(b)
-        lowest = [v for v in common if not any(v != w and v in self.up(w) for w in common)]
-        if len(lowest) != 1:
-            raise NotSupported(
-                f"The values {self.labels[a]!r} and {self.labels[b]!r} have no least common upper bound.",
-                "Add one value above both, or use a tree.",
-            )
-        return lowest[0]
+    def least_above(self, nodes: Iterable[int]) -> list[int]:
+        """The least nodes above or equal to all of these, ascending: one in a tree, perhaps more in a DAG."""
+        common = frozenset.intersection(*map(self.up, nodes))
+        ups = {node: self.up(node) for node in common}
+        return sorted(v for v in common if not any(v != w and v in ups[w] for w in common))
 
     @cached_property
     def _codes_by_label(self) -> dict[str, int]:

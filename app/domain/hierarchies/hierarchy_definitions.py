@@ -67,10 +67,7 @@ class RowsDefinition:
     kind: ClassVar[str] = "rows"
 
     rows: Annotated[
-        tuple[Labels, ...],
-        Len(1, MOST_VALUES),
-        doc("The rows."),
-        Example([["Lafayette", "Indiana"]]),
+        tuple[Labels, ...], Len(1, MOST_VALUES), doc("The rows."), Example([["Lafayette", "Indiana"]])
     ]
 
 

@@ -10,15 +10,14 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Floats, Integers, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.hierarchies.numbers import ends, number_labels, whole_numbers
 from app.domain.losses.loss import LeafDomain, Sums
 from app.domain.tables.masks import missing_cells
 
-Nodes = npt.NDArray[np.integer]
+Nodes = Integers
 
 
 def leaves_under(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Longs:
@@ -130,13 +129,20 @@ class NumberRange(CellCost):
         leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
         if domain == "active":
             leaves = leaves[records[hierarchy.leaves] > 0]
-        low, high = ends(hierarchy, numbers, leaves)
-        self._range: Longs = np.maximum(high - low, 0)
+        self._low, self._high = ends(hierarchy, numbers, leaves)
+        self._range: Longs = np.maximum(self._high - self._low, 0)
         self.scale = n * int(self._range[TOP])
 
     def of(self, original: Nodes, shown: Nodes) -> Sums:
         """Greatest less least number under the node shown, in the whole units of :func:`whole_numbers`."""
         return self._range[shown]
+
+    def within(self, nodes: Nodes, starts: Longs) -> Longs:
+        """The same of each run of nodes; ⊥ may be any number of the domain."""
+        if not len(starts):
+            return np.zeros(0, dtype=np.int64)
+        greatest: Longs = np.maximum.reduceat(self._high[nodes], starts)
+        return np.maximum(greatest - np.minimum.reduceat(self._low[nodes], starts), 0)
 
 
 class SquaredError(CellCost):
@@ -172,9 +178,7 @@ class SquaredError(CellCost):
         return np.where((original == shown) | missing_cells(original), 0.0, errors)
 
 
-def _means(
-    values: npt.NDArray[np.float64], amounts: npt.NDArray[np.float64], nodes: Nodes, n_nodes: int
-) -> npt.NDArray[np.float64]:
+def _means(values: Floats, amounts: Floats, nodes: Nodes, n_nodes: int) -> Floats:
     """(nodes,) weighted means of the values of each node, 0 where there is none."""
     totals = np.bincount(nodes, amounts, n_nodes)
     sums = np.bincount(nodes, values * amounts, n_nodes)

@@ -19,17 +19,8 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Floats, Longs
-from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.losses.cell_costs import (
-    CategoryRange,
-    CellCost,
-    ConditionalBits,
-    LeafShare,
-    LevelShare,
-    NumberRange,
-    SquaredError,
-)
+from app.domain.losses.cell_costs import CategoryRange, CellCost, LeafShare, NumberRange, SquaredError
 from app.domain.losses.counting import Counting
 from app.domain.losses.loss import RANKED, LeafDomain, LossKind, SummedLoss, Sums
 from app.domain.tables.table import Table
@@ -54,8 +45,6 @@ class CellLoss(SummedLoss):
     Raises NotSupported if a hierarchy with levels between is no tree.
     """
 
-    unit: float = 1.0
-
     def __init__(
         self,
         table: Table,
@@ -63,8 +52,11 @@ class CellLoss(SummedLoss):
         kind: LossKind,
         make: MakeCost,
         counting: Counting = ALIKE,
+        *,
+        unit: float = 1.0,
+        is_monotone: bool = True,
     ) -> None:
-        self.kind = kind
+        self.kind, self.unit, self.is_monotone = kind, unit, is_monotone
         self.aggregate = counting.aggregate_of(kind)
         self.counting = counting
         self.n_records = table.n_records
@@ -184,84 +176,6 @@ class DomainLoss(CellLoss):
         return np.log1p(lost) if self.kind == "geometric" else lost
 
 
-class PrecisionLoss(CellLoss):
-    """The mean over cells of the level shown as a share of the height (Sweeney (2002))."""
-
-    def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
-        super().__init__(
-            table, attributes, "precision", lambda _, h, records: LevelShare(h, records), counting
-        )
-
-
-class EntropyLoss(CellLoss):
-    """Non-uniform entropy in bits over all cells (Gionis and Tassa (2009))."""
-
-    def __init__(self, table: Table, attributes: Sequence[int], counting: Counting = ALIKE) -> None:
-        # Terms are bits per record, so that they are of the size for which searches round.
-        self.unit = table.n_records
-        super().__init__(
-            table,
-            attributes,
-            "non_uniform_entropy",
-            lambda _, h, records: ConditionalBits(h, records),
-            counting,
-        )
-
-
-class CertaintyLoss(CellLoss):
-    """Average information loss of the cells as they are shown, attributes alike (Cao and Karras (2012); NCP).
-
-    Parameters
-    ----------
-    numeric
-        Names of attributes whose cells are measured by the range of the numbers under them.
-    """
-
-    def __init__(
-        self,
-        table: Table,
-        attributes: Sequence[int],
-        numeric: Sequence[str] = (),
-        domain: LeafDomain = "declared",
-        counting: Counting = ALIKE,
-    ) -> None:
-        _require_known(table, attributes, numeric)
-
-        def cost(attribute: str, hierarchy: Hierarchy, records: Longs) -> CellCost:
-            if attribute in numeric:
-                return NumberRange(attribute, hierarchy, records, domain)
-            return CategoryRange(hierarchy, records, domain)
-
-        super().__init__(table, attributes, "ail", cost, counting)
-
-
-class SquaredErrorLoss(CellLoss):
-    """Mean of the attributes' losses, those of numbers being squared errors, the others normalised losses.
-
-    Parameters
-    ----------
-    numeric
-        Names of attributes whose values are numbers.
-    """
-
-    is_monotone = False
-
-    def __init__(
-        self,
-        table: Table,
-        attributes: Sequence[int],
-        numeric: Sequence[str],
-        domain: LeafDomain = "declared",
-        counting: Counting = ALIKE,
-    ) -> None:
-        _require_known(table, attributes, numeric)
-
-        def cost(attribute: str, hierarchy: Hierarchy, records: Longs) -> CellCost:
-            return cost_of_error(attribute, hierarchy, records, numeric, domain)
-
-        super().__init__(table, attributes, "squared_error", cost, counting)
-
-
 def cost_of_error(
     attribute: str, hierarchy: Hierarchy, records: Longs, numeric: Sequence[str], domain: LeafDomain
 ) -> CellCost:
@@ -271,15 +185,13 @@ def cost_of_error(
     return LeafShare(hierarchy, records, domain)
 
 
-def _require_known(table: Table, attributes: Sequence[int], numeric: Sequence[str]) -> None:
-    strangers = set(numeric) - {table.attributes[j] for j in attributes}
-    if strangers:
-        raise InvalidInput.of(
-            "/objective/loss/numeric",
-            "unknown-attribute",
-            f"{min(strangers)!r} is none of the attributes that are generalised.",
-            f"These are: {', '.join(table.attributes[j] for j in attributes)}.",
-        )
+def cost_of_range(
+    attribute: str, hierarchy: Hierarchy, records: Longs, numeric: Sequence[str], domain: LeafDomain
+) -> CellCost:
+    """The cost of an attribute's cells by which ``ail`` is computed: of numbers their range, else leaves."""
+    if attribute in numeric:
+        return NumberRange(attribute, hierarchy, records, domain)
+    return CategoryRange(hierarchy, records, domain)
 
 
 class HeightLoss(SummedLoss):

@@ -92,7 +92,10 @@ class AmbiguityLoss(ClassLoss):
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
         """Combinations of leaves that all records together may stand for."""
-        return self._sum(levels, None if suppressed is None else suppressed[classes.of_row])
+        product = self._products(levels)
+        if suppressed is not None:
+            product[suppressed[classes.of_row]] = self._whole
+        return exact_sum(product * self._amounts)
 
     def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
         """Nobody is generalised, but who is suppressed may stand for everything."""
@@ -103,16 +106,6 @@ class AmbiguityLoss(ClassLoss):
             return 0.0
         found = float(self._as_they_are[~lost].sum()) + self._whole * float(self._amounts[lost].sum())
         return found * (1 - SLACK)
-
-    def without_suppression(self, levels: Sequence[int]) -> float:
-        """Loss of a rule that suppresses nobody; needs no classes."""
-        return self._sum(levels, None)
-
-    def _sum(self, levels: Sequence[int], suppressed: Bools | None) -> float:
-        product = self._products(levels)
-        if suppressed is not None:
-            product[suppressed] = self._whole
-        return exact_sum(product * self._amounts)
 
     def _products(self, levels: Sequence[int]) -> Floats:
         """(R,) leaves that each distinct record may stand for."""

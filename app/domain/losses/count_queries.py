@@ -158,13 +158,6 @@ class CountedRows:
         return float(amounts.sum())
 
 
-@dataclass(frozen=True)
-class CountQuery:
-    """Intervals per attribute."""
-
-    intervals: Mapping[int, Interval]
-
-
 class Workload:
     """Queries drawn at random.
 
@@ -188,11 +181,10 @@ class Workload:
         self.lengths = {j: scale.length(share) for j, scale in scales.items()}
         self._generator = np.random.Generator(np.random.PCG64(seed))
 
-    def draw(self) -> CountQuery:
-        """The next query: first its attributes are drawn, then their intervals in schema order."""
+    def draw(self) -> dict[int, Interval]:
+        """The intervals of the next query: first its attributes are drawn, then intervals in schema order."""
         chosen = self._generator.permutation(len(self._attributes))[: self._n]
         attributes = [self._attributes[i] for i in sorted(chosen.tolist())]
         if self._sensitive is not None:
             attributes.append(self._sensitive)
-        draw = {j: self._scales[j].draw(self.lengths[j], self._generator) for j in attributes}
-        return CountQuery(draw)
+        return {j: self._scales[j].draw(self.lengths[j], self._generator) for j in attributes}

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Integers, Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LeafDomain
 from app.domain.tables.distinct import distinct_rows
@@ -49,7 +48,7 @@ def log_areas(hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> Float
     return np.asarray(np.log(np.maximum(np.bincount(above, minlength=hierarchy.n_nodes), 1)))
 
 
-def is_hidden(shown: npt.NDArray[np.integer], suppressed: Bools) -> bool:
+def is_hidden(shown: Integers, suppressed: Bools) -> bool:
     """Whether a cell (r,) shows nothing of any record that is not suppressed, and there are some."""
     return not suppressed.all() and bool(shows_nothing(shown[~suppressed]).all())
 
@@ -218,17 +217,14 @@ def _axis(side: BoxSides, suppressed: Bools, amounts: Longs, domain: LeafDomain)
         shown, known = np.where(suppressed, own, shown), missing_cells(own)
     depths = np.where(known, KNOWN_MISSING, hierarchy.depth[shown]).astype(np.int32)
     areas = log_areas(hierarchy, _amounts(own, amounts, hierarchy.n_nodes), domain)
-    return _Axis(_ancestors_by_depth(hierarchy), areas, own, shown, depths)
+    # (depths, nodes) the ancestor of each depth, −1 where a node has none.
+    ancestors = [
+        np.where(hierarchy.depth >= d, hierarchy.ancestors_at(hierarchy.height - d), -1)
+        for d in range(hierarchy.height + 1)
+    ]
+    return _Axis(np.stack(ancestors).astype(np.int32), areas, own, shown, depths)
 
 
-def _amounts(of: npt.NDArray[np.integer], amounts: Longs, n: int) -> Longs:
+def _amounts(of: Integers, amounts: Longs, n: int) -> Longs:
     """(n,) the amounts added up by what they are of."""
     return np.bincount(of, amounts, n).astype(np.int64)
-
-
-def _ancestors_by_depth(hierarchy: Hierarchy) -> Ints:
-    """(depths, nodes) the ancestor of each depth, −1 where a node has none."""
-    depths = range(hierarchy.height + 1)
-    return np.stack(
-        [np.where(hierarchy.depth >= d, hierarchy.ancestors_at(hierarchy.height - d), -1) for d in depths]
-    ).astype(np.int32)

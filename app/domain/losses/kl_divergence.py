@@ -24,9 +24,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Bools, Floats, Integers, Longs
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, categories, is_hidden, seconds_of_boxes
 from app.domain.losses.loss import ClassLoss, LeafDomain, LossKind, RuleClasses
@@ -156,9 +155,7 @@ class KLDivergenceLoss(ClassLoss):
             area += areas[level][column]
         return area
 
-    def _counted(
-        self, of_row: npt.NDArray[np.integer], n_classes: int, amounts: npt.NDArray[np.integer]
-    ) -> Floats:
+    def _counted(self, of_row: Integers, n_classes: int, amounts: Integers) -> Floats:
         """(R,) the amounts of the rows of each row's class with its sensitive values."""
         limit = n_classes * self._n_values
         keys = of_row.astype(np.int64) * self._n_values + self._value

@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,11 +49,6 @@ LeafDomain = Literal["declared", "active"]
 """All leaves of a hierarchy, those without records included, or the values that occur in the table."""
 
 ACTIVE_BY_DEFAULT: Final[frozenset[LossKind]] = frozenset({"kl_divergence"})
-OF_LEAVES: Final[frozenset[LossKind]] = frozenset(
-    {"geometric", "arithmetic", "ambiguity", "kl_divergence", "ail", "squared_error"}
-)
-"""The losses that count leaves, and hence depend on the leaf domain."""
-
 Aggregate = Literal["sum", "mean", "maximum", "rank"]
 """What is made of the attributes' losses. ``rank``: the greatest is compared first, then the next, …"""
 
@@ -228,7 +223,6 @@ class SummedLoss(ABC):
         same ones.
     """
 
-    separable: ClassVar[Literal[True]] = True
     kind: LossKind
     aggregate: Aggregate
     is_monotone: bool = True
@@ -312,7 +306,6 @@ class ClassLoss(ABC):
         Estimated time that a rule which suppresses takes beyond what its classes do.
     """
 
-    separable: ClassVar[Literal[False]] = False
     kind: LossKind
     more_seconds: float = 0.0
 

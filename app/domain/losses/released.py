@@ -7,8 +7,9 @@ them is the divergence of :mod:`kl_divergence`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,16 +17,15 @@ from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.released import Release
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.hierarchies.numbers import ends, whole_numbers
-from app.domain.losses.cell_costs import CellCost, leaves_under
+from app.domain.losses.cell_costs import CellCost, NumberRange, leaves_under
+from app.domain.losses.cells import cost_of_range
 from app.domain.losses.kl_boxes import BoxDivergence, BoxSides, is_hidden
 from app.domain.losses.loss import LeafDomain
 from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import group
 from app.domain.tables.numbers import exact_sum
-from app.domain.tables.table import Table
 
-Total = Callable[[CellCost], float]
+TOP_ALONE: Final = np.array([TOP])
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,6 @@ class ShownCells:
     original: Ints
     shown: Ints
     cells: Longs
-
-    @property
-    def n_records(self) -> int:
-        """Cells of the attribute, one per record."""
-        return int(self.cells.sum())
 
     def total(self, cost: CellCost) -> float:
         """What the cells cost in all; a whole number, exactly, where costs are whole."""
@@ -123,44 +118,23 @@ def losses_within_classes(
     for i, j in enumerate(classes.attributes):
         hierarchy, own, at = table.hierarchies[j], classes.codes[:, i], single
         if not np.array_equal(release.codes[:, j], table.codes[:, j]):
-            order = _by_class(classes) if order is None else order
+            if order is None:
+                # The records that are in a class, class by class.
+                order = np.argsort(classes.of_record, kind="stable")[len(table.codes) - classes.n_judged :]
             own, at = table.codes[order, j], starts
         records = np.bincount(table.codes[:, j], minlength=hierarchy.n_nodes).astype(np.int64)
-        if table.attributes[j] in numeric:
-            costs, whole = _ranges(table, j, records, domain, own, at)
+        cost = cost_of_range(table.attributes[j], hierarchy, records, numeric, domain)
+        if isinstance(cost, NumberRange):
+            costs = cost.within(own, at)
         elif hierarchy.is_tree:
-            leaves = leaves_under(hierarchy, records, domain)
             nodes = _common_ancestors(hierarchy, own, at)
-            costs, whole = np.where(leaves > 1, leaves, 0)[nodes], int(leaves[TOP])
-            whole = whole if whole > 1 else 0
+            costs = cost.of(nodes, nodes)
         else:
             return None
+        whole = int(cost.of(TOP_ALONE, TOP_ALONE)[0])
         total = int(costs @ classes.records) + whole * classes.n_suppressed
         found.append(total / (n * whole) if n and whole else 0.0)
     return found
-
-
-def _by_class(classes: EquivalenceClasses) -> Longs:
-    """Positions of the records that are in a class, class by class."""
-    order = np.argsort(classes.of_record, kind="stable")
-    return order[len(order) - classes.n_judged :]
-
-
-def _ranges(
-    table: Table, attribute: int, records: Longs, domain: LeafDomain, own: Ints, starts: Longs
-) -> tuple[Longs, int]:
-    """Per class greatest less least number, and the same of the domain; ⊥ may be any number of it."""
-    hierarchy = table.hierarchies[attribute]
-    numbers, _ = whole_numbers(table.attributes[attribute], hierarchy, table.n_records)
-    leaves = np.arange(hierarchy.n_leaves, dtype=np.int64)
-    if domain == "active":
-        leaves = leaves[records[hierarchy.leaves] > 0]
-    low, high = ends(hierarchy, numbers, leaves)
-    whole = max(0, int(high[TOP] - low[TOP]))
-    if not len(starts):
-        return np.zeros(0, dtype=np.int64), whole
-    least, greatest = np.minimum.reduceat(low[own], starts), np.maximum.reduceat(high[own], starts)
-    return np.maximum(greatest - least, 0), whole
 
 
 def _common_ancestors(hierarchy: Hierarchy, own: Ints, starts: Longs) -> Ints:

@@ -12,11 +12,11 @@ from annotated_types import Ge, Gt, Le, doc
 from app.domain.arrays import Bools, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, LOW, LOW_AMOUNT, MET, SHARE, STRICTER_DOWN
-from app.domain.classes.by_class import least_by_class
 from app.domain.classes.gains import Gains, LogBase, delta_factor, disclosing, greatest_ratios, lacks_values
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import SAFE, fills_between, least_size, most_passing
 from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import least_by_class
 from app.domain.models.beta_likeness import LEAST
 from app.domain.models.criterion import Criterion, Judged, Merging
 from app.domain.models.distinct_l_diversity import least_classes

@@ -16,8 +16,7 @@ from annotated_types import Ge, Le, doc
 from app.domain.arrays import Bools, Longs
 from app.domain.catalogue.meanings import STRICTER_UP
 from app.domain.classes import diversity, evening
-from app.domain.classes.diversity import ranked
-from app.domain.classes.entropy_estimates import ESTIMATE_TOLERANCE, corrected_values, has_corrected_entropy
+from app.domain.classes.diversity import ESTIMATE_TOLERANCE, corrected_values, has_corrected_entropy, ranked
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.models.criterion import Criterion, Judged, Merging, Others
 from app.domain.models.distinct_l_diversity import at_least_values

@@ -15,8 +15,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import Others
-from app.domain.risk.bayes import BayesBlock
-from app.domain.risk.knowledge import Knowledge
+from app.domain.risk.bayes import BayesBlock, Knowledge
 from app.domain.tables.distinct import distinct_rows, row_keys
 from app.domain.tables.table import Table
 

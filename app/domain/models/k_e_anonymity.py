@@ -24,10 +24,9 @@ from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Bools, Longs
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIDING, HIGH, MET, STRICTER_UP
-from app.domain.classes.by_class import greatest_by_class, least_by_class
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class, least_by_class
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.numbers import GREATEST_SUM, ends, whole_numbers
 from app.domain.models.criterion import Criterion, Judged, Merging, Others

@@ -14,8 +14,7 @@ from app.domain.arrays import Bools, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_ONE, HIDING, HIGH
 from app.domain.classes import diversity
-from app.domain.classes.diversity import RankedCounts, ranked
-from app.domain.classes.entropy_estimates import corrected_values, has_corrected_entropy
+from app.domain.classes.diversity import RankedCounts, corrected_values, has_corrected_entropy, ranked
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.errors import InvalidInput

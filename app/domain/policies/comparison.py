@@ -59,10 +59,9 @@ def margin(value: Value, comparison: Comparison, threshold: Value) -> float:
     """
     passes = holds(value, comparison, threshold)
     value, threshold = _comparable(value, comparison, threshold)
-    if math.isinf(value) or math.isinf(threshold):
-        room = _infinite_room(float(value), comparison, float(threshold))
-        return room if not math.isnan(room) else (0.0 if passes else -math.inf)
     room = _room(value, comparison, threshold)
+    if math.isinf(value) or math.isinf(threshold):
+        return room if not math.isnan(room) else (0.0 if passes else -math.inf)
     if passes:
         return max(0.0, room)
     short = 0.0 if isinstance(value, int) else highest_accepted(threshold) - threshold
@@ -90,27 +89,19 @@ def _plain(value: Value) -> Value:
 
 
 def _room(value: int | float, comparison: Comparison, threshold: int | float) -> float:
-    """The distance on the passing side, of finite numbers; whole numbers step over a strict threshold."""
-    whole = isinstance(value, int)
+    """The distance on the passing side; NaN for two equal infinities.
+
+    Whole numbers step over a strict threshold.
+    """
+    steps = isinstance(value, int) and math.isfinite(threshold)
     match comparison:
-        case "at_least":
+        case "above" if steps:
+            return float(value - (math.floor(threshold) + 1))
+        case "below" if steps:
+            return float((math.ceil(threshold) - 1) - value)
+        case "at_least" | "above":
             return float(value - threshold)
-        case "at_most":
+        case "at_most" | "below":
             return float(threshold - value)
-        case "above":
-            return float(value - (math.floor(threshold) + 1)) if whole else float(value - threshold)
-        case "below":
-            return float((math.ceil(threshold) - 1) - value) if whole else float(threshold - value)
         case "equals":
             return -abs(float(value - threshold))
-
-
-def _infinite_room(value: float, comparison: Comparison, threshold: float) -> float:
-    """The same where one of the two is infinite; NaN if both are alike."""
-    match comparison:
-        case "at_least" | "above":
-            return value - threshold
-        case "at_most" | "below":
-            return threshold - value
-        case "equals":
-            return -abs(value - threshold)

@@ -31,10 +31,7 @@ class Format:
     def name_of(self, field: str) -> str | None:
         """What this format calls a field that another one calls otherwise; None if none does."""
         for other in FORMATS:
-            for theirs, own in (
-                (other.requirements, self.requirements),
-                (other.condition, self.condition),
-            ):
+            for theirs, own in ((other.requirements, self.requirements), (other.condition, self.condition)):
                 if field == theirs != own:
                     return own
         return None

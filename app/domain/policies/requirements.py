@@ -26,8 +26,7 @@ from app.domain.policies.policy import (
     Scope,
     ScoreCondition,
 )
-from app.domain.policies.scores import SCORE_VALUES
-from app.domain.policies.thresholds import check_threshold
+from app.domain.policies.thresholds import SCORE_VALUES, check_threshold
 from app.domain.search.full_domain.problem import AnonymityProblem
 
 MEASURE_OF: Final[Mapping[str, Measure[Any, Any]]] = {measure.name: measure for measure in MEASURES}
@@ -159,7 +158,7 @@ def _check_measure(checked: _Checked, condition: MeasureCondition) -> None:
             f"{value.path} repeats a parameter of {measure.name}, whatever the data are.",
             "Name a value that depends on the data.",
         )  # fmt: skip
-    _check_threshold(checked, condition, value)
+    check_threshold(checked.found, checked.condition_at, value, condition, checked.policy.assumes.options)
 
 
 def _needs_dictionary(measure: Measure[Any, Any], condition: MeasureCondition) -> bool:
@@ -252,7 +251,7 @@ def _check_score(checked: _Checked, condition: ScoreCondition) -> None:
             f"By group there are: {', '.join(sorted(_BY_GROUP))} and the quantiles.",
         )  # fmt: skip
     _check_roles(checked)
-    _check_threshold(checked, condition, value)
+    check_threshold(checked.found, checked.condition_at, value, condition, checked.policy.assumes.options)
 
 
 def _check_privacy_model(checked: _Checked, condition: PrivacyModelCondition) -> None:
@@ -355,16 +354,3 @@ def _check_value(
         f"{path!r} is no number or boolean of {what}.", f"{near}There are: {'; '.join(named)}.",
     )  # fmt: skip
     return None
-
-
-def _check_threshold(
-    checked: _Checked, condition: MeasureCondition | ScoreCondition, value: ResultValue
-) -> None:
-    check_threshold(
-        checked.found,
-        checked.condition_at,
-        value,
-        condition.comparison,
-        condition.threshold,
-        checked.policy.assumes.options,
-    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -158,12 +158,14 @@ def assess_set(
     )
     mass = np.ones(table.n_records) if table.weights is None else table.weights
     losses = np.stack([assessment.records.loss for assessment in found])
-    bayes = None
-    if dictionaries.prior is not None:
-        bayes = _bayes(found, losses, dictionaries.prior, mass)
-    return SetAssessment(
-        found, dictionaries.prior, bayes, _worst_case(found, losses), _worst_per_record(found, losses, mass)
-    )
+    prior, bayes = dictionaries.prior, None
+    if prior is not None:
+        counting = [assessment for assessment, q in zip(found, prior, strict=True) if q > 0]
+        bayes = _of_records("bayes", expected_loss(losses, prior), None, mass, _all_of(counting))
+    at = losses.argmax(axis=0).astype(np.int32)
+    worst: Floats = losses[at, np.arange(table.n_records)]
+    per_record = _of_records("worst_case_per_record", worst, at, mass, _all_of(found))
+    return SetAssessment(found, prior, bayes, _worst_case(found, losses), per_record)
 
 
 def expected_loss(losses: Floats, prior: tuple[float, ...]) -> Floats:
@@ -176,19 +178,11 @@ def expected_loss(losses: Floats, prior: tuple[float, ...]) -> Floats:
     return expected
 
 
-def _bayes(
-    found: tuple[Assessment, ...], losses: Floats, prior: tuple[float, ...], mass: Floats
-) -> ViewScore:
-    expected = expected_loss(losses, prior)
-    counting = [assessment for assessment, q in zip(found, prior, strict=True) if q > 0]
-    return _of_records("bayes", expected, None, mass, _all_of(counting))
-
-
 def _worst_case(found: tuple[Assessment, ...], losses: Floats) -> ViewScore:
     """Per rule: the greatest of each figure over the dictionaries."""
-    at_average = _first_greatest([assessment.risk_average for assessment in found])
-    at_max = _first_greatest([assessment.risk_max for assessment in found])
-    at_min = _first_greatest([assessment.risk_min for assessment in found])
+    at_average = int(np.argmax([assessment.risk_average for assessment in found]))
+    at_max = int(np.argmax([assessment.risk_max for assessment in found]))
+    at_min = int(np.argmax([assessment.risk_min for assessment in found]))
     worst = found[at_average]
     return ViewScore(
         view="worst_case",
@@ -206,12 +200,6 @@ def _worst_case(found: tuple[Assessment, ...], losses: Floats) -> ViewScore:
         loss=losses[at_average],
         at=np.full(losses.shape[1], at_average, dtype=np.int32),
     )
-
-
-def _worst_per_record(found: tuple[Assessment, ...], losses: Floats, mass: Floats) -> ViewScore:
-    at = losses.argmax(axis=0).astype(np.int32)
-    worst: Floats = losses[at, np.arange(losses.shape[1])]
-    return _of_records("worst_case_per_record", worst, at, mass, _all_of(found))
 
 
 def _of_records(view: View, loss: Floats, at: Ints | None, mass: Floats, monotone: Monotone) -> ViewScore:
@@ -235,14 +223,6 @@ def _of_records(view: View, loss: Floats, at: Ints | None, mass: Floats, monoton
     )
 
 
-def _first_greatest(risks: list[float]) -> int:
-    return max(range(len(risks)), key=lambda i: (risks[i], -i))
-
-
 def _all_of(found: Sequence[Assessment]) -> Monotone:
-    return Monotone(
-        non_empty=all(assessment.monotone.non_empty for assessment in found),
-        phi_monotone=all(assessment.monotone.phi_monotone for assessment in found),
-        psi_le_phi=all(assessment.monotone.psi_le_phi for assessment in found),
-        model_monotone=all(assessment.monotone.model_monotone for assessment in found),
-    )
+    names = [own.name for own in fields(Monotone)]
+    return Monotone(*(all(getattr(own.monotone, name) for own in found) for name in names))

@@ -10,21 +10,28 @@ where n counts the records of the target's class and q* is what the class shows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.risk.informed import Units, likelihoods
-from app.domain.risk.population import Population
+from app.domain.risk.population import Population, Units, likelihoods
+from app.domain.tables.distinct import KEY_LIMIT, distinct_rows, row_keys
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
+from app.domain.tables.table import Table
 
 PAIRS_AT_ONCE = 1_000_000
+
+NOBODY = np.empty(0, dtype=np.int64)
+MOST_KEPT: Final = 2_000_000
+"""Counts of people that are kept: 16 bytes each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +149,7 @@ def _block(
     found = likelihoods(population, units, np.repeat(chosen, m), np.tile(nodes, u))
     prior, ratio = found.prior.reshape(u, m), found.ratio.reshape(u, m)
     contradicted: Bools = np.asarray(((shown > 0) & found.is_impossible.reshape(u, m)).any(axis=1))
-    weights: npt.NDArray[np.float64] = shown * ratio
+    weights: Floats = shown * ratio
     totals = weights.sum(axis=1)
     inconsistent = ~contradicted & (totals == 0)
     judged = ~(contradicted | inconsistent)
@@ -156,3 +163,95 @@ def _block(
         is_contradicted=contradicted,
         is_inconsistent=inconsistent,
     )
+
+
+class KeptCounts(Population):
+    """A population whose counts are kept: searches ask again and again for the same people and classes."""
+
+    def __init__(
+        self, table: Table, dictionary: Dictionary, attributes: tuple[int, ...], sensitive: int
+    ) -> None:
+        super().__init__(table, dictionary, attributes, sensitive)
+        self._sizes = [table.sizes[j] for j in (*self.linked, sensitive)]
+        self._are_told_by_keys = math.prod(self._sizes) < KEY_LIMIT
+        self._keys, self._counts = NOBODY, NOBODY
+
+    def joint(self, rows: Ints, nodes: Ints) -> Longs:
+        """People whose quasi-identifiers and value are covered by each row of nodes (r, q) and node (r,)."""
+        if not self._are_told_by_keys or not len(rows):
+            return super().joint(rows, nodes)
+        keys = row_keys([*rows.T, nodes], self._sizes, len(rows))[0]
+        asked, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        places = np.searchsorted(self._keys, asked)
+        known = np.zeros(len(asked), dtype=bool)
+        inside = places < len(self._keys)
+        known[inside] = self._keys[places[inside]] == asked[inside]
+        found = np.empty(len(asked), dtype=np.int64)
+        found[known] = self._counts[places[known]]
+        if not known.all():
+            new = first[~known]
+            found[~known] = super().joint(rows[new], nodes[new])
+            self._keep(asked[~known], found[~known], places[~known])
+        return found[inverse.reshape(-1)]
+
+    def _keep(self, keys: Longs, counts: Longs, places: Longs) -> None:
+        """Insert new keys, ascending, with their counts; where that makes too many, only these are kept."""
+        if len(self._keys) + len(keys) > MOST_KEPT:
+            self._keys, self._counts = keys[:MOST_KEPT], counts[:MOST_KEPT]
+            return
+        self._keys = np.insert(self._keys, places, keys)
+        self._counts = np.insert(self._counts, places, counts)
+
+
+class Knowledge:
+    """An attacker's knowledge of the people of groups.
+
+    Parameters
+    ----------
+    own
+        (g, q) original nodes of the table's quasi-identifiers that each group has.
+    """
+
+    def __init__(self, table: Table, dictionary: Dictionary, own: Ints) -> None:
+        self._table = table
+        self._dictionary = dictionary
+        self._own = own
+        self._known: dict[int, Population] = {}
+
+    def beliefs(
+        self, sensitive: int, counts: SensitiveCounts, class_of_group: Longs, shown: Ints
+    ) -> Iterator[tuple[BayesBlock, Longs]]:
+        """The beliefs about some units at a time, and (u,) the classes of these.
+
+        Parameters
+        ----------
+        sensitive
+            Position of the sensitive attribute in the table; NotSupported if the dictionary does not say it.
+        counts
+            Its values in G classes.
+        class_of_group
+            (g,) the class of each group, −1 for none.
+        shown
+            (G, q) nodes that the classes show.
+        """
+        if sensitive not in self._known:
+            quasi = self._table.quasi_identifiers
+            self._known[sensitive] = KeptCounts(self._table, self._dictionary, quasi, sensitive)
+        population = self._known[sensitive]
+        units = self._units(population, class_of_group, shown)
+        nodes = values_of(counts, self._table.hierarchies[sensitive], population)
+        for block in beliefs(units, counts, NOBODY, nodes, population):
+            yield block, units.class_[block.units]
+
+    def _units(self, population: Population, class_of_group: Longs, shown: Ints) -> Units:
+        """Units of the groups; which records they have is left open."""
+        places = [self._table.quasi_identifiers.index(j) for j in population.linked]
+        groups = np.flatnonzero(class_of_group >= 0)
+        rows = distinct_rows(
+            [class_of_group[groups], *(self._own[groups, i] for i in places)],
+            [max(1, len(shown)), *(self._table.sizes[j] for j in population.linked)],
+            len(groups),
+        )
+        class_ = rows.codes[:, 0].astype(np.int64)
+        none = np.empty(0, dtype=np.int32)
+        return Units(class_, rows.codes[:, 1:], shown[class_][:, places], rows.counts, none)

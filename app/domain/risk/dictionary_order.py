@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.counter import Counter
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, codes_with_texts
 from app.domain.errors import InvalidInput
@@ -25,6 +24,8 @@ from app.domain.tables.table import Table
 
 Breach = Literal["entity_missing", "value_not_more_general"]
 Holds = Literal["true", "false", "assumed"]
+_Answer = tuple[Holds, str]
+"""Whether a hypothesis holds, and why."""
 HypothesisName = Literal[
     "dictionary_order",
     "unique_identifiers",
@@ -118,15 +119,16 @@ def bound_hypotheses(
     attributes on which it would be compared in subsumed mode. The theorem is about the loss; of
     the risk models it carries over to those in which N does not enter.
     """
-    found = (
-        _order(table, estimated, true),
-        _unique(estimated, true),
-        _own(table, estimated),
-        _generalises(table, rule),
-        _modes(estimated, true, subsumed if true is None else ()),
-        _failure(table, rule, sensitivity, failure),
-        _model(model),
-    )
+    answers: dict[HypothesisName, _Answer] = {
+        "dictionary_order": _order(table, estimated, true),
+        "unique_identifiers": _unique(estimated, true),
+        "own_rows_consistent": _own(table, estimated),
+        "rule_generalises": _generalises(table, rule),
+        "consistency_mode": _modes(estimated, true, subsumed if true is None else ()),
+        "psi_le_phi": _failure(table, rule, sensitivity, failure),
+        "model": _model(model),
+    }
+    found = tuple(Hypothesis(name, holds, reason) for name, (holds, reason) in answers.items())
     return BoundAnswer(
         claimed=all(hypothesis.holds != "false" for hypothesis in found),
         rests_on_assumptions=any(hypothesis.holds == "assumed" for hypothesis in found),
@@ -137,7 +139,7 @@ def bound_hypotheses(
 # --- the order ---------------------------------------------------------------------------------------
 
 
-def _rows_in(theta: Dictionary, eta: Dictionary) -> npt.NDArray[np.int64]:
+def _rows_in(theta: Dictionary, eta: Dictionary) -> Longs:
     """Row of each entity of θ in η, −1 where η lacks it."""
     if theta.entity_ids is None or eta.entity_ids is None:
         raise InvalidInput.of(
@@ -155,7 +157,7 @@ def _link(dictionary: Dictionary, attribute: str) -> LinkedAttribute | None:
 
 
 def _first_breach(
-    ours: LinkedAttribute | None, theirs: LinkedAttribute | None, row: npt.NDArray[np.int64], limit: int
+    ours: LinkedAttribute | None, theirs: LinkedAttribute | None, row: Longs, limit: int
 ) -> int:
     """First row of θ below ``limit`` whose value is not ⪯ that of the same entity in η, else ``limit``."""
     if theirs is None:
@@ -182,10 +184,10 @@ def _first_breach(
 
 def _below(
     ours: LinkedAttribute, a: Ints, a_text: Ints, theirs: LinkedAttribute, b: Ints, b_text: Ints
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Per pair of codes, whether cell a ⪯ cell b."""
     lower, upper = _nodes(ours)[a], _nodes(theirs)[b]
-    passed: npt.NDArray[np.bool_] = upper == TOP
+    passed: Bools = upper == TOP
     named = (lower != UNKNOWN) & (upper != UNKNOWN)
     passed[named] = ours.hierarchy.are_above(upper[named], lower[named])
     for i in np.flatnonzero(~named & ~passed).tolist():
@@ -216,91 +218,71 @@ def _text(link: LinkedAttribute, position: int) -> str | None:
 # --- the hypotheses ----------------------------------------------------------------------------------
 
 
-def _order(table: Table, estimated: Dictionary, true: Dictionary | None) -> Hypothesis:
-    name: HypothesisName = "dictionary_order"
+def _order(table: Table, estimated: Dictionary, true: Dictionary | None) -> _Answer:
     if true is None:
-        return Hypothesis(
-            name, "assumed", "The true dictionary holds every entity of this one, as precisely or vaguer."
-        )
+        return "assumed", "The true dictionary holds every entity of this one, as precisely or vaguer."
     if estimated.entity_ids is None or true.entity_ids is None:
-        return Hypothesis(name, "false", "A dictionary without identifiers cannot be compared.")
+        return "false", "A dictionary without identifiers cannot be compared."
     answer = dictionary_order(estimated, true, table)
     if answer.holds:
-        return Hypothesis(name, "true", "Every entity is in the true dictionary, as precisely or vaguer.")
+        return "true", "Every entity is in the true dictionary, as precisely or vaguer."
     if answer.attribute is None:
-        return Hypothesis(name, "false", "The true dictionary lacks an entity of the estimated one.")
-    return Hypothesis(
-        name, "false", f"An entity's {answer.attribute!r} is not vaguer or equal in the true dictionary."
-    )
+        return "false", "The true dictionary lacks an entity of the estimated one."
+    return "false", f"An entity's {answer.attribute!r} is not vaguer or equal in the true dictionary."
 
 
-def _unique(estimated: Dictionary, true: Dictionary | None) -> Hypothesis:
-    name: HypothesisName = "unique_identifiers"
+def _unique(estimated: Dictionary, true: Dictionary | None) -> _Answer:
     if true is None:
-        return Hypothesis(name, "assumed", "No entity has two rows in the true dictionary.")
+        return "assumed", "No entity has two rows in the true dictionary."
     if estimated.entity_ids is None or true.entity_ids is None:
-        return Hypothesis(name, "false", "A dictionary without identifiers may repeat an entity.")
-    return Hypothesis(name, "true", "No identifier is repeated in either dictionary.")
+        return "false", "A dictionary without identifiers may repeat an entity."
+    return "true", "No identifier is repeated in either dictionary."
 
 
-def _own(table: Table, estimated: Dictionary) -> Hypothesis:
-    name: HypothesisName = "own_rows_consistent"
+def _own(table: Table, estimated: Dictionary) -> _Answer:
     if not estimated.comparable_ids:
-        return Hypothesis(
-            name,
-            "false",
-            "The dictionary's identifiers are not those of the dataset: this cannot be checked.",
-        )
+        return "false", "The dictionary's identifiers are not those of the dataset: this cannot be checked."
     if own_rows_consistent(table, estimated):
-        return Hypothesis(name, "true", "Every record is consistent with its own row in the dictionary.")
-    return Hypothesis(name, "false", "Some record's entity is missing in the dictionary or contradicts it.")
+        return "true", "Every record is consistent with its own row in the dictionary."
+    return "false", "Some record's entity is missing in the dictionary or contradicts it."
 
 
-def _generalises(table: Table, rule: Rule) -> Hypothesis:
-    name: HypothesisName = "rule_generalises"
+def _generalises(table: Table, rule: Rule) -> _Answer:
     if isinstance(rule, CellRule):
         for j, hierarchy in enumerate(table.hierarchies):
             if not hierarchy.are_above(rule.codes[:, j], table.codes[:, j]).all():
-                return Hypothesis(name, "false", "Some disclosed value does not generalise the original.")
-    return Hypothesis(name, "true", "Every disclosed value is the original or more general.")
+                return "false", "Some disclosed value does not generalise the original."
+    return "true", "Every disclosed value is the original or more general."
 
 
-def _modes(estimated: Dictionary, true: Dictionary | None, of_unknown: Sequence[str]) -> Hypothesis:
-    name: HypothesisName = "consistency_mode"
+def _modes(estimated: Dictionary, true: Dictionary | None, of_unknown: Sequence[str]) -> _Answer:
     modes = {link.attribute: link.mode for link in estimated.links}
     # An attribute that only the true dictionary carries passes every row of the estimated one.
     links = estimated.links if true is None else estimated.links + true.links
     subsumed = dict.fromkeys([*(link.attribute for link in links if link.mode == "subsumed"), *of_unknown])
     if subsumed:
-        return Hypothesis(
-            name,
+        return (
             "false",
             f"Under subsumed consistency of {', '.join(subsumed)} a vaguer row may cease to be a candidate.",
         )
     if true is not None and any(modes.get(x.attribute, x.mode) != x.mode for x in true.links):
-        return Hypothesis(name, "false", "The two dictionaries are compared in different modes.")
-    return Hypothesis(name, "true", "A row that becomes vaguer stays consistent.")
+        return "false", "The two dictionaries are compared in different modes."
+    return "true", "A row that becomes vaguer stays consistent."
 
 
-def _failure(table: Table, rule: Rule, sensitivity: Sensitivity, failure: Sensitivity | None) -> Hypothesis:
-    name: HypothesisName = "psi_le_phi"
+def _failure(table: Table, rule: Rule, sensitivity: Sensitivity, failure: Sensitivity | None) -> _Answer:
     if failure is None:
-        return Hypothesis(name, "true", "Failed identification does no harm.")
+        return "true", "Failed identification does no harm."
     codes = apply(rule, table)
     phi, psi = sensitivity.phi(codes, sensitivity.groups), failure.phi(codes, failure.groups)
     if (psi <= phi).all():
-        return Hypothesis(name, "true", "Failed identification never does more harm than success.")
-    return Hypothesis(name, "false", "For some record failed identification does more harm than success.")
+        return "true", "Failed identification never does more harm than success."
+    return "false", "For some record failed identification does more harm than success."
 
 
-def _model(model: RiskModel) -> Hypothesis:
-    name: HypothesisName = "model"
+def _model(model: RiskModel) -> _Answer:
     if model.name in ("I", "II"):
-        return Hypothesis(name, "true", f"The risk of model {model.name} falls as candidates are added.")
+        return "true", f"The risk of model {model.name} falls as candidates are added."
     if model.depends_on_entities or not model.is_monotone:
-        return Hypothesis(
-            name,
-            "false",
-            "The theorem is about models in which more candidates mean less risk: I and II.",
-        )
-    return Hypothesis(name, "true", "The risk falls as candidates are added.")
+        return "false", "The theorem is about models in which more candidates mean less risk: I and II."
+    return "true", "The risk falls as candidates are added."

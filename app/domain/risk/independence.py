@@ -12,11 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
-
-Flags = npt.NDArray[np.bool_]
+from app.domain.arrays import Bools, Floats, Longs
 
 MAX_CLUSTER = 16
 
@@ -49,7 +46,7 @@ class LeastLoss:
         min(1, 1/count); both 0 where the count is.
     """
 
-    disclosed: Flags
+    disclosed: Bools
     estimated_count: Floats
     unclamped: Floats
     clamped: Floats
@@ -145,7 +142,7 @@ def _product(a: Floats, b: Floats) -> Floats:
     return total
 
 
-def _losses(n_entities: int, disclosed: Flags, weight: Floats, log_share: Floats) -> LeastLoss:
+def _losses(n_entities: int, disclosed: Bools, weight: Floats, log_share: Floats) -> LeastLoss:
     possible = ~np.isneginf(log_share)
     count = n_entities * np.exp(log_share)
     unclamped, clamped = np.zeros(count.shape), np.zeros(count.shape)

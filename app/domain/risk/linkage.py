@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries.consistency import least_covers
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
@@ -24,7 +22,6 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE
 from app.domain.tables.table import Table
 
-Flags = npt.NDArray[np.bool_]
 FailedLink = Literal["zero", "fallback"]
 
 CONFLICT = -1
@@ -136,7 +133,7 @@ def _overlaps(hierarchy: Hierarchy, link: LinkedAttribute, nodes: Ints) -> tuple
 
 
 def _least_cover(hierarchy: Hierarchy, leaves: Ints) -> int:
-    covers = least_covers(hierarchy, leaves)
+    covers = hierarchy.least_above(hierarchy.leaves[leaves].tolist())
     if len(covers) > 1:
         named = " and ".join(repr(hierarchy.labels[node]) for node in covers[:2])
         raise NotSupported(
@@ -215,7 +212,7 @@ class Joiner:
             )
         return replace(dictionary, links=tuple(links))
 
-    def join(self, disclosed: Ints, rows: Longs) -> tuple[Ints, Flags]:
+    def join(self, disclosed: Ints, rows: Longs) -> tuple[Ints, Bools]:
         """Rows y∨z (r, m) of nodes of the extended hierarchies, and which pairs conflict.
 
         ``rows`` are the auxiliary entities z. Cells that conflict are ⊥ in the joined rows.
@@ -223,7 +220,7 @@ class Joiner:
         joined = np.empty(disclosed.shape, dtype=np.int32, order="F")
         for j, (meets, link) in enumerate(zip(self._meets, self._links, strict=True)):
             joined[:, j] = meets.of(disclosed[:, j], None if link is None else link.column[rows])
-        conflicts: Flags = (joined == CONFLICT).any(axis=1)
+        conflicts: Bools = (joined == CONFLICT).any(axis=1)
         joined[joined == CONFLICT] = TOP
         return joined, conflicts
 
@@ -236,7 +233,7 @@ class Joiner:
         """Per cell the least value of the table's own hierarchy that covers it."""
         return np.stack([meets.cover[joined[:, j]] for j, meets in enumerate(self._meets)], axis=1)
 
-    def own_consistent(self, joined: Ints, own_rows: Longs) -> Flags:
+    def own_consistent(self, joined: Ints, own_rows: Longs) -> Bools:
         """Whether each row's own entity, at a row of the dictionary (−1: none), is consistent with it."""
         present = own_rows >= 0
         passed = present.copy()
@@ -318,8 +315,5 @@ class Candidates:
         for i, compatibility in enumerate(self.counter.compatibilities):
             node = int(disclosed[self.counter.linked[i]])
             if node != TOP:
-                nodes, codes = compatibility.pairs
-                fits = compatibility.link.everything.copy()
-                fits[codes[np.searchsorted(nodes, node) : np.searchsorted(nodes, node, side="right")]] = True
-                rows = rows[fits[self._codes[i][rows]]]
+                rows = rows[compatibility.fitting(node)[self._codes[i][rows]]]
         return rows

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Bools, Floats, Longs
 
 AbsentPolicy = Literal["zero", "add_self", "error"]
 
@@ -19,7 +18,7 @@ def identification_probability(counts: Longs | Floats) -> Floats:
     return probability
 
 
-def with_self(counts: Longs, own_consistent: npt.NDArray[np.bool_]) -> Longs:
+def with_self(counts: Longs, own_consistent: Bools) -> Longs:
     """|ρ| under ``add_self``: the entity itself is always one of the consistent ones."""
     return counts + 1 - own_consistent.astype(np.int64)
 

@@ -1,19 +1,159 @@
-"""Record-level risk models: what a record's Φ and |ρ| amount to (Definitions: risk models)."""
+"""Record-level risk models: what a record's Φ and |ρ| amount to (Definitions: risk models).
+
+A model may be a formula f(Φ, |ρ|, N) that users write: an arithmetic expression in ``phi`` (Φ), ``count``
+(|ρ| ≥ 1) and ``n`` (entities N ≥ |ρ|) with numbers, + − * / **, log (natural), sqrt, exp, min and max. It is
+walked as a syntax tree and never run as code.
+"""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, get_args
+from functools import cached_property, lru_cache, reduce
+from typing import Literal, cast, get_args
 
 import numpy as np
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Bools, Floats, Longs
 from app.domain.errors import InvalidInput
-from app.domain.risk.formulas import POINTER, evaluated, names_in, refuse_unless_sampled_conditions_hold
 from app.domain.risk.loss import identification_probability, loss
 
 ModelName = Literal["I", "II", "III", "III_raw", "custom"]
+
+Value = Floats | np.float64
+
+POINTER = "/risk_model/formula"
+MAX_LENGTH = 200
+MAX_NUMBER = 1e300
+NAMES = ("phi", "count", "n")
+SAMPLED_PHI = (0.0, 1e-6, 0.01, 0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 5.0, 10.0, 100.0, 1e4)
+SAMPLED_COUNTS = (1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6, 1e8)
+RELATIVE_ROUNDING = 1e-12
+
+_BINARY: Mapping[type[ast.operator], Callable[[Value, Value], Value]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+}
+_UNARY: Mapping[str, Callable[[Value], Value]] = {"log": np.log, "sqrt": np.sqrt, "exp": np.exp}
+_VARIADIC: Mapping[str, Callable[[Value, Value], Value]] = {"min": np.minimum, "max": np.maximum}
+
+
+@lru_cache(maxsize=256)
+def parsed(formula: str) -> ast.expr:
+    """The syntax tree of a formula; InvalidInput names what it may not contain."""
+    if len(formula) > MAX_LENGTH:
+        raise _fault("formula-too-long", f"The formula has more than {MAX_LENGTH} characters.")
+    written = formula.strip()
+    try:
+        tree = ast.parse(written, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _fault("formula-syntax", "The formula is not an arithmetic expression.") from None
+    _check(tree, written)
+    return tree
+
+
+def names_in(formula: str) -> frozenset[str]:
+    """The variables that a formula depends on."""
+    names = {part.id for part in ast.walk(parsed(formula)) if isinstance(part, ast.Name)}
+    return frozenset(names & set(NAMES))
+
+
+def evaluated(formula: str, phi: Floats, count: Floats, n: Floats) -> Floats:
+    """The formula's value per position, as it comes out: NaN where it is undefined."""
+    names = {"phi": phi, "count": count, "n": n}
+    with np.errstate(all="ignore"):
+        value = np.asarray(_value(parsed(formula), names), dtype=np.float64)
+    shape = np.broadcast_shapes(phi.shape, count.shape, n.shape)
+    return np.broadcast_to(value, shape)
+
+
+def refuse_unless_sampled_conditions_hold(formula: str) -> None:
+    """Sample what a risk model must be: f ≥ 0, non-decreasing in Φ, non-increasing in |ρ| where |ρ| ≤ N.
+
+    InvalidInput with the first violation found. Passing proves nothing; failing does.
+    """
+    phi, count, n = np.meshgrid(SAMPLED_PHI, SAMPLED_COUNTS, SAMPLED_COUNTS, indexing="ij")
+    possible = count <= n
+    value = evaluated(formula, phi, count, n)
+    slack = RELATIVE_ROUNDING * np.abs(np.where(np.isfinite(value), value, 0.0))
+    violations = {
+        "is undefined or negative": ~(value >= 0) & possible,
+        "falls as phi grows": _below(value[1:], (value - slack)[:-1]) & possible[1:],
+        "rises as count grows": _below((value + slack)[:, :-1], value[:, 1:]) & possible[:, 1:],
+    }
+    for what, bad in violations.items():
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0])
+            raise _fault(
+                "formula-not-a-risk",
+                f"The formula {what}, for instance at "
+                f"phi = {phi[at]:g}, count = {count[at]:g}, n = {n[at]:g}.",
+            )
+
+
+def _below(values: Floats, least: Floats) -> Bools:
+    found: Bools = values < least
+    return found
+
+
+def _value(node: ast.expr, names: Mapping[str, Floats]) -> Value:
+    if isinstance(node, ast.Constant):
+        return np.float64(cast(float, node.value))
+    if isinstance(node, ast.Name):
+        return names[node.id]
+    if isinstance(node, ast.UnaryOp):
+        operand = _value(node.operand, names)
+        return -operand if isinstance(node.op, ast.USub) else operand
+    if isinstance(node, ast.BinOp):
+        return _BINARY[type(node.op)](_value(node.left, names), _value(node.right, names))
+    call = cast(ast.Call, node)
+    function = cast(ast.Name, call.func).id
+    arguments = [_value(argument, names) for argument in call.args]
+    return _UNARY[function](arguments[0]) if function in _UNARY else reduce(_VARIADIC[function], arguments)
+
+
+def _check(node: ast.expr, written: str) -> None:
+    """Raise InvalidInput, with the part at fault, unless the expression is one that formulas may have."""
+    if isinstance(node, ast.Constant) and _is_number(node.value):
+        return
+    if isinstance(node, ast.Name) and node.id in NAMES:
+        return
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
+        _check(node.operand, written)
+        return
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        _check(node.left, written)
+        _check(node.right, written)
+        return
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        wanted = (
+            (1, 1) if node.func.id in _UNARY else (2, MAX_LENGTH) if node.func.id in _VARIADIC else (1, 0)
+        )
+        if wanted[0] <= len(node.args) <= wanted[1]:
+            for argument in node.args:
+                _check(argument, written)
+            return
+    part = ast.get_source_segment(written, node)
+    raise _fault("formula-syntax", f"A risk formula may not contain {part}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
+
+
+def _fault(code: str, message: str) -> InvalidInput:
+    return InvalidInput.of(
+        POINTER,
+        code,
+        message,
+        "Write f(phi, count, n) with numbers up to 1e300, + - * / **, log, sqrt and exp of one and min and "
+        "max of several arguments; it must be at least 0, not fall as phi grows and not rise as count grows, "
+        "for phi >= 0 and 1 <= count <= n.",
+    )
 
 
 @dataclass(frozen=True)
@@ -28,7 +168,7 @@ class RiskModel:
         as printed, not monotone and never positive (Definitions: third risk model). ``custom``:
         ``formula``.
     formula
-        For ``custom``: see :mod:`app.domain.risk.formulas`. InvalidInput unless it is an expression that
+        For ``custom``: see the module's docstring. InvalidInput unless it is an expression that
         passes the sampled conditions (Definitions: risk models).
     """
 

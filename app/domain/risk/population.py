@@ -1,17 +1,22 @@
-"""The joint distribution f(q, s) of an attacker's dictionary (Machanavajjhala (2008), section 3.3)."""
+"""The joint distribution f(q, s) of an attacker's dictionary, and what it says of the records of classes.
+
+Source: Machanavajjhala (2008), section 3.3.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.counting.counter import MEMORY_CEILING, Counter
-from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 
@@ -64,7 +69,8 @@ class Population:
         chosen = [links[j] for j in (*self.linked, sensitive)]
         exact = np.ones(dictionary.n_entities, dtype=bool)
         for link in chosen:
-            exact &= _is_exact(link)[link.column]
+            # A value outside the hierarchy is one value.
+            exact &= ((np.diff(link.starts) <= 1) & ~link.everything)[link.column]
         self.n_entities = int(np.count_nonzero(exact))
         self.n_left_out = dictionary.n_entities - self.n_entities
         kept = tuple(replace(link, column=link.column[exact], outside=None) for link in chosen)
@@ -99,7 +105,76 @@ class Population:
         return counted[distinct.inverse]
 
 
-def _is_exact(link: LinkedAttribute) -> Bools:
-    """Per code of a link, whether it means one value; a value outside the hierarchy is one."""
-    exact: Bools = (np.diff(link.starts) <= 1) & ~link.everything
-    return exact
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Records of one class of whom the dictionary says the same.
+
+    Attributes
+    ----------
+    class_
+        (U,) the class.
+    own, shown
+        (U, q) nodes of the linked quasi-identifiers: as the attacker knows them, and as the class shows them.
+    records
+        (U,) how many records there are.
+    of_record
+        (n,) the unit of each record, −1 for those without a class.
+    """
+
+    class_: Longs
+    own: Ints
+    shown: Ints
+    records: Longs
+    of_record: Ints
+
+    @property
+    def n_units(self) -> int:
+        """U, the kinds of person that class and dictionary tell apart."""
+        return len(self.class_)
+
+
+def units_of(table: Table, classes: EquivalenceClasses, linked: tuple[int, ...]) -> Units:
+    """The units of a release, given the positions of the quasi-identifiers that the dictionary carries."""
+    kept = np.flatnonzero(classes.of_record >= 0)
+    columns = [classes.of_record[kept], *(table.codes[kept, j] for j in linked)]
+    rows = distinct_rows(columns, [max(1, classes.n_classes), *(table.sizes[j] for j in linked)], len(kept))
+    of_record = np.full(table.n_records, -1, dtype=np.int32)
+    of_record[kept] = rows.inverse
+    class_ = rows.codes[:, 0].astype(np.int64)
+    places = [classes.attributes.index(j) for j in linked]
+    return Units(class_, rows.codes[:, 1:], classes.codes[class_][:, places], rows.counts, of_record)
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihoods:
+    """What a population says of (unit, value) pairs.
+
+    Attributes
+    ----------
+    prior
+        (r,) f(s | q); 0 where the population has nobody like the unit. For a missing value it has no meaning.
+    ratio
+        (r,) f(s | q) / f(s | q*): how much more probable the value is for the unit than for its class. 1 for
+        a missing value, of which a population says nothing; 0 where it has nobody like the unit.
+    is_impossible
+        (r,) the population has nobody with the value among all whom the class may stand for.
+    """
+
+    prior: Floats
+    ratio: Floats
+    is_impossible: Bools
+
+
+def likelihoods(population: Population, units: Units, chosen: Longs, nodes: Ints) -> Likelihoods:
+    """For pairs of a unit (r,) and the node of a value (r,)."""
+    of_own, of_shown = population.given(units.own), population.given(units.shown)
+    alike, like_class = of_own[chosen].astype(np.float64), of_shown[chosen].astype(np.float64)
+    with_value = population.joint(units.own[chosen], nodes).astype(np.float64)
+    class_with_value = population.joint(units.shown[chosen], nodes)
+    known = alike > 0
+    prior = np.divide(with_value, alike, out=np.zeros(len(nodes)), where=known)
+    ratio = np.divide(
+        prior * like_class, class_with_value, out=np.zeros(len(nodes)), where=known & (class_with_value > 0)
+    )
+    # ⊥ covers every value: for a missing one the ratio is 1, and it is impossible nowhere.
+    return Likelihoods(prior, ratio, (class_with_value == 0) & ~shows_nothing(nodes))

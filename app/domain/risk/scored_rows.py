@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Integers, Ints, Longs
 from app.domain.counting.counter import Counter, Engine
 from app.domain.risk.loss import AbsentPolicy, with_self
 from app.domain.risk.models import RiskModel
@@ -110,11 +109,13 @@ def score_rows(counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy) -
         entities += rows.own == NO_OWN_ROW
     phi = harm.sensitivity.phi(rows.codes, rows.groups)
     psi = None if harm.failure is None else harm.failure.phi(rows.codes, rows.failure_groups)
-    weights = counter.table.weights
+    mass: Longs | Floats = rows.records
+    if counter.table.weights is not None:
+        mass = np.bincount(rows.row_of.record, counter.table.weights, len(mass)).astype(np.float64)
     return ScoredRows(
         codes=rows.codes,
         records=rows.records,
-        mass=rows.records if weights is None else _mass(weights, rows),
+        mass=mass,
         row_of=rows.row_of,
         is_split=rows.is_split,
         absent=absent,
@@ -130,12 +131,12 @@ def score_rows(counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy) -
 def _disclose(counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy) -> _Disclosed:
     table, m = counter.table, counter.table.n_attributes
     own = _own_states(counter, rule, harm.model) if policy == "add_self" else None
-    extra = {
-        "groups": _groups(harm.sensitivity),
-        "failure_groups": None if harm.failure is None else _groups(harm.failure),
-        "own": None if own is None or bool((own == own[0]).all()) else (own, OWN_ROW_CONSISTENT + 1),
-    }
-    carried = {name: column for name, column in extra.items() if column is not None}
+    carried: dict[str, tuple[Ints, int]] = {}
+    for name, weights in (("groups", harm.sensitivity), ("failure_groups", harm.failure)):
+        if weights is not None and weights.personal_groups is not None:
+            carried[name] = weights.personal_groups, weights.n_groups
+    if own is not None and bool((own != own[0]).any()):
+        carried["own"] = own, OWN_ROW_CONSISTENT + 1
     if isinstance(rule, TableRule) and not carried:
         reduced = table.reduced
         rows = recoded_rows(
@@ -145,7 +146,7 @@ def _disclose(counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy) ->
         row_of = RowOf(rows.inverse, reduced.inverse)
     else:
         codes = apply(rule, table)
-        columns: list[npt.NDArray[np.integer]] = [codes[:, j] for j in range(m)]
+        columns: list[Integers] = [codes[:, j] for j in range(m)]
         columns += [column for column, _ in carried.values()]
         rows = distinct_rows(columns, [*table.sizes, *(size for _, size in carried.values())], len(codes))
         records, row_of = rows.counts, RowOf(rows.inverse, None)
@@ -170,15 +171,3 @@ def _own_states(counter: Counter, rule: Rule, model: RiskModel) -> Ints:
     return np.where(consistent, OWN_ROW_CONSISTENT, np.where(held, OWN_ROW_INCONSISTENT, NO_OWN_ROW)).astype(
         np.int32
     )
-
-
-def _groups(sensitivity: Sensitivity) -> tuple[Ints, int] | None:
-    """Weight group per record and their number, or None if everybody has the same weights."""
-    if sensitivity.groups is None or not sensitivity.is_personal:
-        return None
-    return sensitivity.groups, sensitivity.n_groups
-
-
-def _mass(weights: Floats, rows: _Disclosed) -> Floats:
-    """Sum of the record weights per distinct row."""
-    return np.bincount(rows.row_of.record, weights, minlength=len(rows.records)).astype(np.float64)

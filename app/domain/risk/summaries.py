@@ -86,12 +86,10 @@ def histogram_of_counts(counts: Longs, records: Longs) -> Histogram:
     greatest = int(counts.max())
     inner = [edge for edge in COUNT_EDGES if edge <= greatest]
     edges = np.array([*inner, greatest + 1])
-    place = _bin_of(counts, edges, len(inner))
-    held = np.bincount(place, records, minlength=len(inner)).astype(np.int64)
-    return Histogram(tuple(float(edge) for edge in edges), tuple(held.tolist()))
+    return Histogram(tuple(float(edge) for edge in edges), _per_bin(counts, records, edges, len(inner)))
 
 
-def histogram_of_losses(losses: Floats, records: Longs, bins: int = LOSS_BINS) -> Histogram:
+def histogram_of_losses(losses: Floats, records: Longs) -> Histogram:
     """Records by loss, in equal bins from 0 to the greatest finite loss; of III_raw from the least to 0."""
     finite = np.isfinite(losses)
     infinite = int(records[~finite].sum())
@@ -100,14 +98,14 @@ def histogram_of_losses(losses: Floats, records: Longs, bins: int = LOSS_BINS) -
     least, greatest = min(0.0, losses.min(initial=0.0)), max(0.0, losses.max(initial=0.0))
     if least == greatest:
         return Histogram((0.0, 0.0), (int(records.sum()),), infinite)
-    edges = np.linspace(least, greatest, bins + 1)
-    place = _bin_of(losses, edges, bins)
-    held = np.bincount(place, records, minlength=bins).astype(np.int64)
-    return Histogram(tuple(edges.tolist()), tuple(held.tolist()), infinite)
+    edges = np.linspace(least, greatest, LOSS_BINS + 1)
+    return Histogram(tuple(edges.tolist()), _per_bin(losses, records, edges, LOSS_BINS), infinite)
 
 
-def _bin_of(values: Longs | Floats, edges: npt.NDArray[np.number], bins: int) -> npt.NDArray[np.int64]:
-    """The bin of each value from the first edge on; the last bin is closed."""
+def _per_bin(
+    values: Longs | Floats, records: Longs, edges: npt.NDArray[np.number], bins: int
+) -> tuple[int, ...]:
+    """Records of the values of each bin, from the first edge on; the last bin is closed."""
     place = np.zeros(len(values), dtype=np.int64)
     # Few edges, and pieces that stay in the processor's cache: faster than searching among them.
     for start in range(0, len(values), VALUES_AT_ONCE):
@@ -116,4 +114,4 @@ def _bin_of(values: Longs | Floats, edges: npt.NDArray[np.number], bins: int) ->
         for edge in edges[1:bins].tolist():
             found += piece >= edge
         place[start : start + VALUES_AT_ONCE] = found
-    return place
+    return tuple(np.bincount(place, records, minlength=bins).astype(np.int64).tolist())

@@ -15,11 +15,101 @@ import numpy as np
 
 from app.domain.arrays import Floats, Ints
 from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies.definitions import MAX_FAULTS
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.risk.utility_values import custom_values, faults_of_custom_values
-from app.domain.tables.table import Table, unknown_attribute
+from app.domain.sensitivity.weights import values_by_label
+from app.domain.tables.table import Table, unknown_attributes
 
 Model = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_xt", "info_loss_lm", "custom"]
+
+
+def _faults_of_custom_values(table: Table, given: Mapping[str, Mapping[str, float]]) -> list[Fault]:
+    """Attributes without values or unknown, and in each the values that are not valid, by name."""
+    faults = unknown_attributes("/utility/values", given, table)
+    for attribute, hierarchy in zip(table.attributes, table.hierarchies, strict=True):
+        if attribute in given:
+            faults += _faults_of_attribute(attribute, hierarchy, given[attribute])
+            continue
+        faults.append(
+            Fault(
+                f"/utility/values/{attribute}",
+                "missing-attribute",
+                f"The attribute {attribute!r} has no values.",
+                "Give every disclosed attribute its values; 0 for those of no use.",
+            )
+        )
+    return faults
+
+
+def _faults_of_attribute(attribute: str, hierarchy: Hierarchy, given: Mapping[str, float]) -> list[Fault]:
+    pointer = f"/utility/values/{attribute}"
+    known = set(hierarchy.labels)
+    faults = [
+        Fault(
+            f"{pointer}/{label}",
+            "unknown-value",
+            f"{label!r} is no value of the hierarchy of {attribute!r}.",
+            "Name values of the hierarchy.",
+        )
+        for label in given
+        if label not in known
+    ]
+    faults += [
+        Fault(
+            f"{pointer}/{label}",
+            "invalid-value",
+            f"The utility of {label!r} of {attribute!r} is no finite number of 0 or more.",
+            "Give it one; 0 if it is of no use.",
+        )
+        for label, value in given.items()
+        if not 0 <= value < math.inf
+    ]
+    faults += _faults_of_missing(attribute, hierarchy, given)
+    return (faults or _faults_of_order(attribute, hierarchy, given))[:MAX_FAULTS]
+
+
+def _faults_of_missing(attribute: str, hierarchy: Hierarchy, given: Mapping[str, float]) -> list[Fault]:
+    """Nodes without a value. A leaf directly below ⊥ may be a cell of the data, so those are only counted."""
+    values = values_by_label(hierarchy, given)
+    missing = np.flatnonzero(np.isnan(values)).tolist()
+    from_data = {v for v in missing if hierarchy.is_leaf[v] and hierarchy.parents[v] == (TOP,)}
+    pointer, remedy = f"/utility/values/{attribute}", "Give every value but the top a number, 0 or more."
+    faults = [
+        Fault(
+            f"{pointer}/{hierarchy.labels[v]}",
+            "missing-value",
+            f"The value {hierarchy.labels[v]!r} of {attribute!r} has no utility.",
+            remedy,
+        )
+        for v in missing
+        if v not in from_data
+    ]
+    if from_data:
+        faults.append(
+            Fault(
+                pointer,
+                "missing-value",
+                f"{len(from_data)} values of {attribute!r} that lie directly below the top have no utility.",
+                f"{remedy} The dataset's profile shows the values.",
+            )
+        )
+    return faults
+
+
+def _faults_of_order(attribute: str, hierarchy: Hierarchy, given: Mapping[str, float]) -> list[Fault]:
+    """Edges on which the more general value would be of more use."""
+    values, labels = values_by_label(hierarchy, given), hierarchy.labels
+    child, parent = hierarchy.edges
+    return [
+        Fault(
+            f"/utility/values/{attribute}/{labels[p]}",
+            "not-monotone",
+            f"In attribute {attribute!r} {labels[p]!r} is of more use than {labels[c]!r} below it.",
+            "A more general value must not be of more use.",
+        )
+        for c, p in zip(child.tolist(), parent.tolist(), strict=True)
+        if values[c] < values[p]
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,35 +157,12 @@ def rounded_half_away(value: float) -> float:
     return math.copysign(whole + (abs(value) - whole >= 0.5), value)
 
 
-def _depth(hierarchy: Hierarchy) -> Floats:
-    return hierarchy.depth.astype(np.float64)
-
-
-def _inverse_leaves(hierarchy: Hierarchy) -> Floats:
-    return 1.0 / hierarchy.leaf_count
-
-
-def _log_leaves(hierarchy: Hierarchy) -> Floats:
-    values: Floats = np.log(hierarchy.n_leaves / hierarchy.leaf_count)
-    return values
-
-
-def _kept_xt(hierarchy: Hierarchy) -> Floats:
-    values: Floats = (hierarchy.n_leaves - hierarchy.leaf_count) / hierarchy.n_leaves
-    return values
-
-
-def _kept_lm(hierarchy: Hierarchy) -> Floats:
-    values: Floats = (hierarchy.n_leaves - hierarchy.leaf_count) / max(1, hierarchy.n_leaves - 1)
-    return values
-
-
 _NODE_VALUES: dict[Model, Callable[[Hierarchy], Floats]] = {
-    "depth_sum": _depth,
-    "inverse_leaves": _inverse_leaves,
-    "log_leaves": _log_leaves,
-    "info_loss_xt": _kept_xt,
-    "info_loss_lm": _kept_lm,
+    "depth_sum": lambda own: own.depth.astype(np.float64),
+    "inverse_leaves": lambda own: 1.0 / own.leaf_count,
+    "log_leaves": lambda own: np.log(own.n_leaves / own.leaf_count),
+    "info_loss_xt": lambda own: (own.n_leaves - own.leaf_count) / own.n_leaves,
+    "info_loss_lm": lambda own: (own.n_leaves - own.leaf_count) / max(1, own.n_leaves - 1),
 }
 
 
@@ -126,7 +193,7 @@ def build_utility(
         )
     factors, faults = _factors(table, weights or {})
     if model == "custom":
-        faults += faults_of_custom_values(table, node_values or {})
+        faults += _faults_of_custom_values(table, node_values or {})
     elif node_values:
         faults.append(
             Fault(
@@ -140,7 +207,7 @@ def build_utility(
         raise InvalidInput(faults)
     values = tuple(
         factor
-        * (custom_values(hierarchy, node_values[name]) if node_values else _NODE_VALUES[model](hierarchy))
+        * (values_by_label(hierarchy, node_values[name]) if node_values else _NODE_VALUES[model](hierarchy))
         for name, hierarchy, factor in zip(table.attributes, table.hierarchies, factors, strict=True)
     )
     if not model.startswith("info_loss"):
@@ -150,11 +217,7 @@ def build_utility(
 
 def _factors(table: Table, weights: Mapping[str, float]) -> tuple[list[float], list[Fault]]:
     """What each attribute's values are multiplied by, and the faults of the weights given."""
-    faults = [
-        unknown_attribute(f"/utility/weights/{name}", name, table)
-        for name in weights
-        if name not in table.attributes
-    ]
+    faults = unknown_attributes("/utility/weights", weights, table)
     faults += [
         Fault(
             f"/utility/weights/{name}",

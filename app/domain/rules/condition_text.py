@@ -20,6 +20,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NoReturn
 
+from app.domain.errors import InvalidInput
 from app.domain.rules.conditions import (
     MAX_DEPTH,
     Attribute,
@@ -32,7 +33,6 @@ from app.domain.rules.conditions import (
     Operand,
     Operator,
     exact_number,
-    refuse,
     require_small,
 )
 
@@ -63,7 +63,7 @@ _SPACE: Final = re.compile(r"\s*")
 def parse_condition(text: str, pointer: str = "") -> Condition:
     """Read the text form; InvalidInput at ``pointer`` says at which character it stops making sense."""
     if len(text) > MAX_CHARACTERS:
-        refuse(
+        raise InvalidInput.of(
             pointer,
             "condition-too-large",
             f"A condition has at most {MAX_CHARACTERS} characters.",
@@ -83,7 +83,8 @@ def print_condition(condition: Condition) -> str:
         case Not(argument):
             return f"not ({print_condition(argument)})"
         case Junction(connective, arguments):
-            return f" {connective} ".join(_print_part(part) for part in arguments)
+            parts = [(print_condition(part), isinstance(part, Junction)) for part in arguments]
+            return f" {connective} ".join(f"({text})" if nested else text for text, nested in parts)
 
 
 def print_operand(operand: Operand) -> str:
@@ -107,11 +108,6 @@ def is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _print_part(part: Condition) -> str:
-    text = print_condition(part)
-    return f"({text})" if isinstance(part, Junction) else text
 
 
 @dataclass(frozen=True)
@@ -244,4 +240,4 @@ class _Parser:
 
 
 def _refuse(pointer: str, message: str, remedy: str) -> NoReturn:
-    refuse(pointer, "not-a-condition", message, remedy)
+    raise InvalidInput.of(pointer, "not-a-condition", message, remedy)

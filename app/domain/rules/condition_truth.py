@@ -19,7 +19,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Bools, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.rules.condition_text import is_date, print_condition, print_operand
 from app.domain.rules.conditions import (
@@ -183,18 +183,18 @@ def _merged_ranks(left: Column, right: Column) -> tuple[Ints, Ints]:
     return own[0][left.ranks], own[1][right.ranks]
 
 
-_TESTS: Final[Mapping[Operator, Callable[[_Sides, int], npt.NDArray[np.bool_]]]] = {
+_TESTS: Final[Mapping[Operator, Callable[[_Sides, int], Bools]]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal,
 }  # fmt: skip
 
 
-def _holds(operator: Operator, side: _Sides) -> npt.NDArray[np.bool_]:
+def _holds(operator: Operator, side: _Sides) -> Bools:
     """Whether the operator holds where the left operand is below (−1), equal (0) or above (1)."""
     return _TESTS[operator](side, 0)
 
 
-def _known(holds: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> Truths:
+def _known(holds: Bools, known: Bools) -> Truths:
     truths: Truths = np.where(known, np.where(holds, np.uint8(TRUE), np.uint8(FALSE)), np.uint8(UNKNOWN))
     return truths
 

@@ -228,8 +228,7 @@ class _Requests:
         return self._number[kept]
 
     def _least_above(self, nodes: frozenset[int]) -> int:
-        common = frozenset.intersection(*(self._hierarchy.up(node) for node in nodes))
-        lowest = [v for v in common if not any(v != w and v in self._hierarchy.up(w) for w in common)]
+        lowest = self._hierarchy.least_above(nodes)
         if len(lowest) != 1:
             labels = " and ".join(repr(self._hierarchy.labels[node]) for node in sorted(nodes))
             raise NotSupported(

@@ -110,7 +110,7 @@ def require_small(condition: Condition, pointer: str) -> None:
         depth += 1
         comparisons += sum(isinstance(part, Comparison) for part in level)
         if depth > MAX_DEPTH or comparisons > MAX_COMPARISONS:
-            refuse(
+            raise InvalidInput.of(
                 pointer,
                 "condition-too-large",
                 f"A condition has at most {MAX_COMPARISONS} comparisons, nested at most {MAX_DEPTH} deep.",
@@ -156,13 +156,8 @@ def condition_to_json(condition: Condition) -> dict[str, Any]:
     return {"op": word, "args": [condition_to_json(part) for part in parts_of(condition)]}
 
 
-def refuse(pointer: str, code: str, message: str, remedy: str) -> NoReturn:
-    """Raise InvalidInput with the one fault."""
-    raise InvalidInput.of(pointer, code, message, remedy)
-
-
 def _refuse_number(pointer: str, where: str) -> NoReturn:
-    refuse(
+    raise InvalidInput.of(
         pointer,
         "number-too-long",
         f"A number has too many digits{where}.",
@@ -173,7 +168,7 @@ def _refuse_number(pointer: str, where: str) -> NoReturn:
 
 def _condition(document: object, pointer: str, levels: int) -> Condition:
     if not isinstance(document, Mapping):
-        refuse(
+        raise InvalidInput.of(
             pointer,
             "not-a-condition",
             "A condition is an object with the member op.",
@@ -186,7 +181,7 @@ def _condition(document: object, pointer: str, levels: int) -> Condition:
         right = _operand(document["right"], f"{pointer}/right")
         return Comparison(cast(Operator, operator), left, right)
     if operator != "not" and operator not in CONNECTIVES:
-        refuse(
+        raise InvalidInput.of(
             f"{pointer}/op",
             "unknown-operator",
             "The operator is none of the language.",
@@ -195,7 +190,7 @@ def _condition(document: object, pointer: str, levels: int) -> Condition:
     _require_members(document, {"op", "args"}, pointer)
     parts = _arguments(document["args"], 1 if operator == "not" else None, f"{pointer}/args")
     if not levels:
-        refuse(
+        raise InvalidInput.of(
             pointer,
             "condition-too-large",
             f"A condition is nested at most {MAX_DEPTH} deep.",
@@ -208,13 +203,15 @@ def _condition(document: object, pointer: str, levels: int) -> Condition:
 def _arguments(args: object, exactly: int | None, pointer: str) -> list[object]:
     if not isinstance(args, list) or (len(args) != exactly if exactly else len(args) < 2):
         expected = "one condition" if exactly else "a list of two or more conditions"
-        refuse(pointer, "wrong-arguments", f"The member args is {expected}.", f"Give {expected} there.")
+        raise InvalidInput.of(
+            pointer, "wrong-arguments", f"The member args is {expected}.", f"Give {expected} there."
+        )
     return args
 
 
 def _require_members(document: Mapping[str, object], expected: set[str], pointer: str) -> None:
     if document.keys() != expected:
-        refuse(
+        raise InvalidInput.of(
             pointer,
             "wrong-members",
             f"With this operator the members are exactly: {', '.join(sorted(expected))}.",
@@ -234,7 +231,7 @@ def _operand(document: object, pointer: str) -> Operand:
             return Constant(exact_number(Decimal(whole), f"{pointer}/const"))
         case {"const": float(real), **rest} if not rest:
             return Constant(exact_number(Decimal(repr(real)), f"{pointer}/const"))
-    refuse(
+    raise InvalidInput.of(
         pointer,
         "not-an-operand",
         "An operand is a column or a constant: a number or a text. Nothing can be compared with a missing "

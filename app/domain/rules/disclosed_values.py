@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints
+from app.domain.arrays import Integers, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule
@@ -110,7 +109,7 @@ def not_above(pointer: str, attribute: str, label: str, whom: str) -> Fault:
     )
 
 
-def in_rows(rows: npt.NDArray[np.integer]) -> str:
+def in_rows(rows: Integers) -> str:
     """So many rows, counted from 0, and the first of them by number from 1."""
     shown = ", ".join(str(row + 1) for row in rows[:_ROWS_SHOWN].tolist())
     return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} (first rows: {shown})"

@@ -108,10 +108,10 @@ class _LabelsAbove:
             if common:
                 # Parents precede their children, so that no node of the greatest code's is below it.
                 return [max(common)] * len(originals)
-        return [self._alone(node, readings) for node in originals]
-
-    def _alone(self, node: int, readings: Readings) -> int:
-        return next((max(own) for reading in readings if (own := self._above(node, reading))), UNKNOWN)
+        return [
+            next((max(own) for reading in readings if (own := self._above(node, reading))), UNKNOWN)
+            for node in originals
+        ]
 
     def _above(self, node: int, label: str | None) -> frozenset[int]:
         if node not in self._found:

@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Integers, Ints, Longs
 from app.domain.tables.distinct import distinct_rows
 
 SEED_BYTES: Final = 32
 _KEY_BYTES: Final = 8
 
 
-def secret_order(groups: npt.NDArray[np.integer], seed: bytes) -> Longs:
+def secret_order(groups: Integers, seed: bytes) -> Longs:
     """A uniformly random order within each group, groups ascending.
 
     Parameters
@@ -145,6 +144,6 @@ def kept_order(records: Longs, rows: Ints, classes: Ints) -> KeptOrder | None:
     return None
 
 
-def _log10_factorials(numbers: npt.NDArray[np.integer]) -> float:
+def _log10_factorials(numbers: Integers) -> float:
     """Decimal logarithm of the product of the factorials."""
     return math.fsum(math.lgamma(n + 1) for n in numbers.tolist()) / math.log(10)

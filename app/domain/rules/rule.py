@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Bools, Ints
+from app.domain.arrays import Bools, Integers, Ints
 from app.domain.errors import Fault, InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.masks import shows_nothing
-from app.domain.tables.table import Table
+from app.domain.tables.table import Table, no_attribute
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,7 @@ def suppression(table: Table, attributes: Iterable[str]) -> TableRule:
 def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels") -> TableRule:
     """Check a level per attribute, 0 for those not named; every fault names its attribute and bound."""
     faults = [
-        Fault(
-            f"{pointer}/{attribute}",
-            "unknown-attribute",
-            f"There is no attribute {attribute!r}.",
-            f"The attributes are: {', '.join(table.attributes)}.",
-        )
+        no_attribute(f"{pointer}/{attribute}", attribute, table.attributes)
         for attribute in levels
         if attribute not in table.attributes
     ]
@@ -93,7 +89,7 @@ def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels"
     return TableRule(tuple(levels.get(attribute, 0) for attribute in table.attributes))
 
 
-def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/records") -> RecordRule:
+def record_rule(table: Table, steps: Integers, pointer: str = "/records") -> RecordRule:
     """Check steps (n, m); faults name attribute, bound and the first rows (numbered from 1)."""
     if steps.shape != table.codes.shape:
         raise InvalidInput.of(
@@ -124,38 +120,6 @@ def record_rule(table: Table, steps: npt.NDArray[np.integer], pointer: str = "/r
     return RecordRule(np.asfortranarray(steps, dtype=np.int16))
 
 
-def cell_rule(table: Table, codes: npt.NDArray[np.integer], pointer: str = "/cells") -> CellRule:
-    """Check disclosed nodes (n, m); faults name attribute and the first rows (numbered from 1)."""
-    if codes.shape != table.codes.shape:
-        raise InvalidInput.of(
-            pointer,
-            "wrong-shape",
-            f"The rule is for {codes.shape[0]} records; the dataset has {table.n_records}.",
-            "Give the disclosed value of every cell of the dataset.",
-        )
-    disclosed = np.asfortranarray(codes, dtype=np.int32)
-    faults = []
-    for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
-        column = disclosed[:, j]
-        passed = (column >= 0) & (column < hierarchy.n_nodes)
-        passed[passed] = hierarchy.are_above(column[passed], table.codes[passed, j])
-        bad = np.flatnonzero(~passed)
-        if len(bad):
-            rows = ", ".join(str(row + 1) for row in bad[:10])
-            faults.append(
-                Fault(
-                    f"{pointer}/{attribute}",
-                    "not-a-generalisation",
-                    f"{len(bad)} records would disclose a value of attribute {attribute!r} that is not the "
-                    f"original or a generalisation of it (first rows: {rows}).",
-                    "Disclose the value itself, one above it in the hierarchy, or null.",
-                )
-            )
-    if faults:
-        raise InvalidInput(faults)
-    return CellRule(disclosed)
-
-
 def apply(rule: Rule, table: Table) -> Ints:
     """Disclosed node codes (n, m), column-major. Every result is ⪰ its original."""
     return apply_to_codes(rule, table, table.codes)
@@ -171,7 +135,7 @@ def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
     disclosed = np.empty(codes.shape, dtype=np.int32, order="F")
     if isinstance(rule, RecordRule):
         for j in range(table.n_attributes):
-            disclosed[:, j] = _climb(table, j, codes[:, j], rule.steps[:, j])
+            disclosed[:, j] = climbed(table.hierarchies[j], codes[:, j], rule.steps[:, j])
         return disclosed
     _require_width(rule.levels, table)
     for j, (hierarchy, level) in enumerate(zip(table.hierarchies, rule.levels, strict=True)):
@@ -211,11 +175,10 @@ def _require_width(levels: Sequence[int], table: Table) -> None:
         )
 
 
-def _climb(table: Table, j: int, column: Ints, steps: npt.NDArray[np.int16]) -> Ints:
-    """Column with each value raised by its own number of steps."""
+def climbed(hierarchy: Hierarchy, nodes: Ints, steps: Integers) -> Ints:
+    """The nodes, each raised by its own number of steps."""
     if not steps.any():
-        return column
-    hierarchy = table.hierarchies[j]
+        return nodes
     ladder = np.stack([hierarchy.ancestor_steps(s) for s in range(int(steps.max()) + 1)])
-    climbed: Ints = ladder[steps, column]
-    return climbed
+    found: Ints = ladder[steps, nodes]
+    return found

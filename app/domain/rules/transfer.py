@@ -15,7 +15,8 @@ import numpy as np
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
-from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply
+from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule, apply, climbed
+from app.domain.rules.steps import steps_between
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import missing_cells, shows_nothing
 from app.domain.tables.table import Table
@@ -175,7 +176,7 @@ class _Carrier:
         lost = 0
         if new.is_tree and old.is_tree:
             steps = self._steps(rows, j)
-            found[changed] = _climb(new, now[matched[changed]], steps[changed])
+            found[changed] = climbed(new, now[matched[changed]], steps[changed])
         else:
             lost = int((changed & ~missing_cells(now[matched])).sum())
         result[matched] = found
@@ -186,9 +187,8 @@ class _Carrier:
         if isinstance(self._rule, RecordRule):
             steps: Ints = self._rule.steps[rows, j].astype(np.int32)
             return steps
-        depth = self._source.hierarchies[j].depth
-        climbed: Ints = depth[self._source.codes[rows, j]] - depth[self._disclosed[rows, j]]
-        return climbed
+        hierarchy, originals = self._source.hierarchies[j], self._source.codes[rows, j]
+        return steps_between(hierarchy, originals, self._disclosed[rows, j])
 
     def _withholds(self, rows: Longs, j: int) -> Bools:
         """Whether the rule suppresses the cell; of a missing value that is known by its steps alone."""
@@ -208,14 +208,6 @@ class _Carrier:
         # Rows are in lexicographic order, and argmax takes the first of equals.
         modal: Ints = rows.codes[int(rows.counts.argmax())]
         return modal
-
-
-def _climb(hierarchy: Hierarchy, nodes: Ints, steps: Ints) -> Ints:
-    if not len(nodes):
-        return nodes
-    ladder = np.stack([hierarchy.ancestor_steps(s) for s in range(int(steps.max()) + 1)])
-    climbed: Ints = ladder[steps, nodes]
-    return climbed
 
 
 def _matching_rows(source: Table, target: Table, pointer: str) -> Longs:

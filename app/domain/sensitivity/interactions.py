@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Bools, Floats, Integers, Ints
 from app.domain.errors import Fault
 from app.domain.hierarchies.definitions import MAX_FAULTS
 from app.domain.tables.distinct import distinct_rows
@@ -58,9 +57,7 @@ class Interaction:
     weights: Floats
 
 
-def interaction_sums(
-    interactions: Sequence[Interaction], disclosed: npt.NDArray[np.bool_], groups: Ints | None
-) -> Floats:
+def interaction_sums(interactions: Sequence[Interaction], disclosed: Bools, groups: Ints | None) -> Floats:
     """Sum of the weights of the sets that are disclosed whole, float64 (r,).
 
     ``disclosed`` (r, m) says which attributes are not ⊥; ``groups`` (r,) the weight groups (None: all 0).
@@ -69,7 +66,7 @@ def interaction_sums(
     r, m = disclosed.shape
     n_groups = len(interactions[0].weights) if interactions else 1
     group = np.zeros(r, np.int32) if groups is None else groups
-    columns: list[npt.NDArray[np.integer]] = [*disclosed.astype(np.int32).T, group]
+    columns: list[Integers] = [*disclosed.astype(np.int32).T, group]
     patterns = distinct_rows(columns, [2] * m + [n_groups], r)
     shown = np.ascontiguousarray(patterns.codes[:, :m].T == 1)
     total = np.zeros(patterns.size)

@@ -129,7 +129,15 @@ def _rescaled(table: Table, sensitivity: Sensitivity, scales: Floats) -> Sensiti
     for j, attribute in enumerate(table.attributes):
         kept = _carrier(table, sensitivity, j)
         if kept is None:
-            faults.append(_not_scalable(attribute))
+            faults.append(
+                Fault(
+                    _POINTER,
+                    "not-scalable",
+                    f"The attribute {attribute!r} has a weight per value and overrides for some entities, "
+                    "which are not rescaled together.",
+                    "Give its values one weight or its overrides to everybody, or take the mode validate.",
+                )
+            )
             continue
         shape, factors = kept
         columns_of_factors.append(np.where(scale == 1.0, sensitivity.factors[old, j], factors[old] * scale))
@@ -162,16 +170,6 @@ def _carrier(table: Table, sensitivity: Sensitivity, j: int) -> tuple[Floats, Fl
     if replaced.all() or (own == own[0]).all():
         return shape, np.where(replaced, factors, own[0])
     return None
-
-
-def _not_scalable(attribute: str) -> Fault:
-    return Fault(
-        _POINTER,
-        "not-scalable",
-        f"The attribute {attribute!r} has a weight per value and overrides for some entities, which are "
-        "not rescaled together.",
-        "Give its values one weight or its overrides to everybody, or take the mode validate.",
-    )
 
 
 def _groups(table: Table, sensitivity: Sensitivity) -> Ints:

@@ -15,9 +15,8 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Bools, Floats, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.sensitivity.interactions import (
@@ -37,7 +36,7 @@ from app.domain.sensitivity.weights import (
 )
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import TIE_TOLERANCE
-from app.domain.tables.table import Table, unknown_attribute
+from app.domain.tables.table import Table, unknown_attributes
 
 Family = Literal[
     "linear", "linear_personal", "interactions", "multiplicative", "multiplicative_centered", "constant"
@@ -102,6 +101,11 @@ class Sensitivity:
     def is_personal(self) -> bool:
         """Whether records differ in their weights."""
         return self.groups is not None and self.n_groups > 1
+
+    @property
+    def personal_groups(self) -> Ints | None:
+        """Weight group of each record (n,); None if everybody has the same weights."""
+        return self.groups if self.is_personal else None
 
     @property
     def n_bytes(self) -> int:
@@ -171,7 +175,7 @@ class Sensitivity:
             total += self.interaction_sums(~shows_nothing(codes), groups)
         return self.of_sum(total)
 
-    def interaction_sums(self, disclosed: npt.NDArray[np.bool_], groups: Ints | None = None) -> Floats:
+    def interaction_sums(self, disclosed: Bools, groups: Ints | None = None) -> Floats:
         """What the interactions add to the weights of rows that disclose these attributes (r, m)."""
         return interaction_sums(self.interactions, disclosed, groups)
 
@@ -249,11 +253,7 @@ def build_sensitivity(
 
 
 def _faults_of_attributes(table: Table, weights: Mapping[str, AttributeWeights]) -> list[Fault]:
-    faults = [
-        unknown_attribute(f"/attributes/{name}", name, table)
-        for name in weights
-        if name not in table.attributes
-    ]
+    faults = unknown_attributes("/attributes", weights, table)
     faults += [
         Fault(
             f"/attributes/{name}",

@@ -75,10 +75,15 @@ def node_weights(hierarchy: Hierarchy, given: AttributeWeights) -> Floats:
         return harmonic_weights(
             hierarchy, np.array([given.values.get(v, default) for v in labels], dtype=float)
         )
-    weights = np.array([given.values.get(label, math.nan) for label in hierarchy.labels], dtype=float)
-    if math.isnan(weights[TOP]) or shares_label_of_top(hierarchy):
-        weights[TOP] = 0.0
-    return weights
+    return values_by_label(hierarchy, given.values)
+
+
+def values_by_label(hierarchy: Hierarchy, given: Mapping[str, float]) -> Floats:
+    """The value of every node (nodes,): NaN where none is given, 0 for ⊥ unless its label is its own."""
+    values = np.array([given.get(label, math.nan) for label in hierarchy.labels], dtype=float)
+    if math.isnan(values[TOP]) or shares_label_of_top(hierarchy):
+        values[TOP] = 0.0
+    return values
 
 
 def shares_label_of_top(hierarchy: Hierarchy) -> bool:

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Integers, Ints, Longs
 
 KEY_LIMIT = 2**62
 DENSE_KEYS_PER_ROW = 8
@@ -90,9 +89,7 @@ def _numbered(keys: Longs, limit: int) -> tuple[Longs, Ints]:
     return distinct, number[keys]
 
 
-def row_keys(
-    columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int], n_rows: int
-) -> tuple[Longs, int]:
+def row_keys(columns: Sequence[Integers], sizes: Sequence[int], n_rows: int) -> tuple[Longs, int]:
     """One int64 per row, ordered as the rows are lexicographically, and an exclusive upper limit.
 
     Prefixes whose key space outgrows 62 bits are replaced by their dense rank, so any width is exact.
@@ -110,9 +107,7 @@ def row_keys(
     return keys, limit
 
 
-def distinct_rows(
-    columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int], n_rows: int
-) -> DistinctRows:
+def distinct_rows(columns: Sequence[Integers], sizes: Sequence[int], n_rows: int) -> DistinctRows:
     """Reduce rows, given as columns with codes in [0, size), to the distinct ones in canonical order."""
     if math.prod(sizes) > KEY_LIMIT >> max(1, n_rows.bit_length()) and n_rows >= MANY:
         # Numbers of the values in use make keys that can be sorted with their positions.
@@ -128,7 +123,7 @@ def distinct_rows(
     return DistinctRows(codes, counts, inverse)
 
 
-def _compacted(column: npt.NDArray[np.integer], size: int) -> tuple[Ints, int]:
+def _compacted(column: Integers, size: int) -> tuple[Ints, int]:
     """The column with its values numbered in their order, and how many there are."""
     number = np.zeros(size, dtype=np.int32)
     number[column] = 1
@@ -138,7 +133,7 @@ def _compacted(column: npt.NDArray[np.integer], size: int) -> tuple[Ints, int]:
 
 
 def recoded_rows(
-    columns: Sequence[npt.NDArray[np.integer]],
+    columns: Sequence[Integers],
     recodings: Sequence[Ints],
     used: Sequence[Ints],
     n_rows: int,
@@ -174,7 +169,7 @@ def recoded_rows(
 
 
 def _recoded_keys(
-    columns: Sequence[npt.NDArray[np.integer]],
+    columns: Sequence[Integers],
     recodings: Sequence[Ints],
     values: Sequence[Ints],
     n_rows: int,

@@ -13,7 +13,8 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
+
+from app.domain.arrays import Floats
 
 FEASIBILITY_TOLERANCE = 1e-9
 TIE_TOLERANCE = 1e-12
@@ -41,13 +42,13 @@ def tie_margin(value: float) -> float:
     return TIE_TOLERANCE * max(1.0, abs(value)) if math.isfinite(value) else 0.0
 
 
-def tie_margins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def tie_margins(values: Floats) -> Floats:
     """:func:`tie_margin` of each value."""
     finite = np.isfinite(values)
     return np.where(finite, TIE_TOLERANCE * np.maximum(1.0, np.abs(np.where(finite, values, 0.0))), 0.0)
 
 
-def exact_sum(values: npt.NDArray[np.float64] | Iterable[float]) -> float:
+def exact_sum(values: Floats | Iterable[float]) -> float:
     """Correctly rounded sum, hence independent of order; never NaN for terms ≥ 0.
 
     +∞ if any term is, or if the sum is greater than any number.
@@ -66,7 +67,7 @@ def exact_sum(values: npt.NDArray[np.float64] | Iterable[float]) -> float:
         return math.inf
 
 
-def _parts_of_sum(values: npt.NDArray[np.float64]) -> list[float]:
+def _parts_of_sum(values: Floats) -> list[float]:
     """Few doubles with exactly the sum of at most 2¹⁴ finite ones below 2⁹⁰⁰ in size.
 
     What the values have above a unit is split off and summed: whole multiples of it below 2⁵³ in all, which

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Bools, Ints
+from app.domain.arrays import Bools, Floats, Integers, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import DistinctRows, distinct_rows
@@ -42,7 +42,7 @@ class Table:
     hierarchies: tuple[Hierarchy, ...]
     codes: Ints
     entity_ids: npt.NDArray[Any] | None = None
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     sensitive: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -120,13 +120,7 @@ class Table:
         try:
             return self.attributes.index(attribute)
         except ValueError:
-            known = ", ".join(self.attributes)
-            raise InvalidInput.of(
-                f"/{attribute}",
-                "unknown-attribute",
-                f"There is no attribute {attribute!r}.",
-                f"The attributes are: {known}.",
-            ) from None
+            raise InvalidInput([no_attribute(f"/{attribute}", attribute, self.attributes)]) from None
 
     @cached_property
     def reduced(self) -> DistinctRows:
@@ -146,7 +140,7 @@ class Table:
     def distinct(
         self,
         attributes: Sequence[int] | None = None,
-        extra: Sequence[tuple[npt.NDArray[np.integer], int]] = (),
+        extra: Sequence[tuple[Integers, int]] = (),
     ) -> DistinctRows:
         """Distinct combinations of some attributes (default: all), optionally split further.
 
@@ -158,7 +152,7 @@ class Table:
         return distinct_rows(columns, sizes, self.n_records)
 
 
-def _checked_weights(weights: npt.NDArray[np.float64], n: int) -> npt.NDArray[np.float64]:
+def _checked_weights(weights: Floats, n: int) -> Floats:
     """The weights scaled by a power of 2 to a greatest one below 1; InvalidInput unless they are right."""
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (n,):
@@ -210,6 +204,18 @@ def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:
                 )
             ]
         )
+
+
+def no_attribute(pointer: str, name: str, known: Sequence[str]) -> Fault:
+    """The fault of an attribute that is none of those that there are."""
+    listed = f"The attributes are: {', '.join(known)}."
+    return Fault(pointer, "unknown-attribute", f"There is no attribute {name!r}.", listed)
+
+
+def unknown_attributes(pointer: str, names: Iterable[str], table: Table) -> list[Fault]:
+    """The faults of the names of attributes that are not disclosed, each below the pointer."""
+    unknown = (name for name in names if name not in table.attributes)
+    return [unknown_attribute(f"{pointer}/{name}", name, table) for name in unknown]
 
 
 def unknown_attribute(pointer: str, attribute: str, table: Table) -> Fault:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.domain.errors import Fault
+from app.domain.gates.explanations import quantity_of
 from app.domain.gates.findings import Finding, Part
-from app.domain.gates.quantities import quantity_of
 from app.domain.gates.verdicts import Outcome, verdict_of
 from app.domain.models.entry import fields_of_releases
 from app.domain.policies.policy import Requirement

@@ -23,8 +23,7 @@ from app.domain.gates.class_shares import (
     splits_by_others,
 )
 from app.domain.gates.explanations import model_in_short, of_lacking, of_share, with_failures
-from app.domain.gates.findings import Finding, Part, WorstRecords, worst_of
-from app.domain.gates.groups import groups_of
+from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, worst_of
 from app.domain.models.criterion import Criterion
 from app.domain.models.sensitive_values import BY_ITSELF
 from app.domain.policies.objectives import criterion_of

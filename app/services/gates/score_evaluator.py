@@ -10,9 +10,8 @@ import numpy as np
 from app.domain.catalogue.result_values import value_at
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.explanations import of_value, with_failures
-from app.domain.gates.findings import Finding, Part, WorstRecords, held, worst_of
+from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, held, worst_of
 from app.domain.gates.group_scores import RecordFigures
-from app.domain.gates.groups import groups_of
 from app.domain.policies.policy import Requirement, ScoreCondition
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import Rule

@@ -10,8 +10,7 @@ import pytest
 from scipy.special import digamma
 from scipy.stats import poisson
 
-from app.domain.classes.diversity import effective_entropy
-from app.domain.classes.entropy_estimates import corrected_entropy, corrected_values, grassberger
+from app.domain.classes.diversity import corrected_entropy, corrected_values, effective_entropy, grassberger
 from app.domain.classes.uniqueness import least_sample_class
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.direct_identifiers.recognisers import RECOGNISERS
-from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
+from app.domain.direct_identifiers.recognition import RECOGNISERS, RecognisedKind, recognised_kinds
 from tests.unit.direct_identifiers.columns import Column, columns
 
 
@@ -47,13 +46,13 @@ class Accuracy:
     by_column: Tally
 
 
-def found_in(cells: Iterable[str]) -> tuple[IdentifierFinding, ...]:
+def found_in(cells: Iterable[str]) -> tuple[RecognisedKind, ...]:
     """What is recognised in the cells of a column."""
     counts = Counter(cells)
     return recognised_kinds(list(counts), np.array(list(counts.values()), dtype=np.int64))
 
 
-def accuracy(found: Mapping[Column, tuple[IdentifierFinding, ...]]) -> dict[str, Accuracy]:
+def accuracy(found: Mapping[Column, tuple[RecognisedKind, ...]]) -> dict[str, Accuracy]:
     """Per kind, over all columns."""
     by_cell: dict[str, Tally] = defaultdict(Tally)
     by_column: dict[str, Tally] = defaultdict(Tally)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.direct_identifiers.recognisers import RECOGNISERS
+from app.domain.direct_identifiers.recognition import RECOGNISERS
 from tests.unit.direct_identifiers.accuracy import accuracy, found_in, table
 from tests.unit.direct_identifiers.columns import columns
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stdnum import luhn
 
-from app.domain.direct_identifiers.recognisers import RECOGNISERS
-from app.domain.direct_identifiers.recognition import IdentifierFinding, recognised_kinds
+from app.domain.direct_identifiers.recognition import RECOGNISERS, RecognisedKind, recognised_kinds
 from app.domain.direct_identifiers.sample import COMMON, LOOKED_AT, chance_of_at_least, sample_of
 
 KINDS = [recogniser.kind for recogniser in RECOGNISERS]
@@ -27,7 +26,7 @@ texts = st.one_of(
 )
 
 
-def found_in(cells: Iterable[str]) -> tuple[IdentifierFinding, ...]:
+def found_in(cells: Iterable[str]) -> tuple[RecognisedKind, ...]:
     counts = Counter(cells)
     return recognised_kinds(list(counts), np.array(list(counts.values()), dtype=np.int64))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.analyses import bayes_risk_sampled
+from app.domain.analyses import scoring
 from app.domain.analyses.bayes_risk_sampled import (
     BAYES_RISK_SAMPLED,
     SampledBayesParameters,
@@ -60,9 +60,7 @@ def test_a_sample_drawn_twice_counts_twice():
 
 def test_what_all_samples_share_is_worked_out_once(monkeypatch):
     scored = []
-    monkeypatch.setattr(
-        bayes_risk_sampled, "assess", lambda *a, counter, **k: scored.append(counter) or assess(*a, **k)
-    )
+    monkeypatch.setattr(scoring, "assess", lambda *a, counter, **k: scored.append(counter) or assess(*a, **k))
     sampled("T", "D1", "D1", "D2", "T")
     assert [counter.dictionary for counter in scored] == [DICTIONARIES[name] for name in ("T", "D1", "D2")]
     assert len({id(counter.of_table_itself) for counter in scored}) == 1

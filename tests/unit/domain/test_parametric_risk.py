@@ -9,8 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.analyses.parametric_risk import PARAMETRIC_RISK, ParametricParameters, bernstein_radius
-from app.domain.analyses.record_distributions import ProductDistribution, fitted
+from app.domain.analyses.parametric_risk import (
+    PARAMETRIC_RISK,
+    ParametricParameters,
+    ProductDistribution,
+    bernstein_radius,
+    fitted,
+)
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import flat

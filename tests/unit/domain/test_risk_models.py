@@ -15,10 +15,11 @@ from app.domain.errors import InvalidInput
 from app.domain.risk.assessment import assess
 from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.utility import build_utility
-from app.domain.rules.rule import TableRule, cell_rule, identity, suppression
+from app.domain.rules.rule import TableRule, identity, suppression
 from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
 from app.domain.tables.table import Table
+from tests.oracles.rules import cell_rule
 from tests.unit.domain.fixture_f import DICTIONARIES, HIERARCHIES, T, nodes, personal
 
 INF = math.inf

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.domain.arrays import Longs
-from app.domain.direct_identifiers.recognition import IdentifierFinding
+from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.gates.coverage import Coverage, ReleasedColumn, coverage_of
 from app.domain.gates.reading import Columns, Reading, reading_of
 from app.services.gates.policy_documents import policy_of
@@ -53,8 +53,8 @@ def uncovered_of(
     known = Columns(quasi, frozenset(own.name for own in columns) - quasi)
     readings = {own.id: reading_of(policy, own, known) for own in policy.requirements}
 
-    def recognise(texts: Sequence[str], counts: Longs) -> tuple[IdentifierFinding, ...]:
-        return tuple(IdentifierFinding("email", 1.0, True) for own in looks if texts[0].startswith(own))
+    def recognise(texts: Sequence[str], counts: Longs) -> tuple[RecognisedKind, ...]:
+        return tuple(RecognisedKind("email", 1.0, True) for own in looks if texts[0].startswith(own))
 
     return coverage_of(policy, columns, readings, recognise)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.gates.quantities import quantity_of
+from app.domain.gates.explanations import quantity_of
 from app.domain.policies.policy import (
     BoundCondition,
     MeasureCondition,
@@ -13,7 +13,7 @@ from app.domain.policies.policy import (
     ScoreCondition,
 )
 from app.domain.policies.requirements import VALUES_OF
-from app.domain.policies.scores import SCORE_VALUES
+from app.domain.policies.thresholds import SCORE_VALUES
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def test_a_leaf_domain_is_declared_or_active():
         2 / 3 * math.log(2 / 3 * 2) + 1 / 3 * math.log(1 / 3 * 2)
     )
     counted = {
-        domain: loss_of(table, LossChoice("ambiguity", domain)).without_suppression(everything)
+        domain: loss_of(table, LossChoice("ambiguity", domain)).of(everything, classes_of(table, everything))
         for domain in ("declared", "active")
     }
     assert counted == {"declared": 9.0, "active": 6.0}

@@ -8,7 +8,8 @@ import pytest
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.models.class_suppression import suppress_classes
 from app.domain.models.reidentification_risk import ATTACKER_MODELS
-from app.domain.rules.rule import cell_rule, table_rule
+from app.domain.rules.rule import table_rule
+from tests.oracles.rules import cell_rule
 from tests.unit.measures.populations_by_hand import ILLNESS, context_of, measured, population_of, table_of
 
 ROWS = [("a", "f", "flu"), ("a", "f", "flu"), ("b", "f", "cold"), ("c", "m", "flu"), ("c", "m", "cold")]

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.analyses.direct_identifiers import DIRECT_IDENTIFIERS, DirectIdentifiersParameters
 from app.domain.direct_identifiers.checked_numbers import NATIONAL, SHAPED, TAX
-from app.domain.direct_identifiers.recognisers import RECOGNISERS
+from app.domain.direct_identifiers.recognition import RECOGNISERS
 from app.domain.direct_identifiers.sample import LOOKED_AT
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import MeasureContext

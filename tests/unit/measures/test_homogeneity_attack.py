@@ -6,8 +6,9 @@ import pytest
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.rules.rule import TableRule, cell_rule
+from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
+from tests.oracles.rules import cell_rule
 from tests.unit.measures import diversity_tables as tables
 
 

@@ -11,7 +11,8 @@ from app.domain.classes.diversity import has_entropy
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.models.l_diversity import L_DIVERSITY
-from app.domain.rules.rule import TableRule, cell_rule
+from app.domain.rules.rule import TableRule
+from tests.oracles.rules import cell_rule
 from tests.unit.measures import diversity_tables as tables
 
 INF = math.inf

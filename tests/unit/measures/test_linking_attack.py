@@ -11,8 +11,9 @@ from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.rules.rule import RecordRule, TableRule, cell_rule
+from app.domain.rules.rule import RecordRule, TableRule
 from app.domain.tables.table import Table
+from tests.oracles.rules import cell_rule
 from tests.unit.measures import diversity_tables as tables
 
 

@@ -14,7 +14,6 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.count_queries import (
     CountedRows,
-    CountQuery,
     LeafScale,
     RealNumbers,
     WholeNumbers,
@@ -133,9 +132,9 @@ def test_lengths_of_intervals(predicates, lengths):
     assert tuple(workload.lengths.values()) == lengths
     for _ in range(50):
         query = workload.draw()
-        assert len(query.intervals) == predicates + 1
-        assert 5 in query.intervals
-        for j, (first, last) in query.intervals.items():
+        assert len(query) == predicates + 1
+        assert 5 in query
+        for j, (first, last) in query.items():
             assert 0 <= first <= last == first + lengths[j] - 1 < domains[j]
 
 
@@ -211,7 +210,7 @@ def by_hand(table, shown, withheld, semantics, queries):
             if semantics == "excluded" and not table.codes[row, :2].all():
                 continue
             truth, share = 1.0, 0.0 if withheld[row] else 1.0
-            for j, (first, last) in query.intervals.items():
+            for j, (first, last) in query.items():
                 hierarchy = table.hierarchies[j]
                 own, cell = int(table.codes[row, j]), int(shown[row, j])
                 leaves = hierarchy.leaves_of(own) if own else []
@@ -282,7 +281,7 @@ def test_the_baseline_knows_the_quasi_identifiers_and_the_overall_distribution()
     workload = Workload(scales, (0,), 2, 1, 0.01, seed=1)
     errors = []
     for _ in range(200):
-        query = workload.draw().intervals
+        query = workload.draw()
         place, ill = "abcd"[int(query[0][0])], ("flu", "cold", "ache")[int(query[2][0])]
         right = rows.count((place, ill))
         if right:
@@ -337,4 +336,3 @@ def test_a_table_without_sensitive_attributes_is_asked_about_its_quasi_identifie
 
 def test_queries_without_predicates_count_everybody():
     assert counted(TABLE, TABLE.codes).count({}) == len(PEOPLE)
-    assert CountQuery({}).intervals == {}

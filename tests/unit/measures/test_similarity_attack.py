@@ -7,10 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
+from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK, sets_of_windows, windows_of, worst_beliefs
 from app.domain.classes.diversity import ranked
 from app.domain.classes.diversity import worst_posterior as worst_posterior_of_values
-from app.domain.classes.similarity import sets_of_windows, windows_of, worst_beliefs
 from app.domain.classes.value_groups import tree_groups
 from app.domain.errors import InvalidInput, NotSupported
 from tests.oracles.closeness_by_hand import counts_of, random_classes, worst_posterior

@@ -29,7 +29,7 @@ from app.domain.catalogue.meanings import (
 from app.domain.catalogue.result_values import found_in, values_of
 from app.domain.policies.objectives import marks_of
 from app.domain.policies.requirements import VALUES_OF
-from app.domain.policies.scores import SCORE_VALUES
+from app.domain.policies.thresholds import SCORE_VALUES
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from annotated_types import Ge, Len, MaxLen, doc
 
-from app.domain.analyses.given_links import GivenLink
+from app.domain.analyses.linkage_units import GivenLink
 from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
 from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryRef, ProbedRow, RuleRef
 from app.domain.models.entry import Example, Measure

@@ -24,8 +24,8 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import Others
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
+from app.domain.risk.bayes import Knowledge
 from app.domain.risk.class_populations import entities_of_classes, shared_level
-from app.domain.risk.knowledge import Knowledge
 from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
 from app.domain.tables.table import Table
 

@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Ints, Longs
-from app.domain.counting.bit_sums import at_least, sum_planes
-from app.domain.counting.bitsets import Words, everybody, members_of, size_of
+from app.domain.counting.bitsets import Words, at_least, everybody, members_of, size_of, sum_planes
 from app.domain.search.budget import Halted
 from app.domain.search.large_lattices.chains import Chains
 from app.domain.search.large_lattices.least_weights import Goal, Rated

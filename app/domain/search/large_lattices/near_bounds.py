@@ -27,8 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
-from app.domain.counting.bit_sums import at_least, sum_planes
-from app.domain.counting.bitsets import Words, members_of, size_of
+from app.domain.counting.bitsets import Words, at_least, members_of, size_of, sum_planes
 from app.domain.search.large_lattices.chains import Chains
 from app.domain.search.large_lattices.least_weights import Goal, LeastWeights, Rated, Units, least_above_each
 from app.domain.search.large_lattices.near_entities import NearRows, Steps

@@ -16,8 +16,8 @@ from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import failing_any, ranks_by_disclosure, suppressed_classes
+from app.domain.risk.bayes import Knowledge
 from app.domain.risk.class_populations import shared_level
-from app.domain.risk.knowledge import Knowledge
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding.classes import ClassEntities, told_apart
 from app.domain.tables.masks import rows_without_values

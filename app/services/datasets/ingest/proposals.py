@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from app.domain.direct_identifiers.recognisers import TITLES
-from app.domain.direct_identifiers.recognition import recognised_kinds
+from app.domain.direct_identifiers.recognition import TITLES, recognised_kinds
 from app.domain.errors import InvalidInput, TooLarge
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.csv_reader import CsvReader
