@@ -38,7 +38,9 @@ Networks = Annotated[
 class Settings(BaseSettings):
     """Settings come from variables named ``PRIVACY_RISK_…``, the database's address from ``DATABASE_URL``."""
 
-    model_config = SettingsConfigDict(env_prefix="PRIVACY_RISK_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="PRIVACY_RISK_", extra="ignore", frozen=True, use_attribute_docstrings=True
+    )
 
     database_url: Annotated[
         SecretStr | None,
@@ -48,67 +50,51 @@ class Settings(BaseSettings):
             "Unset: an embedded PostgreSQL is started in the home folder.",
         ),
     ] = None
-    owner_database_url: Annotated[
-        SecretStr | None,
-        Field(
-            description="The same database for the role that owns the tables; for migrate and rotate-keys."
-        ),
-    ] = None
-    home: Annotated[
-        Path,
-        Field(
-            default_factory=default_home, description="Folder of the embedded database, its keys and logs."
-        ),
-    ]
-    master_key: Annotated[
-        SecretStr | None,
-        Field(description="Base64 of the 32 bytes that wrap all data keys. Losing it loses the data."),
-    ] = None
-    master_key_file: Annotated[Path | None, Field(description="File that holds the master key.")] = None
-    previous_master_key_file: Annotated[
-        Path | None, Field(description="File with the master key that rotate-keys replaces.")
-    ] = None
+    owner_database_url: SecretStr | None = None
+    """The same database for the role that owns the tables; for migrate and rotate-keys."""
+    home: Path = Field(default_factory=default_home)
+    """Folder of the embedded database, its keys and logs."""
+    master_key: SecretStr | None = None
+    """Base64 of the 32 bytes that wrap all data keys. Losing it loses the data."""
+    master_key_file: Path | None = None
+    """File that holds the master key."""
+    previous_master_key_file: Path | None = None
+    """File with the master key that rotate-keys replaces."""
 
-    host: Annotated[str, Field(description="Address that the API listens on.")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535, description="Port of the API; 0 takes a free one.")] = 8000
-    public_url: Annotated[
-        HttpUrl | None,
-        Field(
-            description="Address that browsers use, such as `https://risk.example.org`. With https the "
-            "cookies of the pages are `Secure`, whatever a proxy says or does not say."
-        ),
-    ] = None
-    trusted_proxies: Annotated[
-        Networks,
-        Field(
-            description="Addresses or networks of the proxies whose `X-Forwarded-For` and "
-            "`X-Forwarded-Proto` are believed, by commas. Unset: those of this machine, `127.0.0.1` and "
-            "`::1`."
-        ),
-    ] = ()
-    metrics_host: Annotated[str, Field(description="Address that the metrics are served on.")] = "127.0.0.1"
-    metrics_port: Annotated[
-        int | None, Field(ge=0, le=65535, description="Port of the metrics; unset: no metrics.")
-    ] = None
-    log_level: Annotated[
-        str, Field(pattern="^(debug|info|warning|error)$", description="Least level logged.")
-    ] = "info"
+    host: str = "127.0.0.1"
+    """Address that the API listens on."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """Port of the API; 0 takes a free one."""
+    public_url: HttpUrl | None = Field(
+        None,
+        description="Address that browsers use, such as `https://risk.example.org`. With https the "
+        "cookies of the pages are `Secure`, whatever a proxy says or does not say.",
+    )
+    trusted_proxies: Networks = Field(
+        (),
+        description="Addresses or networks of the proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` "
+        "are believed, by commas. Unset: those of this machine, `127.0.0.1` and `::1`.",
+    )
+    metrics_host: str = "127.0.0.1"
+    """Address that the metrics are served on."""
+    metrics_port: Annotated[int | None, Field(ge=0, le=65535)] = None
+    """Port of the metrics; unset: no metrics."""
+    log_level: Annotated[str, Field(pattern="^(debug|info|warning|error)$")] = "info"
+    """Least level logged."""
 
-    direct_seconds: Annotated[
-        float, Field(gt=0, le=30, description="Work estimated above this must be done as a run.")
-    ] = 0.5
-    direct_mib: Annotated[
-        int, Field(ge=16, description="Memory of a piece of work above which it must be done as a run.")
-    ] = 256
-    table_cache_mib: Annotated[
-        int, Field(ge=0, description="Memory of the encoded tables that a process keeps, in MiB.")
-    ] = 512
+    direct_seconds: Annotated[float, Field(gt=0, le=30)] = 0.5
+    """Work estimated above this must be done as a run."""
+    direct_mib: Annotated[int, Field(ge=16)] = 256
+    """Memory of a piece of work above which it must be done as a run."""
+    table_cache_mib: Annotated[int, Field(ge=0)] = 512
+    """Memory of the encoded tables that a process keeps, in MiB."""
 
-    upload_max_bytes: Annotated[
-        int, Field(ge=1024, description="Largest upload, decompressed, in bytes.")
-    ] = 4 * 1024**3
-    upload_max_rows: Annotated[int, Field(ge=1, description="Most rows of an upload.")] = 50_000_000
-    upload_max_columns: Annotated[int, Field(ge=1, description="Most columns of an upload.")] = 500
+    upload_max_bytes: Annotated[int, Field(ge=1024)] = 4 * 1024**3
+    """Largest upload, decompressed, in bytes."""
+    upload_max_rows: Annotated[int, Field(ge=1)] = 50_000_000
+    """Most rows of an upload."""
+    upload_max_columns: Annotated[int, Field(ge=1)] = 500
+    """Most columns of an upload."""
     upload_max_cell_bytes: Annotated[
         int,
         Field(
@@ -117,57 +103,38 @@ class Settings(BaseSettings):
                 "PRIVACY_RISK_UPLOAD_MAX_CELL_BYTES",
                 "PRIVACY_RISK_UPLOAD_MAX_CELL",  # what it was called while it said characters
             ),
-            description="Longest cell of an upload, in bytes of UTF-8.",
         ),
     ] = 10_000
-    upload_processor_seconds: Annotated[
-        float, Field(gt=0, description="Processor time that any upload may cost, in seconds.")
-    ] = 4.0
-    upload_processor_seconds_per_mib: Annotated[
-        float, Field(gt=0, description="Processor time that an upload may cost besides, per MiB received.")
-    ] = 1.0
-    uploads_at_once: Annotated[
-        int, Field(ge=1, description="Uploads of one tenant that an API process reads at once.")
-    ] = 4
-    direct_at_once: Annotated[
-        int, Field(ge=1, description="Direct answers that an API process computes at once for one tenant.")
-    ] = 8
+    """Longest cell of an upload, in bytes of UTF-8."""
+    upload_processor_seconds: Annotated[float, Field(gt=0)] = 4.0
+    """Processor time that any upload may cost, in seconds."""
+    upload_processor_seconds_per_mib: Annotated[float, Field(gt=0)] = 1.0
+    """Processor time that an upload may cost besides, per MiB received."""
+    uploads_at_once: Annotated[int, Field(ge=1)] = 4
+    """Uploads of one tenant that an API process reads at once."""
+    direct_at_once: Annotated[int, Field(ge=1)] = 8
+    """Direct answers that an API process computes at once for one tenant."""
 
-    tenant_results_days: Annotated[
-        Days, Field(description="Days that results of runs are kept, or `unlimited`.")
-    ] = 365
-    tenant_runs_days: Annotated[
-        Days,
-        Field(
-            description="Days that runs without a result are kept after their end. Unset: as long as what "
-            "they worked on."
-        ),
-    ] = None
-    tenant_unused_uploads_days: Annotated[
-        Days, Field(description="Days that uploads are kept unused, or `unlimited`.")
-    ] = 30
-    tenant_uploads: Annotated[Quota, Field(description="Most uploads of a tenant, or `unlimited`.")] = 1000
-    tenant_datasets: Annotated[Quota, Field(description="Most datasets of a tenant, or `unlimited`.")] = 1000
-    tenant_stored_bytes: Annotated[
-        Quota,
-        Field(description="Most bytes of a tenant's uploads, compressed and encrypted, or `unlimited`."),
-    ] = 100 * 1024**3
-    tenant_active_runs: Annotated[
-        Quota, Field(description="Most queued and running runs of a tenant, or `unlimited`.")
-    ] = 100
+    tenant_results_days: Days = 365
+    """Days that results of runs are kept, or `unlimited`."""
+    tenant_runs_days: Days = None
+    """Days that runs without a result are kept after their end. Unset: as long as what they worked on."""
+    tenant_unused_uploads_days: Days = 30
+    """Days that uploads are kept unused, or `unlimited`."""
+    tenant_uploads: Quota = 1000
+    """Most uploads of a tenant, or `unlimited`."""
+    tenant_datasets: Quota = 1000
+    """Most datasets of a tenant, or `unlimited`."""
+    tenant_stored_bytes: Quota = 100 * 1024**3
+    """Most bytes of a tenant's uploads, compressed and encrypted, or `unlimited`."""
+    tenant_active_runs: Quota = 100
+    """Most queued and running runs of a tenant, or `unlimited`."""
 
-    webhook_networks: Annotated[
-        Networks,
-        Field(
-            description="Networks beside the public ones that webhooks may be sent to, by commas: 10.0.0.0/8."
-        ),
-    ] = ()
-    worker_concurrency: Annotated[
-        int, Field(ge=1, le=64, description="Runs that a worker executes at once.")
-    ] = 1
-    run_memory_mib: Annotated[
-        int, Field(ge=512, description="Resident memory of a run's process, in MiB.")
-    ] = 8192
-    run_seconds: Annotated[
-        int, Field(ge=1, description="Longest wall-clock time of one attempt of a run.")
-    ] = 6 * 3600
+    webhook_networks: Networks = ()
+    """Networks beside the public ones that webhooks may be sent to, by commas: 10.0.0.0/8."""
+    worker_concurrency: Annotated[int, Field(ge=1, le=64)] = 1
+    """Runs that a worker executes at once."""
+    run_memory_mib: Annotated[int, Field(ge=512)] = 8192
+    """Resident memory of a run's process, in MiB."""
+    run_seconds: Annotated[int, Field(ge=1)] = 6 * 3600
+    """Longest wall-clock time of one attempt of a run."""

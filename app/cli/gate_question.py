@@ -20,37 +20,27 @@ _FILE_SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv", ".gz", ".parquet", ".
 
 @dataclass(frozen=True)
 class Subject:
-    """What is judged: tables and documents of files, or by the names that the server stores them under.
-
-    Attributes
-    ----------
-    dataset
-        A file, or the name of a stored dataset.
-    tables
-        The file that describes the columns.
-    rule
-        A rule's definition, a stored rule's name, or None: the table as it is.
-    release, key
-        The finished release, a file or a stored upload's name, and the column that says which record is
-        which.
-    order
-        ``records`` if the release keeps the order of the records and that is meant.
-    dictionaries
-        Slot of the policy → a file or a stored dictionary's name.
-    sensitivity, failure
-        What harm a disclosure does, and what harm an attack that fails: a profile's file or a stored one's
-        name.
-    """
+    """What is judged: tables and documents of files, or by the names that the server stores them under."""
 
     dataset: Path | str
+    """A file, or the name of a stored dataset."""
     tables: Path | None
+    """The file that describes the columns."""
     rule: Json | str | None
+    """A rule's definition, a stored rule's name, or None: the table as it is."""
     release: Path | str | None
     key: str | None
+    """The finished release, a file or a stored upload's name, and the column that says which record is which.
+    """
     dictionaries: Mapping[str, Path | str]
+    """Slot of the policy → a file or a stored dictionary's name."""
     sensitivity: Path | str | None
     failure: Path | str | None
+    """What harm a disclosure does, and what harm an attack that fails: a profile's file or a stored one's
+    name.
+    """
     order: str | None = None
+    """``records`` if the release keeps the order of the records and that is meant."""
 
     @property
     def shown(self) -> str:

@@ -213,31 +213,21 @@ class Kept:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a pipeline is told.
-
-    Attributes
-    ----------
-    policy
-        The policy as it was named: a file or a name.
-    subject
-        What was judged as it was named: the dataset or the release file.
-    verdict
-        None if there is none, and ``fault`` says why.
-    evaluation
-        Name of the evaluation; a server stores it.
-    evidence
-        Its evidence: ``id`` (None without a server, which would hold it) and ``sha256``.
-    kept
-        Where the evidence is; None without any.
-    """
+    """What a pipeline is told."""
 
     policy: str
+    """The policy as it was named: a file or a name."""
     subject: str
+    """What was judged as it was named: the dataset or the release file."""
     verdict: Verdict | None
+    """None if there is none, and ``fault`` says why."""
     fault: str | None = None
     evaluation: str | None = None
+    """Name of the evaluation; a server stores it."""
     evidence: Json | None = None
+    """Its evidence: ``id`` (None without a server, which would hold it) and ``sha256``."""
     kept: Kept | None = None
+    """Where the evidence is; None without any."""
 
     @property
     def exit_code(self) -> int:

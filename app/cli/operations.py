@@ -59,47 +59,35 @@ class Operations:
 
     Every callable may raise an error of the product's own tree, which ends the command with status 1
     and its message on standard error.
-
-    Attributes
-    ----------
-    start_service
-        Start an embedded service whose files all lie in the folder given, with a tenant and a key of
-        every scope of a tenant; returns once it is ready. Logs go to files in that folder.
-    end_server
-        End the database that outlived the service whose files are in the folder given; nothing if none did.
-    serve
-        Serve the API on this host and port until interrupted (None: the configured one); without a
-        database address also an embedded Postgres and one worker.
-    worker
-        Work off the queue until interrupted.
-    migrate
-        Bring the database to this revision ("head", "base", …).
-    bootstrap
-        Make a tenant of this name and a key of every scope of a tenant, the administrator's included;
-        works beside a running service.
-    tenant
-        Change settings of the tenant of this name; all of them afterwards, with what it uses.
-    doctor
-        Check role, row-level security, keys, disk and migrations.
-    rotate_keys
-        Rewrap all data keys with the current master key; the number rewrapped.
-    backup
-        Write the whole database to a new file, without the master key that opens it.
-    restore
-        Fill a database without tenants from such a file.
-    openapi
-        The OpenAPI document.
     """
 
     start_service: Callable[[Path], RunningService]
+    """Start an embedded service whose files all lie in the folder given, with a tenant and a key of every
+    scope of a tenant; returns once it is ready. Logs go to files in that folder.
+    """
     end_server: Callable[[Path], None]
+    """End the database that outlived the service whose files are in the folder given; nothing if none did."""
     serve: Callable[[str | None, int | None], None]
+    """Serve the API on this host and port until interrupted (None: the configured one); without a database
+    address also an embedded Postgres and one worker.
+    """
     worker: Callable[[], None]
+    """Work off the queue until interrupted."""
     migrate: Callable[[str], None]
+    """Bring the database to this revision ("head", "base", …)."""
     bootstrap: Callable[[str, bool], Bootstrapped]
+    """Make a tenant of this name and a key of every scope of a tenant, the administrator's included; works
+    beside a running service.
+    """
     tenant: Callable[[str, Mapping[str, str]], Sequence[TenantLine]]
+    """Change settings of the tenant of this name; all of them afterwards, with what it uses."""
     doctor: Callable[[], Sequence[Check]]
+    """Check role, row-level security, keys, disk and migrations."""
     rotate_keys: Callable[[], int]
+    """Rewrap all data keys with the current master key; the number rewrapped."""
     backup: Callable[[Path], None]
+    """Write the whole database to a new file, without the master key that opens it."""
     restore: Callable[[Path], None]
+    """Fill a database without tenants from such a file."""
     openapi: Callable[[], dict[str, Any]]
+    """The OpenAPI document."""

@@ -5,59 +5,55 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.operations import Operations, TenantLine
 
+Command = Callable[[argparse.Namespace, Operations], int | None]
+"""Does what was asked; its exit status, None for 0."""
+
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the commands."""
-    tenant = commands.add_parser("tenant", help="show or change a tenant's retention and quotas")
+
+    def command(name: str, run: Command, about: str) -> argparse.ArgumentParser:
+        parser = commands.add_parser(name, help=about)
+        parser.set_defaults(run=run)
+        return parser
+
+    tenant = command("tenant", run_tenant, "show or change a tenant's retention and quotas")
     tenant.add_argument("tenant", help="the tenant's name")
     tenant.add_argument(
         "settings", nargs="*", type=_setting, metavar="SETTING=VALUE",
         help="a whole number, unlimited, or default; without any, all are shown",
     )  # fmt: skip
-    tenant.set_defaults(run=run_tenant)
-
-    serve = commands.add_parser(
-        "serve", help="serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker"
+    serve = command(
+        "serve",
+        lambda asked, operations: operations.serve(asked.host, asked.port),
+        "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker",
     )
     serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
     serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
-    serve.set_defaults(run=run_serve)
-
-    worker = commands.add_parser("worker", help="work off the queue of runs")
-    worker.set_defaults(run=run_worker)
-
-    migrate = commands.add_parser("migrate", help="bring the database's schema up to date")
+    command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
+    migrate = command(
+        "migrate",
+        lambda asked, operations: operations.migrate(asked.revision),
+        "bring the database's schema up to date",
+    )
     migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
-    migrate.set_defaults(run=run_migrate)
-
-    bootstrap = commands.add_parser("bootstrap", help="make a tenant and its administrator's key")
+    bootstrap = command("bootstrap", run_bootstrap, "make a tenant and its administrator's key")
     bootstrap.add_argument("tenant", nargs="?", default="default", help="the tenant's name")
     bootstrap.add_argument(
         "--new-key", action="store_true", help="issue another key if the tenant exists (the first was lost)"
     )
-    bootstrap.set_defaults(run=run_bootstrap)
-
-    doctor = commands.add_parser("doctor", help="check role, row-level security, keys, disk and migrations")
-    doctor.set_defaults(run=run_doctor)
-
-    rotate = commands.add_parser(
-        "rotate-keys", help="wrap all data and signing keys with the current master key"
-    )
-    rotate.set_defaults(run=run_rotate_keys)
-
-    backup = commands.add_parser("backup", help="write the whole database to a new file")
+    command("doctor", run_doctor, "check role, row-level security, keys, disk and migrations")
+    command("rotate-keys", run_rotate_keys, "wrap all data and signing keys with the current master key")
+    backup = command("backup", run_backup, "write the whole database to a new file")
     backup.add_argument("file", type=Path, help="the file to write; the master key is not in it")
-    backup.set_defaults(run=run_backup)
-
-    restore = commands.add_parser("restore", help="fill a database without tenants from a backup")
+    restore = command("restore", run_restore, "fill a database without tenants from a backup")
     restore.add_argument("file", type=Path, help="a file that backup wrote")
-    restore.set_defaults(run=run_restore)
-
-    openapi = commands.add_parser("openapi", help="print the OpenAPI document")
+    openapi = command("openapi", run_openapi, "print the OpenAPI document")
     openapi.add_argument("--output", type=Path, help="write it to this file instead")
     openapi.add_argument(
         "--check",
@@ -66,7 +62,6 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         const=Path("openapi/openapi.json"),
         help="fail if this file (default: openapi/openapi.json) holds another document",
     )
-    openapi.set_defaults(run=run_openapi)
 
 
 def run_tenant(arguments: argparse.Namespace, operations: Operations) -> int:
@@ -89,24 +84,6 @@ def _setting(text: str) -> tuple[str, str]:
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form SETTING=VALUE")
     return name, value
-
-
-def run_serve(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Serve until interrupted."""
-    operations.serve(arguments.host, arguments.port)
-    return 0
-
-
-def run_worker(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Work until interrupted."""
-    operations.worker()
-    return 0
-
-
-def run_migrate(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Migrate."""
-    operations.migrate(arguments.revision)
-    return 0
 
 
 def run_bootstrap(arguments: argparse.Namespace, operations: Operations) -> int:

@@ -27,7 +27,7 @@ def run(argv: Sequence[str], operations: Operations) -> int:
     """Run one command; the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     arguments = _parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments, operations))
+        return int(arguments.run(arguments, operations) or 0)
     except EXPECTED as error:
         print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
         return 1

@@ -30,27 +30,18 @@ CLOCKS_DIFFER: Final = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Requirements:
-    """What must hold of a report; what is empty or None is not asked.
-
-    Attributes
-    ----------
-    verdict
-        ``pass``, ``fail`` or ``error``.
-    subjects
-        Hashes (sha256) that must be among those of the statement's subjects.
-    files
-        Files that must be the release file that was judged, byte by byte.
-    max_age
-        How long ago it may have been issued.
-    policy
-        The policy of the verdict: its name, ``NAME@VERSION``, or its sha256.
-    """
+    """What must hold of a report; what is empty or None is not asked."""
 
     verdict: str | None = None
+    """``pass``, ``fail`` or ``error``."""
     subjects: tuple[str, ...] = ()
+    """Hashes (sha256) that must be among those of the statement's subjects."""
     files: tuple[Path, ...] = ()
+    """Files that must be the release file that was judged, byte by byte."""
     max_age: timedelta | None = None
+    """How long ago it may have been issued."""
     policy: str | None = None
+    """The policy of the verdict: its name, ``NAME@VERSION``, or its sha256."""
 
 
 def unmet(statement: Statement, requirements: Requirements, now: datetime) -> list[str]:

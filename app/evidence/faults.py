@@ -26,61 +26,46 @@ class EvidenceError(Exception):
 
     code: ClassVar[str] = "evidence-error"
 
+    def __init_subclass__(cls, code: str) -> None:
+        cls.code = code
+
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
 
 
-class MalformedReport(EvidenceError):
+class MalformedReport(EvidenceError, code="malformed-report"):
     """The bytes are not the canonical serialisation of an envelope."""
 
-    code = "malformed-report"
 
-
-class WrongPayloadType(EvidenceError):
+class WrongPayloadType(EvidenceError, code="wrong-payload-type"):
     """The envelope says that it holds something else."""
 
-    code = "wrong-payload-type"
 
-
-class UnknownKey(EvidenceError):
+class UnknownKey(EvidenceError, code="unknown-key"):
     """Nobody whom the key set names has signed it."""
 
-    code = "unknown-key"
 
-
-class WrongSignature(EvidenceError):
+class WrongSignature(EvidenceError, code="wrong-signature"):
     """The signature is not of this content by this key."""
 
-    code = "wrong-signature"
 
-
-class OutsideKeyValidity(EvidenceError):
+class OutsideKeyValidity(EvidenceError, code="outside-key-validity"):
     """The key was not in force when the report was issued."""
 
-    code = "outside-key-validity"
 
-
-class MalformedStatement(EvidenceError):
+class MalformedStatement(EvidenceError, code="malformed-statement"):
     """The signed content is not a statement about a verdict or an assessment."""
 
-    code = "malformed-statement"
 
-
-class OtherReport(EvidenceError):
+class OtherReport(EvidenceError, code="other-report"):
     """A readable page does not carry the hash of the report."""
 
-    code = "other-report"
 
-
-class MalformedKeys(EvidenceError):
+class MalformedKeys(EvidenceError, code="malformed-keys"):
     """The key set is not one, or contradicts itself."""
 
-    code = "malformed-keys"
 
-
-class MalformedPrivateKey(EvidenceError):
+class MalformedPrivateKey(EvidenceError, code="malformed-signing-key"):
     """A text or file is no private key that reports can be signed with."""
-
-    code = "malformed-signing-key"

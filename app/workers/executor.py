@@ -27,24 +27,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Worker:
-    """Who executes.
-
-    Attributes
-    ----------
-    name
-        The worker's name in the store.
-    slots
-        Runs executed at once.
-    silent_seconds
-        Silence after which it may take another worker's run.
-    stop
-        Set when the worker is to give its runs back.
-    """
+    """Who executes."""
 
     name: str
+    """The worker's name in the store."""
     slots: int
+    """Runs executed at once."""
     silent_seconds: float
+    """Silence after which it may take another worker's run."""
     stop: asyncio.Event
+    """Set when the worker is to give its runs back."""
 
 
 class RunExecutor:

@@ -22,27 +22,18 @@ from app.workers.webhook_sender import WebhookSender
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """How a worker works.
-
-    Attributes
-    ----------
-    limits
-        Memory and wall-clock time of one attempt of a run.
-    slots
-        Runs executed at once, each in its own process.
-    silent_seconds
-        Silence after which a run counts as lost by its worker.
-    preload
-        Modules that every child needs; imported once, before the first run.
-    webhook_networks
-        Networks beside the public ones that messages of webhooks may be sent to.
-    """
+    """How a worker works."""
 
     limits: Limits
+    """Memory and wall-clock time of one attempt of a run."""
     slots: int = 1
+    """Runs executed at once, each in its own process."""
     silent_seconds: float = 15.0
+    """Silence after which a run counts as lost by its worker."""
     preload: Sequence[str] = ()
+    """Modules that every child needs; imported once, before the first run."""
     webhook_networks: Sequence[Network] = ()
+    """Networks beside the public ones that messages of webhooks may be sent to."""
 
 
 async def run_worker(

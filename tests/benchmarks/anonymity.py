@@ -29,14 +29,14 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.population_uniqueness import SampleUniqueness
 from app.domain.models.prosecutor_risk import AverageRisk
 from app.domain.models.t_closeness import TCloseness
-from app.domain.rules.rule import TableRule, apply_to_codes
+from app.domain.rules.rule import Rule, TableRule, apply_to_codes
 from app.domain.search.budget import Halted, never
 from app.domain.search.full_domain.class_sizes import ClassSizes
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.tables.table import Table
-from tests.benchmarks.row import Report, Row, halted_after, timed
+from tests.benchmarks.row import Report, Row, Timing, halted_after, timed
 
 K = 5
 REPLICAS = 33
@@ -143,35 +143,14 @@ class EveryRule:
 def _row(name: str, table: Table, bar: Bar, every: EveryRule, every_seconds: float) -> Row:
     problem = AnonymityProblem((KAnonymity(K),), bar.limit)
     ours = timed(lambda: _solve(table, problem), repeats=5)
-    found = ours.answer
-    loss, levels, suppressed = every.best(found.suppression_allowed)
-    same = (
-        found.rule == TableRule(levels)
-        and found.suppressed_records == suppressed
-        and found.loss is not None
-        and math.isclose(found.loss, loss, abs_tol=PUBLISHED)
-    )
-    checked = found.counters.risk_evaluations
-    rules = "" if bar.rules is None else f", {bar.rules} rules checked"
-    aim_rules = "" if bar.aim_rules is None else f", {bar.aim_rules} rules checked"
-    return Row(
-        f"{name} ({table.n_records:,} records), {K}-anonymity with {bar.limit:.0%} suppressed: least loss of "
-        f"{found.n_rules:,} rules",
-        bar=f"{bar.seconds:g} s{rules}",
-        aim=f"{bar.aim_seconds:g} s{aim_rules}",
-        ours_seconds=ours.seconds,
-        baseline=EVERY_RULE,
-        baseline_seconds=every_seconds,
-        peak_bytes=ours.peak_bytes,
-        counters={
-            **ours.spent,
-            "checked_rules": checked,
-            "distinct_records": table.reduced.size,
-        },
-        same_result=same,
-        detail=f"An established Java tool, on another machine: {bar.java}.",
-        bar_seconds=bar.seconds,
-        aim_seconds=bar.aim_seconds,
+    loss, levels, suppressed = every.best(ours.answer.suppression_allowed)
+    return _compared(
+        f"{name} ({table.n_records:,} records), {K}-anonymity",
+        bar,
+        ours,
+        (loss, TableRule(levels), suppressed),
+        (EVERY_RULE, every_seconds),
+        distinct_records=table.reduced.size,
     )
 
 
@@ -179,29 +158,46 @@ def _criteria_row(table: Table, criterion: Criterion, bar: Bar) -> Row:
     """5-anonymity together with a criterion of the sensitive attribute."""
     problem = AnonymityProblem((KAnonymity(K), criterion), bar.limit)
     ours = timed(lambda: _solve(table, problem), repeats=5)
-    found = ours.answer
     start = time.perf_counter()
     loss, levels, suppressed = _best_of_all_judged(table, problem)
     seconds = time.perf_counter() - start
+    return _compared(
+        f"Adult ({table.n_records:,} records), {K}-anonymity and {criterion.title.split(':')[0]} of the "
+        "occupation",
+        bar,
+        ours,
+        (loss, rule_for(table, levels), suppressed),
+        ("every rule judged by the same code", seconds),
+    )
+
+
+def _compared(
+    work: str,
+    bar: Bar,
+    ours: Timing[AnonymityOutcome],
+    best: tuple[float, Rule, int],
+    baseline: tuple[str, float],
+    **counters: int,
+) -> Row:
+    """A search beside the best of all rules: its loss, the rule, and the records that it suppresses."""
+    found, (loss, rule, suppressed) = ours.answer, best
     same = (
-        found.rule == rule_for(table, levels)
+        found.rule == rule
         and found.suppressed_records == suppressed
         and found.loss is not None
         and math.isclose(found.loss, loss, abs_tol=PUBLISHED)
     )
+    rules = "" if bar.rules is None else f", {bar.rules} rules checked"
+    aim_rules = "" if bar.aim_rules is None else f", {bar.aim_rules} rules checked"
     return Row(
-        f"Adult ({table.n_records:,} records), {K}-anonymity and {criterion.title.split(':')[0]} of the "
-        f"occupation with {bar.limit:.0%} suppressed: least loss of {found.n_rules:,} rules",
-        bar=f"{bar.seconds:g} s",
-        aim=f"{bar.aim_seconds:g} s",
+        f"{work} with {bar.limit:.0%} suppressed: least loss of {found.n_rules:,} rules",
+        bar=f"{bar.seconds:g} s{rules}",
+        aim=f"{bar.aim_seconds:g} s{aim_rules}",
         ours_seconds=ours.seconds,
-        baseline="every rule judged by the same code",
-        baseline_seconds=seconds,
+        baseline=baseline[0],
+        baseline_seconds=baseline[1],
         peak_bytes=ours.peak_bytes,
-        counters={
-            **ours.spent,
-            "checked_rules": found.counters.risk_evaluations,
-        },
+        counters={**ours.spent, "checked_rules": found.counters.risk_evaluations, **counters},
         same_result=same,
         detail=f"An established Java tool, on another machine: {bar.java}.",
         bar_seconds=bar.seconds,

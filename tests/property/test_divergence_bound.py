@@ -17,9 +17,8 @@ from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding import bounds as bound
 from app.domain.search.local_recoding.bounds import DivergenceBound
-from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.demands import Demands
-from app.domain.search.local_recoding.kinds import cell_loss_of
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.recodings import ILLNESS, SMALL, above, meets, solved

@@ -20,8 +20,8 @@ from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.search.full_domain.plan import AnonymityPlan
-from app.domain.search.local_recoding.cells import Cells
-from app.domain.search.local_recoding.kinds import cell_loss_of, recoding_loss_of
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_losses import recoding_loss_of
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.least_loss import questions

@@ -25,9 +25,10 @@ from app.domain.rules.rule import TableRule
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.bounds import bound_of
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_losses import recoding_loss_of
 from app.domain.search.local_recoding.demands import Demands
-from app.domain.search.local_recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.tables.table import Table

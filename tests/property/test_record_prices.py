@@ -18,9 +18,8 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding import bounds as bound
 from app.domain.search.local_recoding.bounds import AmbiguityBound
-from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.demands import Demands
-from app.domain.search.local_recoding.kinds import cell_loss_of
 from app.domain.search.local_recoding.record_costs import cheapest_alone, record_prices
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples

@@ -86,7 +86,7 @@ def test_a_service_on_this_machine_is_asked_without_the_proxies_of_others(monkey
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     service = RunningService("http://127.0.0.1:1", "pre.secret", 1, lambda: None, lambda: None)
     with client_of(service) as client:
-        assert not client._connection._http._mounts
+        assert not client._pool._http._mounts
 
 
 def loaded(module: str, heavy: set[str]) -> str:

@@ -7,6 +7,12 @@ from typing import Any, Final
 from app.api.examples.form import Examples
 from app.services.gates.policy_templates import template
 
+
+def _score(value: str, comparison: str, threshold: int) -> dict[str, Any]:
+    compared = {"value": value, "comparison": comparison, "threshold": threshold}
+    return {"kind": "score", **compared, "dictionary": "register"}
+
+
 RELEASE: Final[dict[str, Any]] = {
     "format": "privacy-risk/policy/2",
     "name": "members-release",
@@ -33,37 +39,19 @@ RELEASE: Final[dict[str, Any]] = {
             "id": "several-people",
             "title": "Nobody of the census is picked out",
             "reason": "Two people are the least among whom an attacker can only guess.",
-            "requirement": {
-                "kind": "score",
-                "value": "min_consistent",
-                "comparison": "at_least",
-                "threshold": 2,
-                "dictionary": "register",
-            },
+            "requirement": _score("min_consistent", "at_least", 2),
         },
         {
             "id": "harm",
             "title": "The expected harm is small",
             "reason": "The figure that the publisher has agreed on; no outside authority names one.",
-            "requirement": {
-                "kind": "score",
-                "value": "risk_average",
-                "comparison": "at_most",
-                "threshold": 1,
-                "dictionary": "register",
-            },
+            "requirement": _score("risk_average", "at_most", 1),
         },
         {
             "id": "use",
             "title": "The planners can work with it",
             "reason": "Below six levels kept per record the planners could not tell districts apart.",
-            "requirement": {
-                "kind": "score",
-                "value": "utility_average",
-                "comparison": "at_least",
-                "threshold": 6,
-                "dictionary": "register",
-            },
+            "requirement": _score("utility_average", "at_least", 6),
         },
         {
             "id": "small-classes",
@@ -88,6 +76,12 @@ STRICTER: Final[dict[str, Any]] = {
         *RELEASE["requirements"][2:],
     ],
 }
+
+
+def _measure(measure: dict[str, Any], value: str, comparison: str, threshold: int) -> dict[str, Any]:
+    compared = {"value": value, "comparison": comparison, "threshold": threshold}
+    return {"kind": "measure", "measure": measure, **compared}
+
 
 POLICIES: Final[Examples] = {
     "members-release": {"summary": "what the examples' gate asks for", "value": RELEASE},
@@ -118,23 +112,11 @@ LINTED: Final[Examples] = {
             "requirements": [
                 {
                     **RELEASE["requirements"][0],
-                    "requirement": {
-                        "kind": "measure",
-                        "measure": {"kind": "kmap", "k": 2},
-                        "value": "is_k_map",
-                        "comparison": "equals",
-                        "threshold": True,
-                    },
+                    "requirement": _measure({"kind": "kmap", "k": 2}, "is_k_map", "equals", True),
                 },
                 {
                     **RELEASE["requirements"][1],
-                    "requirement": {
-                        "kind": "measure",
-                        "measure": {"kind": "equivalence_classes"},
-                        "value": "unique_share",
-                        "comparison": "at_most",
-                        "threshold": 5,
-                    },
+                    "requirement": _measure({"kind": "equivalence_classes"}, "unique_share", "at_most", 5),
                 },
             ],
         },

@@ -46,7 +46,7 @@ async def create_api_key(
     The token is shown this once. A key can have no scope that the issuing key lacks. Needs the scope
     `admin`.
     """
-    issued = IssuedKey.of(await services.tenants.create_key(actor, body.request()))
+    issued = IssuedKey.model_validate(await services.tenants.create_key(actor, body.request()))
     request.state.reply_to_keep = issued.model_copy(update={"token": None}).model_dump_json().encode()
     return issued
 
@@ -57,7 +57,7 @@ async def list_api_keys(actor: Administrator, services: UseCases) -> ApiKeyListi
 
     The keys of the tenant, never their secrets. Needs the scope `admin`.
     """
-    return ApiKeyListing(items=[ApiKey.of(key) for key in await services.tenants.list_keys(actor)])
+    return ApiKeyListing(items=list(map(ApiKey.model_validate, await services.tenants.list_keys(actor))))
 
 
 @router.get("/api-keys/current")
@@ -66,7 +66,7 @@ async def get_current_api_key(actor: AnyKey, services: UseCases) -> ApiKey:
 
     Its name, what it may do and when it ends, never its secret.
     """
-    return ApiKey.of(await services.tenants.own_key(actor))
+    return ApiKey.model_validate(await services.tenants.own_key(actor))
 
 
 @router.delete("/api-keys/{key_id}", responses=problems("not-found"))
@@ -77,7 +77,7 @@ async def revoke_api_key(
 
     It is refused from now on, and stays in the list. Needs the scope `admin`.
     """
-    return ApiKey.of(await services.tenants.revoke_key(actor, key_id))
+    return ApiKey.model_validate(await services.tenants.revoke_key(actor, key_id))
 
 
 @router.get("/tenant")
@@ -117,5 +117,4 @@ async def list_tenants(actor: Operator, services: UseCases) -> TenantListing:
 
     All of them. Needs the scope `operator`.
     """
-    tenants = await services.tenants.list_tenants(actor)
-    return TenantListing(items=[Tenant.model_validate(tenant) for tenant in tenants])
+    return TenantListing(items=list(map(Tenant.model_validate, await services.tenants.list_tenants(actor))))

@@ -67,10 +67,11 @@ async def create_assessment(
     as a run. With `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope
     `assess`.
     """
+    request = await asyncio.to_thread(body.request)
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.assessments.plan(actor, await asyncio.to_thread(body.request)))
-    found = await services.assessments.create(actor, await asyncio.to_thread(body.request))
+        return PlanAnswer.model_validate(await services.assessments.plan(actor, request))
+    found = await services.assessments.create(actor, request)
     return answered(Assessment, COLLECTION.path, found, response)
 
 

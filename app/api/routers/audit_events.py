@@ -43,7 +43,7 @@ async def list_audit_events(
     page = await services.audit_trail.list(
         actor, action=action, subject=subject, created=created, limit=limit, cursor=cursor
     )
-    return AuditListing.of(page)
+    return AuditListing.model_validate(page)
 
 
 @router.get("/verification")

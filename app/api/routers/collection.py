@@ -1,21 +1,25 @@
-"""What all kinds of resource have in common over HTTP: list, get and delete."""
+"""What all kinds of resource have in common over HTTP: create, list, get and delete."""
 
 # The framework reads annotations of the inner functions, which name variables of the outer ones: they
 # cannot be postponed.
 
+import asyncio
+import inspect
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Response, Security
+from fastapi import APIRouter, Body, Depends, Path, Query, Response, Security
 
 from app.api.authentication import AnyKey, actor_with_scopes
-from app.api.examples.form import names
-from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.bodies.limits import USUAL_BYTES, takes_up_to
+from app.api.examples.form import Examples, names
+from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
 from app.api.routes import Route
 from app.api.schemas.common import Listing, Moment, Ref, Resource, listed, shown
+from app.api.schemas.derived import Asking
 from app.api.services import Services, UseCases
 from app.services.named import NamedResources
-from app.services.resources import Period, Scope
+from app.services.resources import Actor, Period, Scope
 
 CLEAN_UP = "clean up"
 """Tag of the operations that delete: the last ones of the journey down the page."""
@@ -75,6 +79,50 @@ class Collection:
     def router(self) -> APIRouter:
         """A router for the kind's own operations, tagged and with the common problems."""
         return APIRouter(prefix=PREFIX + self.path, tags=[self.plural], route_class=Route, responses=COMMON)
+
+    def plain_router(
+        self,
+        body: type[Asking[Any]],
+        examples: Examples,
+        about: str,
+        *,
+        summary: str = "",
+        largest: int = USUAL_BYTES,
+        refusals: tuple[str, ...] = ("not-found",),
+    ) -> APIRouter:
+        """A router with the operations that create, list and get, all of the usual form.
+
+        ``about`` says what creating one does, and the scope that it needs; ``summary`` what the operation is
+        called, by default that it creates one. ``largest`` are the most bytes of the body, ``refusals`` the
+        problems of creating one beside those that every such operation can have.
+        """
+        router = self.router()
+
+        @takes_up_to(largest)
+        async def create_resource(
+            actor: Annotated[Actor, Security(actor_with_scopes, scopes=[self.write_scope.value])],
+            services: UseCases,
+            response: Response,
+            sent: Annotated[body, Body(openapi_examples=examples)],  # type: ignore[valid-type]
+        ) -> Any:  # noqa: ANN401 - response_model says it
+            service: Any = self._service(services)
+            created = await service.create(actor, await asyncio.to_thread(sent.request))  # type: ignore[attr-defined]
+            return made(self.answer, self.path, created, response)
+
+        router.add_api_route(
+            "",
+            create_resource,
+            methods=["POST"],
+            status_code=201,
+            response_model=self.answer,
+            responses=MADE | problems(*refusals),
+            name=f"create_{self._identifier}",
+            summary=summary or f"Create {self._article} {self.noun}",
+            description=inspect.cleandoc(about),
+        )
+        self.add_list(router)
+        self.add_get(router)
+        return router
 
     def clean_up_router(self) -> APIRouter:
         """A router with the operation that deletes."""

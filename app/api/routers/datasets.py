@@ -4,44 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Body, Path, Query, Response
+from fastapi import Path, Query
 
-from app.api.authentication import AnyKey, DataReader, DataWriter
-from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
+from app.api.authentication import AnyKey, DataReader
+from app.api.bodies.limits import LARGEST_BYTES
 from app.api.examples.form import names
 from app.api.examples.inputs import DATASETS
-from app.api.routers.answers import MADE, made, problems
+from app.api.routers.answers import problems
 from app.api.routers.collection import Collection
-from app.api.schemas.attribute_trees import AttributeTree
 from app.api.schemas.common import Ref
-from app.api.schemas.datasets import Dataset, DatasetPreview, DatasetProfile, NewDataset
+from app.api.schemas.datasets import AttributeTree, Dataset, DatasetPreview, DatasetProfile, NewDataset
 from app.api.services import UseCases
 from app.services.datasets.attribute_trees import Shown
 
 COLLECTION = Collection("dataset", Dataset, (*DATASETS, "example-members"))
 
-router = COLLECTION.router()
-
-
-@router.post("", status_code=201, responses=MADE | problems("not-found", "too-large", "quota-exceeded"))
-@takes_up_to(LARGEST_BYTES)
-async def create_dataset(
-    actor: DataWriter,
-    services: UseCases,
-    response: Response,
-    body: Annotated[NewDataset, Body(openapi_examples=DATASETS)],
-) -> Dataset:
-    """Create a dataset.
-
+router = COLLECTION.plain_router(
+    NewDataset,
+    DATASETS,
+    """
     An upload with its schema: for each column its type, role, hierarchy, and what becomes of unknown
     values. Values outside their hierarchy make it `needs_attention`: it is stored, its profile shows them,
     and it cannot be scored. Needs the scope `data:write`.
-    """
-    return made(Dataset, "/datasets", await services.datasets.create(actor, body.request()), response)
-
-
-COLLECTION.add_list(router)
-COLLECTION.add_get(router)
+    """,
+    largest=LARGEST_BYTES,
+    refusals=("not-found", "too-large", "quota-exceeded"),
+)
 
 
 DatasetRef = Annotated[Ref, Path(openapi_examples=names("members"))]

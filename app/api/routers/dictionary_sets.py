@@ -4,41 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Response
+from fastapi import APIRouter, Body
 
-from app.api.authentication import Assessor, DataWriter
+from app.api.authentication import Assessor
 from app.api.examples.inputs import DICTIONARY_ORDERS, DICTIONARY_SETS
-from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
+from app.api.routers.answers import COMMON, PREFIX, problems
 from app.api.routers.collection import Collection
 from app.api.routes import Route
-from app.api.schemas.dictionary_orders import DictionaryOrder, NewDictionaryOrder
-from app.api.schemas.dictionary_sets import DictionarySet, NewDictionarySet
+from app.api.schemas.dictionary_sets import (
+    DictionaryOrder,
+    DictionarySet,
+    NewDictionaryOrder,
+    NewDictionarySet,
+)
 from app.api.services import UseCases
 
 COLLECTION = Collection("dictionary set", DictionarySet, tuple(DICTIONARY_SETS))
 
-router = COLLECTION.router()
-
-
-@router.post("", status_code=201, responses=MADE | problems("not-found"))
-async def create_dictionary_set(
-    actor: DataWriter,
-    services: UseCases,
-    response: Response,
-    body: Annotated[NewDictionarySet, Body(openapi_examples=DICTIONARY_SETS)],
-) -> DictionarySet:
-    """Create a dictionary set.
-
+router = COLLECTION.plain_router(
+    NewDictionarySet,
+    DICTIONARY_SETS,
+    """
     The dictionaries of which the attacker has one, where you do not know which. With a probability for each
     (their sum is 1) there is a Bayes risk, without them only worst cases. A set's name is accepted wherever
     an assessment takes a dictionary's. Needs the scope `data:write`.
-    """
-    created = await services.dictionary_sets.create(actor, body.request())
-    return made(DictionarySet, "/dictionary-sets", created, response)
-
-
-COLLECTION.add_list(router)
-COLLECTION.add_get(router)
+    """,
+)
 
 
 orders = APIRouter(

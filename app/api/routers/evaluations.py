@@ -71,7 +71,7 @@ async def evaluate_gate(
     request = body.request(policy)
     if dry_run:
         response.status_code = 200
-        return EvaluationPlanAnswer.of(await services.evaluations.plan(actor, request))
+        return EvaluationPlanAnswer.model_validate(await services.evaluations.plan(actor, request))
     found = await services.evaluations.create(actor, request)
     return answered(Evaluation, COLLECTION.path, found, response)
 

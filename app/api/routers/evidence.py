@@ -15,6 +15,7 @@ from app.api.schemas.common import Ref
 from app.api.schemas.evidence import EvidenceListing, EvidenceSummary, SigningKey, SigningKeys
 from app.api.services import UseCases
 from app.evidence.envelope import MEDIA_TYPE
+from app.evidence.keys import keys_document
 from app.reports.page import PAGE_POLICY, render_page
 from app.services.gates.evidence_values import StoredEvidence
 
@@ -138,7 +139,7 @@ async def list_signing_keys(actor: AnyKey, services: UseCases) -> SigningKeys:
     The key set of the tenant, past keys included: saved as a file it is all that `verify` needs, without the
     service. Give it to whoever is to verify over another way than the reports.
     """
-    return SigningKeys.of(list(await services.evidence.keys(actor)))
+    return SigningKeys.model_validate(keys_document(await services.evidence.keys(actor)))
 
 
 @router.post("/signing-keys", status_code=201, responses=REFUSED)
@@ -148,7 +149,7 @@ async def rotate_signing_key(actor: Administrator, services: UseCases) -> Signin
     Begins a new key. The one before ends now and stays in the key set, so that what it signed can be verified
     on. Needs the scope `admin`.
     """
-    return SigningKey.of(await services.evidence.rotate(actor))
+    return SigningKey.model_validate((await services.evidence.rotate(actor)).document())
 
 
 def _envelope(stored: StoredEvidence) -> Response:

@@ -52,7 +52,7 @@ async def create_frontier(
     """
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.frontiers.plan(actor, body.request()))
+        return PlanAnswer.model_validate(await services.frontiers.plan(actor, body.request()))
     return run_started(await services.frontiers.create_run(actor, body.request()), response)
 
 

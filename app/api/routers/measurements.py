@@ -52,10 +52,11 @@ async def create_measurement(
     run; a measure that does not cover the case is refused with `not-supported` and the reason. With
     `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope `assess`.
     """
+    request = await asyncio.to_thread(body.request)
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.measurements.plan(actor, await asyncio.to_thread(body.request)))
-    found = await services.measurements.create(actor, await asyncio.to_thread(body.request))
+        return PlanAnswer.model_validate(await services.measurements.plan(actor, request))
+    found = await services.measurements.create(actor, request)
     return answered(Measurement, COLLECTION.path, found, response)
 
 

@@ -41,7 +41,7 @@ async def create_optimisation(
     """
     if dry_run:
         response.status_code = 200
-        return PlanAnswer.of(await services.optimisations.plan(actor, body.request()))
+        return PlanAnswer.model_validate(await services.optimisations.plan(actor, body.request()))
     return run_started(await services.optimisations.create_run(actor, body.request()), response)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Path, Query, Response
+from fastapi import APIRouter, Path, Query
 from starlette.responses import StreamingResponse
 
-from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.authentication import AnyKey, DataReader
 from app.api.examples.form import names
 from app.api.examples.rules import RELEASES
-from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems, streamed, table_content
+from app.api.routers.answers import COMMON, PREFIX, problems, streamed, table_content
 from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit
 from app.api.routes import Route
 from app.api.schemas.common import Listing, Ref, listed
@@ -20,31 +20,19 @@ from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection("release", Release, tuple(RELEASES), write_scope=Scope.ASSESS)
 
-router = COLLECTION.router()
+router = COLLECTION.plain_router(
+    NewRelease,
+    RELEASES,
+    """
+    A dataset as a rule discloses it; identifiers and other columns are left out. Its rows leave in an order
+    that says nothing of the records' order, unless `order` is `records`. Stores the manifest: the table is
+    made when it is asked for. Needs the scope `assess`.
+    """,
+)
 
 ledgers = APIRouter(
     prefix=f"{PREFIX}/datasets", tags=[COLLECTION.plural], route_class=Route, responses=COMMON
 )
-
-
-@router.post("", status_code=201, responses=MADE | problems("not-found"))
-async def create_release(
-    actor: Assessor,
-    services: UseCases,
-    response: Response,
-    body: Annotated[NewRelease, Body(openapi_examples=RELEASES)],
-) -> Release:
-    """Create a release.
-
-    A dataset as a rule discloses it; identifiers and other columns are left out. Its rows leave in an order
-    that says nothing of the records' order, unless `order` is `records`. Stores the manifest: the table is
-    made when it is asked for. Needs the scope `assess`.
-    """
-    return made(Release, "/releases", await services.releases.create(actor, body.request()), response)
-
-
-COLLECTION.add_list(router)
-COLLECTION.add_get(router)
 
 
 @router.get(

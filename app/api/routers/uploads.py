@@ -112,7 +112,7 @@ async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) 
     Types and roles that would fit the columns, from the first rows. It is a proposal: correct it and send
     it as the attributes of a dataset. Needs the scope `data:read`.
     """
-    return SchemaProposalAnswer.of(await services.uploads.propose_schema(actor, ref))
+    return SchemaProposalAnswer.model_validate(await services.uploads.propose_schema(actor, ref))
 
 
 proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plural], route_class=Route)
@@ -126,4 +126,6 @@ async def propose_dialect(actor: DataWriter, services: UseCases, request: Reques
     How the beginning of a CSV file, at most 1 MiB of it, would be read best. Nothing is stored. Needs the
     scope `data:write`.
     """
-    return DialectProposalAnswer.of(await services.uploads.propose_dialect(actor, await request.body()))
+    return DialectProposalAnswer.model_validate(
+        await services.uploads.propose_dialect(actor, await request.body())
+    )

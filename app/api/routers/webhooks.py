@@ -91,7 +91,7 @@ async def test_webhook(actor: Administrator, services: UseCases, ref: WebhookRef
     Queue a message of the event `webhook.test`; the list of deliveries tells what became of it. Needs the
     scope `admin`.
     """
-    return Delivery.of(await services.webhooks.send_test(actor, ref))
+    return Delivery.model_validate(await services.webhooks.send_test(actor, ref))
 
 
 @router.get("/{ref}/deliveries", responses=problems("not-found"))
@@ -108,7 +108,7 @@ async def list_webhook_deliveries(
     The messages of the last 30 days, newest first. Needs the scope `admin`.
     """
     page = await services.webhooks.deliveries(actor, ref, created=created, limit=limit, cursor=cursor)
-    return DeliveryListing.of(page)
+    return DeliveryListing.model_validate(page)
 
 
 @router.post(

@@ -5,39 +5,26 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from app.api.schemas.common import Answer, Count, Moment, Name, Request
-from app.services import resources
+from app.api.schemas.derived import Asking
 from app.services.access.tenant_settings import TenantOverview
-from app.services.access.tenants import CreateApiKey, IssuedApiKey, TenantCreated
+from app.services.access.tenants import CreateApiKey, TenantCreated
 from app.services.resources import Scope
 
 Identifier = Annotated[str, Field(max_length=100, description="Random public id.")]
 Instant = Annotated[datetime, Field(description="When it was created.", examples=["2026-11-20T09:00:00Z"])]
 
 
-class NewApiKey(Request):
+class NewApiKey(Asking[CreateApiKey]):
     """A key to be issued."""
 
     name: Name
-    scopes: Annotated[
-        frozenset[Scope],
-        Field(
-            min_length=1,
-            max_length=6,
-            description="What it may do; none that the issuing key lacks.",
-            examples=[["assess"]],
-        ),
-    ]
-    expires_at: Annotated[
-        Moment | None,
-        Field(description="When it ends; null: never.", examples=["2036-01-01T00:00:00Z"]),
-    ] = None
-
-    def request(self) -> CreateApiKey:
-        """The value that the use case takes."""
-        return CreateApiKey(self.name, self.scopes, self.expires_at)
+    scopes: Annotated[frozenset[Scope], Field(min_length=1, max_length=6, examples=[["assess"]])]
+    """What it may do; none that the issuing key lacks."""
+    expires_at: Annotated[Moment | None, Field(examples=["2036-01-01T00:00:00Z"])] = None
+    """When it ends; null: never."""
 
 
 class ApiKey(Answer):
@@ -46,35 +33,20 @@ class ApiKey(Answer):
     id: Identifier
     name: Annotated[str, Field(max_length=100, description="Its name.", examples=["reader"])]
     prefix: Annotated[str, Field(max_length=100, description="Public first part of the key.")]
-    scopes: Annotated[list[Scope], Field(max_length=6, description="What it may do.", examples=[["assess"]])]
+    scopes: Annotated[list[Scope], BeforeValidator(sorted), Field(max_length=6, examples=[["assess"]])]
+    """What it may do."""
     created_at: Instant
     expires_at: Annotated[datetime | None, Field(description="When it ends by itself.")]
     last_used_at: Annotated[datetime | None, Field(description="When it was last used, to the minute or so.")]
     revoked_at: Annotated[datetime | None, Field(description="When it was revoked.")]
-
-    @classmethod
-    def of(cls, key: resources.ApiKey) -> ApiKey:
-        """The use case's answer as a body."""
-        return cls.model_validate({**vars(key), "scopes": sorted(key.scopes)})
 
 
 class IssuedKey(Answer):
     """A new key."""
 
     key: Annotated[ApiKey, Field(description="The key.")]
-    token: Annotated[
-        str | None,
-        Field(
-            max_length=200,
-            description="`prefix.secret`, shown this once: a repeated request with the same Idempotency-Key "
-            "is answered null.",
-        ),
-    ]
-
-    @classmethod
-    def of(cls, issued: IssuedApiKey) -> IssuedKey:
-        """The use case's answer as a body."""
-        return cls(key=ApiKey.of(issued.key), token=issued.token)
+    token: Annotated[str | None, Field(max_length=200)]
+    """`prefix.secret`, shown this once: a repeated request with the same Idempotency-Key is answered null."""
 
 
 class ApiKeyListing(Answer):
@@ -100,15 +72,13 @@ class Tenant(Answer):
 class NewTenantAnswer(Tenant):
     """A tenant with its first key."""
 
-    first_key: Annotated[
-        IssuedKey | None, Field(description="Its first key, if the tenant is new; shown this once.")
-    ]
+    first_key: IssuedKey | None
+    """Its first key, if the tenant is new; shown this once."""
 
     @classmethod
     def of(cls, created: TenantCreated) -> NewTenantAnswer:
         """The use case's answer as a body."""
-        first_key = IssuedKey.of(created.first_key) if created.first_key else None
-        return cls.model_validate({**vars(created.tenant), "first_key": first_key})
+        return cls.model_validate({**vars(created.tenant), "first_key": created.first_key})
 
 
 Days = Annotated[int, Field(ge=1)] | None
@@ -117,28 +87,12 @@ Days = Annotated[int, Field(ge=1)] | None
 class Retention(Answer):
     """How long data are kept. Datasets, rules and evidence are never removed by themselves."""
 
-    results_days: Annotated[
-        Days,
-        Field(
-            description="From its end until the result of a run is removed; null: never.",
-            examples=[365],
-        ),
-    ]
-    runs_days: Annotated[
-        Days,
-        Field(
-            description="From the end of a run that failed, was cancelled or has expired until it leaves; "
-            "null: never.",
-            examples=[None],
-        ),
-    ]
-    unused_uploads_days: Annotated[
-        Days,
-        Field(
-            description="Since anything was built on an upload last until it is removed; null: never.",
-            examples=[30],
-        ),
-    ]
+    results_days: Annotated[Days, Field(examples=[365])]
+    """From its end until the result of a run is removed; null: never."""
+    runs_days: Annotated[Days, Field(examples=[None])]
+    """From the end of a run that failed, was cancelled or has expired until it leaves; null: never."""
+    unused_uploads_days: Annotated[Days, Field(examples=[30])]
+    """Since anything was built on an upload last until it is removed; null: never."""
 
 
 class Quota(Answer):

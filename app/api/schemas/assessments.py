@@ -6,92 +6,50 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Name, Number, Ref, Request, Resource
+from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
-from app.api.schemas.rules import Definition, rule_asked
+from app.api.schemas.rules import Definition
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
-from app.services.questions import Plan
 from app.services.scoring import assessments
 from app.services.scoring.assessments import CreateAssessment
 
 
-class Bounds(Request):
+class Bounds(Asking[assessments.Bounds]):
     """The question whether the risk is an upper bound of what the attacker's true dictionary means."""
 
-    true_dictionary: Annotated[
-        Ref | None,
-        Field(
-            description="What the attacker is believed to have. Without one, what concerns it is assumed.",
-            examples=["census"],
-        ),
-    ] = None
+    true_dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
+    """What the attacker is believed to have. Without one, what concerns it is assumed."""
 
 
-class NewAssessment(ScoringFields):
+class NewAssessment(ScoringFields, Asking[CreateAssessment]):
     """A rule to be scored."""
 
-    name: Annotated[
-        Name | None, Field(description="Its name; without one it is made of the content's hash.")
-    ] = None
+    name: Name | None = None
+    """Its name; without one it is made of the content's hash."""
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    rule: Annotated[
-        Ref | Definition, Field(description="A rule's id or name, or a rule.", examples=["proposal"])
-    ]
-    dictionary: Annotated[
-        Ref,
-        Field(description="What the attacker has: a dictionary or a dictionary set.", examples=["census"]),
-    ]
+    rule: Annotated[Ref | Definition, Field(examples=["proposal"])]
+    """A rule's id or name, or a rule."""
+    dictionary: Annotated[Ref, Field(examples=["census"])]
+    """What the attacker has: a dictionary or a dictionary set."""
     sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
     attacker_view: AttackerView = None
-    bounds: Annotated[
-        Bounds | None, Field(description="Whether the risk is an upper bound of the true one, with reasons.")
-    ] = None
-
-    def request(self) -> CreateAssessment:
-        """The value that the use case takes."""
-        return CreateAssessment(
-            dataset=self.dataset,
-            rule=rule_asked(self.rule),
-            dictionary=self.dictionary,
-            sensitivity=self.sensitivity,
-            name=self.name,
-            failure=self.failure,
-            options=self.options(self.attacker_view),
-            bounds=None if self.bounds is None else assessments.Bounds(self.bounds.true_dictionary),
-        )
+    bounds: Bounds | None = None
+    """Whether the risk is an upper bound of the true one, with reasons."""
 
 
 class PlanAnswer(Answer):
     """What the work would cost; nothing was computed or stored."""
 
-    route: Annotated[
-        Literal["direct", "run"] | None,
-        Field(description="`direct` answers at once, `run` in the background; null if inputs are missing."),
-    ]
+    route: Literal["direct", "run"] | None
+    """`direct` answers at once, `run` in the background; null if inputs are missing."""
     seconds: Annotated[Number | None, Field(description="Estimated seconds.", examples=[0.01])]
     bytes: Annotated[Count | None, Field(description="Estimated memory.", examples=[100000])]
     engine: Annotated[str | None, Field(max_length=40, description="What would count.", examples=["cube"])]
-    units: Annotated[
-        Count | None, Field(description="Rules or distinct records to work through.", examples=[1])
-    ]
+    units: Annotated[Count | None, Field(examples=[1])]
+    """Rules or distinct records to work through."""
     missing: Annotated[list[ProblemFault], Field(max_length=100, description="What stands in the way.")]
-
-    @classmethod
-    def of(cls, plan: Plan) -> PlanAnswer:
-        """The use case's answer as a body."""
-        faults = [
-            ProblemFault(pointer=f.pointer, code=f.code, message=f.message, remedy=f.remedy)
-            for f in plan.missing
-        ]
-        return cls(
-            route=plan.route,
-            seconds=plan.seconds,
-            bytes=plan.bytes,
-            engine=plan.engine,
-            units=plan.units,
-            missing=faults,
-        )
 
 
 class AssessmentSummary(ShownAttacker, Resource):
@@ -99,10 +57,8 @@ class AssessmentSummary(ShownAttacker, Resource):
 
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
     rule: Annotated[dict[str, Any], Field(description="The rule: its name or its definition in short.")]
-    bounds: Annotated[
-        dict[str, Any] | None,
-        Field(description="The true dictionary (or null) of the question whether the risk is a bound."),
-    ] = None
+    bounds: dict[str, Any] | None = None
+    """The true dictionary (or null) of the question whether the risk is a bound."""
 
 
 class Assessment(AssessmentSummary):

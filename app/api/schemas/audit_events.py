@@ -8,8 +8,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash
-from app.services import resources as audit
-from app.services.resources import Page
 
 
 class AuditEvent(Answer):
@@ -17,15 +15,12 @@ class AuditEvent(Answer):
 
     number: Annotated[Count, Field(description="From 1, without gaps.", examples=[17])]
     at: Annotated[datetime, Field(description="When.", examples=["2026-11-20T09:00:00Z"])]
-    key_id: Annotated[
-        str, Field(max_length=100, description="Id of the API key; `bootstrap`: the operator's command.")
-    ]
-    key_name: Annotated[
-        str | None, Field(max_length=100, description="Name of the key.", examples=["pipeline"])
-    ]
-    action: Annotated[
-        str, Field(max_length=100, description="What was done.", examples=["evaluation.create"])
-    ]
+    key_id: Annotated[str, Field(max_length=100)]
+    """Id of the API key; `bootstrap`: the operator's command."""
+    key_name: Annotated[str | None, Field(max_length=100, examples=["pipeline"])]
+    """Name of the key."""
+    action: Annotated[str, Field(max_length=100, examples=["evaluation.create"])]
+    """What was done."""
     subject: Annotated[str, Field(max_length=200, description="Id of what it was done to.")]
     details: Annotated[dict[str, Any], Field(description="Hashes and names, never data.")]
     sha256: Annotated[Hash, Field(description="Hash of this event and of the one before.")]
@@ -35,15 +30,8 @@ class AuditListing(Answer):
     """Part of the audit trail, newest first."""
 
     items: Annotated[list[AuditEvent], Field(max_length=200, description="The events.")]
-    next_cursor: Annotated[
-        str | None, Field(max_length=500, description="Where the next page begins; null on the last one.")
-    ]
-
-    @classmethod
-    def of(cls, page: Page[audit.AuditEvent]) -> AuditListing:
-        """The use case's answer as a body."""
-        items = [AuditEvent.model_validate(event) for event in page.items]
-        return cls(items=items, next_cursor=page.next_cursor)
+    next_cursor: Annotated[str | None, Field(max_length=500)]
+    """Where the next page begins; null on the last one."""
 
 
 class AuditVerification(Answer):
@@ -52,7 +40,5 @@ class AuditVerification(Answer):
     events: Annotated[Count, Field(description="How many events there are.")]
     intact: Annotated[bool, Field(description="Whether each event follows from the one before.")]
     first_broken: Annotated[int | None, Field(description="Number of the first that does not; null: none.")]
-    head_sha256: Annotated[
-        Hash | None,
-        Field(description="Hash of the last event: kept elsewhere, it shows later whether any were cut off."),
-    ]
+    head_sha256: Hash | None
+    """Hash of the last event: kept elsewhere, it shows later whether any were cut off."""

@@ -28,32 +28,21 @@ JsonSchema = Annotated[dict[str, Any], Field(description="As JSON Schema (2020-1
 class CatalogueEntry(Answer):
     """One thing that can be chosen, and what there is to know for the choice."""
 
-    name: Annotated[
-        str, Field(max_length=100, description="The word for it in requests.", examples=["anonymity"])
-    ]
+    name: Annotated[str, Field(max_length=100, examples=["anonymity"])]
+    """The word for it in requests."""
     version: Annotated[int, Field(description="Grows when a correction changes its meaning.", examples=[1])]
-    title: Annotated[
-        str, Field(max_length=200, description="What it is.", examples=["k-anonymity in both readings"])
-    ]
-    source: Annotated[
-        str, Field(max_length=400, description="Where its definition is from.", examples=["Samarati (2001)"])
-    ]
-    guarantee: Annotated[
-        Guarantee,
-        Field(
-            description="What a result is worth at best: `exact`; a `bound` that the truth does not exceed; "
-            "`statistical`, with its standard error; `heuristic`, a best effort.",
-            examples=["exact"],
-        ),
-    ]
-    needs: Annotated[
-        list[Need],
-        Field(
-            description="What a request must name, `comparable_ids`: identifiers that dataset and dictionary "
-            "share, or `trees`: that no value has several parents.",
-            examples=[["rule"]],
-        ),
-    ]
+    title: Annotated[str, Field(max_length=200, examples=["k-anonymity in both readings"])]
+    """What it is."""
+    source: Annotated[str, Field(max_length=400, examples=["Samarati (2001)"])]
+    """Where its definition is from."""
+    guarantee: Annotated[Guarantee, Field(examples=["exact"])]
+    """What a result is worth at best: `exact`; a `bound` that the truth does not exceed; `statistical`, with
+    its standard error; `heuristic`, a best effort.
+    """
+    needs: Annotated[list[Need], Field(examples=[["rule"]])]
+    """What a request must name, `comparable_ids`: identifiers that dataset and dictionary share, or `trees`:
+    that no value has several parents.
+    """
     parameters: Annotated[JsonSchema, Field(description="The parameters that it takes, as JSON Schema.")]
 
 
@@ -67,22 +56,16 @@ class Catalogue(Answer):
     """All that can be measured and chosen."""
 
     measures: Annotated[list[CatalogueMeasure], Field(description="What can be measured.")]
-    searches: Annotated[
-        list[CatalogueEntry],
-        Field(description="Kinds of `solver` in optimisations."),
-    ]
+    searches: list[CatalogueEntry]
+    """Kinds of `solver` in optimisations."""
     risk_models: Annotated[list[CatalogueEntry], Field(description="Values of `risk_model`.")]
-    sensitivity_families: Annotated[
-        list[CatalogueEntry], Field(description="Values of `family` in sensitivity profiles.")
-    ]
+    sensitivity_families: list[CatalogueEntry]
+    """Values of `family` in sensitivity profiles."""
     utility_models: Annotated[list[CatalogueEntry], Field(description="Values of `utility`.")]
-    criteria: Annotated[
-        list[CatalogueEntry],
-        Field(description="Kinds of `privacy` in the objective `min_loss` and of what rules suppress."),
-    ]
-    losses: Annotated[
-        list[CatalogueEntry], Field(description="Values of `loss` in the objective `min_loss`.")
-    ]
+    criteria: list[CatalogueEntry]
+    """Kinds of `privacy` in the objective `min_loss` and of what rules suppress."""
+    losses: list[CatalogueEntry]
+    """Values of `loss` in the objective `min_loss`."""
 
 
 E = TypeVar("E", bound=CatalogueEntry)

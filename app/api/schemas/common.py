@@ -10,7 +10,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
     AwareDatetime,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -20,16 +19,17 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from app.api.schemas.described import Described
 from app.services.resources import Page, Stored
 
 
-class Request(BaseModel):
+class Request(Described):
     """Base of bodies that are sent: an unknown field is an error, NaN and Infinity are none of JSON."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-class Answer(BaseModel):
+class Answer(Described):
     """Base of bodies that are answered."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -126,13 +126,11 @@ class Resource(Answer):
     """What every resource says of itself."""
 
     id: Annotated[str, Field(max_length=100, description="Random public id.", examples=["hier_Jx3kQ0c9VbT2"])]
-    name: Annotated[
-        str, Field(max_length=100, description="Name, unique within its kind.", examples=["city"])
-    ]
+    name: Annotated[str, Field(max_length=100, examples=["city"])]
+    """Name, unique within its kind."""
     sha256: Hash
-    created_at: Annotated[
-        datetime, Field(description="When it was created.", examples=["2026-11-20T09:00:00Z"])
-    ]
+    created_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
+    """When it was created."""
 
 
 A = TypeVar("A", bound=Resource)
@@ -156,10 +154,8 @@ class Listing(Answer, Generic[A]):
     """Part of a list, newest first."""
 
     items: Annotated[list[A], Field(max_length=200, description="The resources, newest first.")]
-    next_cursor: Annotated[
-        str | None,
-        Field(max_length=1000, description="Value of `cursor` for the next part; null on the last one."),
-    ]
+    next_cursor: Annotated[str | None, Field(max_length=1000)]
+    """Value of `cursor` for the next part; null on the last one."""
 
 
 def listed(answer: type[A], page: Page[Stored]) -> Listing[A]:

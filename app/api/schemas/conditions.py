@@ -27,9 +27,8 @@ _ConstantText = Annotated[StrictStr, StringConstraints(max_length=1000, pattern=
 class ConstantOperand(Request):
     """A number or a text; a text like 1975-05-10 is a date where it is compared with a column of dates."""
 
-    const: Annotated[
-        _Whole | _Real | _ConstantText, Field(description="The constant.", examples=["Gary", 65])
-    ]
+    const: Annotated[_Whole | _Real | _ConstantText, Field(examples=["Gary", 65])]
+    """The constant."""
 
 
 def _operand_kind(value: object) -> str:
@@ -120,14 +119,8 @@ class ToEntities(Request):
     """A value for each affected record, by its entity id."""
 
     kind: Annotated[Literal["entities"], Field(description="What is shown.")]
-    values: Annotated[
-        dict[Text, Label],
-        Field(
-            max_length=MOST_VALUES,
-            description="Entity id → value shown, for at least the affected records.",
-            examples=[{"m-05": "Indiana"}],
-        ),
-    ]
+    values: Annotated[dict[Text, Label], Field(max_length=MOST_VALUES, examples=[{"m-05": "Indiana"}])]
+    """Entity id → value shown, for at least the affected records."""
 
 
 class ToRows(Request):
@@ -136,12 +129,9 @@ class ToRows(Request):
     kind: Annotated[Literal["rows"], Field(description="What is shown.")]
     values: Annotated[
         dict[Annotated[int, Field(ge=1, le=2**31)], Label],
-        Field(
-            max_length=MOST_VALUES,
-            description="Row number → value shown, for at least the affected records.",
-            examples=[{"5": "Indiana"}],
-        ),
+        Field(max_length=MOST_VALUES, examples=[{"5": "Indiana"}]),
     ]
+    """Row number → value shown, for at least the affected records."""
 
 
 class GeneraliseStatement(Request):
@@ -150,10 +140,8 @@ class GeneraliseStatement(Request):
     kind: Annotated[Literal["generalise"], Field(description="Kind of statement.")]
     attribute: Attribute
     unless: Unless
-    to: Annotated[
-        ToLevel | ToValue | ToEntities | ToRows,
-        Field(discriminator="kind", description="What is shown of the affected records."),
-    ]
+    to: Annotated[ToLevel | ToValue | ToEntities | ToRows, Field(discriminator="kind")]
+    """What is shown of the affected records."""
 
 
 Statement = Annotated[HideStatement | GeneraliseStatement, Field(discriminator="kind")]

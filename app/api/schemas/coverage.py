@@ -33,68 +33,43 @@ class FoundColumn(Answer):
     """A column that is disclosed."""
 
     name: Annotated[str, Field(description="Its name.", examples=["city"])]
-    role: Annotated[
-        Literal["quasi_identifier", "sensitive", "key"],
-        Field(description="Its role; `key`: says which record of a release file is which."),
-    ]
-    given_by: Annotated[
-        Giver,
-        Field(
-            description="Who gave it the role: the `policy` by name or by a `pattern`, or the `dataset`: "
-            "whoever described its columns, who may be whoever asks.",
-            examples=["policy"],
-        ),
-    ]
-    levels: Annotated[
-        FoundLevels | None, Field(description="How far it is generalised; null where nobody knows.")
-    ]
+    role: Literal["quasi_identifier", "sensitive", "key"]
+    """Its role; `key`: says which record of a release file is which."""
+    given_by: Annotated[Giver, Field(examples=["policy"])]
+    """Who gave it the role: the `policy` by name or by a `pattern`, or the `dataset`: whoever described its
+    columns, who may be whoever asks.
+    """
+    levels: FoundLevels | None
+    """How far it is generalised; null where nobody knows."""
     values: Annotated[Whole, Field(description="Different values that are released.", examples=[3])]
-    singled_out: Annotated[
-        Whole, Field(description="Records whose value no other record shows.", examples=[0])
-    ]
-    singled_out_share: Annotated[
-        Number, Field(description="The same as a share of the records.", examples=[0])
-    ]
-    identifiers: Annotated[
-        list[FoundIdentifier], Field(description="Kinds of direct identifiers that it looks like.")
-    ]
-    judged_by: Annotated[
-        list[str], Field(description="Blocking criteria that read it.", examples=[["several-people"]])
-    ]
-    warned_by: Annotated[
-        list[str], Field(description="Criteria that read it and only warn.", examples=[["small-classes"]])
-    ]
-    waived: Annotated[
-        list[str],
-        Field(
-            default_factory=list,
-            description="Criteria that read it and would block, but fail and are waived: they cover nothing.",
-            examples=[[]],
-        ),
-    ]
-    reason: Annotated[
-        str | None,
-        Field(description="Why the policy lets it leave unjudged; null: it does not.", examples=[None]),
-    ]
+    singled_out: Annotated[Whole, Field(examples=[0])]
+    """Records whose value no other record shows."""
+    singled_out_share: Annotated[Number, Field(examples=[0])]
+    """The same as a share of the records."""
+    identifiers: list[FoundIdentifier]
+    """Kinds of direct identifiers that it looks like."""
+    judged_by: Annotated[list[str], Field(examples=[["several-people"]])]
+    """Blocking criteria that read it."""
+    warned_by: Annotated[list[str], Field(examples=[["small-classes"]])]
+    """Criteria that read it and only warn."""
+    waived: Annotated[list[str], Field(default_factory=list, examples=[[]])]
+    """Criteria that read it and would block, but fail and are waived: they cover nothing."""
+    reason: Annotated[str | None, Field(examples=[None])]
+    """Why the policy lets it leave unjudged; null: it does not."""
 
 
 class FoundUncovered(Answer):
     """Columns that are not covered."""
 
     columns: Annotated[list[str], Field(description="Their names.", examples=[["remark"]])]
-    why: Annotated[
-        Why,
-        Field(
-            description="They single out too many records, alone or together; look like a direct identifier; "
-            "or are the key of a release file.",
-            examples=["singles_out"],
-        ),
-    ]
+    why: Annotated[Why, Field(examples=["singles_out"])]
+    """They single out too many records, alone or together; look like a direct identifier; or are the key of a
+    release file.
+    """
     singled_out: Annotated[Whole, Field(description="Records that they single out.", examples=[12])]
     singled_out_share: Annotated[Number, Field(description="The same as a share.", examples=[1])]
-    identifier: Annotated[
-        FoundIdentifier | None, Field(description="What they look like; null where that is not the reason.")
-    ]
+    identifier: FoundIdentifier | None
+    """What they look like; null where that is not the reason."""
     message: Annotated[str, Field(description="What is wrong, in a sentence.")]
     remedy: Annotated[str, Field(description="What would be right.")]
 
@@ -102,22 +77,16 @@ class FoundUncovered(Answer):
 class FoundCoverage(Answer):
     """What was checked before any criterion: the columns, and whether something judges each of them."""
 
-    outcome: Annotated[
-        Outcome,
-        Field(
-            description="`not_covered` makes the verdict `fail`; `draft_schema`, where nobody answers for "
-            "the policy's roles yet, and `not_computable` make it `error`.",
-            examples=["covered"],
-        ),
-    ]
+    outcome: Annotated[Outcome, Field(examples=["covered"])]
+    """`not_covered` makes the verdict `fail`; `draft_schema`, where nobody answers for the policy's roles
+    yet, and `not_computable` make it `error`.
+    """
     explanation: Annotated[str, Field(description="The same in a sentence.")]
     records: Annotated[Whole | None, Field(description="Records of the release.", examples=[12])]
-    allowed_share: Annotated[
-        Number | None, Field(description="Share of them that may be singled out.", examples=[0.001])
-    ]
-    to_confirm: Annotated[
-        list[str], Field(description="Columns whose role nobody has confirmed.", examples=[[]])
-    ]
+    allowed_share: Annotated[Number | None, Field(examples=[0.001])]
+    """Share of them that may be singled out."""
+    to_confirm: Annotated[list[str], Field(examples=[[]])]
+    """Columns whose role nobody has confirmed."""
     uncovered: Annotated[list[FoundUncovered], Field(description="What is not covered; empty: nothing.")]
     columns: Annotated[list[FoundColumn], Field(description="Every disclosed column.")]
 
@@ -131,17 +100,12 @@ class EarlierRelease(Answer):
     dataset: Annotated[str, Field(description="The dataset that it was made of.", examples=["members"])]
     dataset_sha256: Annotated[Hash, Field(description="Hash of that dataset.")]
     rule: Annotated[str, Field(description="The rule that made it.", examples=["members-optimum"])]
-    order: Annotated[
-        Literal["shuffled", "records"] | None,
-        Field(
-            description="Whether its rows left in the `records`' order, which says whose they are; null in "
-            "verdicts of earlier versions, which do not say.",
-            examples=["shuffled"],
-        ),
-    ] = None
-    judged_by: Annotated[
-        list[str], Field(description="Criteria that took it into account; empty: none.", examples=[[]])
-    ]
+    order: Annotated[Literal["shuffled", "records"] | None, Field(examples=["shuffled"])] = None
+    """Whether its rows left in the `records`' order, which says whose they are; null in verdicts of earlier
+    versions, which do not say.
+    """
+    judged_by: Annotated[list[str], Field(examples=[[]])]
+    """Criteria that took it into account; empty: none."""
 
 
 class EarlierReleases(Answer):
@@ -149,9 +113,8 @@ class EarlierReleases(Answer):
 
     releases: Annotated[list[EarlierRelease], Field(description="The latest 100, the latest first.")]
     total: Annotated[Whole, Field(description="How many there are.", examples=[1])]
-    taken_into_account: Annotated[
-        Whole, Field(description="How many a criterion took into account.", examples=[0])
-    ]
+    taken_into_account: Annotated[Whole, Field(examples=[0])]
+    """How many a criterion took into account."""
     explanation: Annotated[
         str,
         Field(

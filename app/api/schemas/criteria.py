@@ -27,35 +27,19 @@ ASKED_CRITERION: Final[Mapping[type, Any]] = {Criterion: AskedCriterion}
 class AttainedCriterion(Answer):
     """What the equivalence classes of the release attain of a criterion."""
 
-    criterion: Annotated[
-        dict[str, Any], Field(description="What was asked.", examples=[{"kind": "k_anonymity", "k": 2}])
-    ]
-    attained: Annotated[
-        Number | None,
-        Field(
-            description="Of the worst class, in the criterion's unit; null if nothing is disclosed.",
-            examples=[2],
-        ),
-    ]
-    guarantee: Annotated[
-        Literal["exact", "heuristic"],
-        Field(
-            description="`heuristic` where it is an estimate without a bound of its error: an optimum is "
-            "then the best rule by the estimate.",
-            examples=["exact"],
-        ),
-    ] = "exact"
+    criterion: Annotated[dict[str, Any], Field(examples=[{"kind": "k_anonymity", "k": 2}])]
+    """What was asked."""
+    attained: Annotated[Number | None, Field(examples=[2])]
+    """Of the worst class, in the criterion's unit; null if nothing is disclosed."""
+    guarantee: Annotated[Literal["exact", "heuristic"], Field(examples=["exact"])] = "exact"
+    """`heuristic` where it is an estimate without a bound of its error: an optimum is then the best rule by
+    the estimate.
+    """
 
 
 class Refusal(Answer):
     """Why no rule meets what was asked."""
 
-    criterion: Annotated[
-        dict[str, Any] | None,
-        Field(
-            description="The criterion that no rule can meet, known before any was looked at; null if each "
-            "can be met alone.",
-            examples=[{"kind": "k_anonymity", "k": 13}],
-        ),
-    ]
+    criterion: Annotated[dict[str, Any] | None, Field(examples=[{"kind": "k_anonymity", "k": 13}])]
+    """The criterion that no rule can meet, known before any was looked at; null if each can be met alone."""
     reason: Annotated[str, Field(max_length=1000, description="Why, and by how much.")]

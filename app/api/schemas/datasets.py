@@ -1,4 +1,4 @@
-"""Datasets: an upload with its schema and hierarchies."""
+"""Datasets: an upload with its schema and hierarchies, and an attribute on its hierarchy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
+from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Resource, Text
+from app.api.schemas.derived import Asking
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
@@ -19,58 +20,35 @@ from app.services.datasets.datasets import CreateDataset
 MOST_ATTRIBUTES = 10_000
 
 
-class Attribute(Request):
+class Attribute(Asking[AttributeDeclaration]):
     """One column."""
 
     name: Annotated[Column, Field(description="Name of the upload's column.", examples=["city"])]
     type: Annotated[AttributeType, Field(description="What its texts are.", examples=["categorical"])]
-    role: Annotated[
-        Role,
-        Field(
-            description="Quasi-identifiers and sensitive columns are disclosed: they have levels, weights "
-            "and utility. A weight (a number ≥ 0) says how much each record counts in means. Identifiers, "
-            "weights and others never leave the service.",
-            examples=["quasi_identifier"],
-        ),
-    ]
-    hierarchy: Annotated[
-        Ref | None, Field(description="Its hierarchy; without one the values are directly below the top.")
-    ] = None
-    on_unknown: Annotated[
-        OnUnknown,
-        Field(
-            description="What becomes of values outside the hierarchy: `refuse` (the dataset needs "
-            "attention), `attach` them below the top, or take them as `missing`."
-        ),
-    ] = OnUnknown.REFUSE
+    role: Annotated[Role, Field(examples=["quasi_identifier"])]
+    """Quasi-identifiers and sensitive columns are disclosed: they have levels, weights and utility. A weight
+    (a number ≥ 0) says how much each record counts in means. Identifiers, weights and others never leave the
+    service.
+    """
+    hierarchy: Ref | None = None
+    """Its hierarchy; without one the values are directly below the top."""
+    on_unknown: OnUnknown = OnUnknown.REFUSE
+    """What becomes of values outside the hierarchy: `refuse` (the dataset needs attention), `attach` them
+    below the top, or take them as `missing`.
+    """
     map: Annotated[
-        dict[Text, Text],
-        Field(
-            max_length=1_000_000,
-            description="Replacements of values, made before they are looked up in the hierarchy.",
-            examples=[{"W. Lafayette": "West Lafayette"}],
-        ),
+        dict[Text, Text], Field(max_length=1_000_000, examples=[{"W. Lafayette": "West Lafayette"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
-
-    def declaration(self) -> AttributeDeclaration:
-        """The value that the use case takes."""
-        return AttributeDeclaration(
-            self.name, self.type, self.role, self.hierarchy, self.on_unknown, self.map
-        )
+    """Replacements of values, made before they are looked up in the hierarchy."""
 
 
-class NewDataset(Request):
+class NewDataset(Asking[CreateDataset]):
     """A dataset to be created; columns of the upload that are not listed count as `other`."""
 
     name: Name
     upload: Annotated[Ref, Field(description="The upload that holds the columns.", examples=["members"])]
-    attributes: Annotated[
-        list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES, description="The schema.")
-    ]
-
-    def request(self) -> CreateDataset:
-        """The value that the use case takes."""
-        return CreateDataset(self.name, self.upload, tuple(a.declaration() for a in self.attributes))
+    attributes: Annotated[list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
+    """The schema."""
 
 
 class AttributeSummary(Answer):
@@ -79,51 +57,39 @@ class AttributeSummary(Answer):
     name: Annotated[str, Field(max_length=1000, description="Name of the column.", examples=["city"])]
     type: Annotated[AttributeType, Field(description="Its type.", examples=["categorical"])]
     role: Annotated[Role, Field(description="Its role.", examples=["quasi_identifier"])]
-    hierarchy: Annotated[
-        str | None, Field(max_length=100, description="Name of its hierarchy.", examples=["city"])
-    ] = None
+    hierarchy: Annotated[str | None, Field(max_length=100, examples=["city"])] = None
+    """Name of its hierarchy."""
     height: Annotated[Count | None, Field(description="Levels of its hierarchy.", examples=[4])] = None
     leaves: Annotated[Count | None, Field(description="Leaves of its hierarchy.", examples=[8])] = None
     missing: Annotated[Count | None, Field(description="Rows without a value.", examples=[0])] = None
-    unknown: Annotated[
-        Count | None, Field(description="Rows with a value outside the hierarchy.", examples=[0])
-    ] = None
+    unknown: Annotated[Count | None, Field(examples=[0])] = None
+    """Rows with a value outside the hierarchy."""
     unknown_values: Annotated[Count | None, Field(description="Distinct such values.", examples=[0])] = None
 
 
 class Dataset(Resource):
     """A dataset."""
 
-    status: Annotated[
-        DatasetStatus,
-        Field(
-            description="`needs_attention` while values lie outside their hierarchies: see the profile, then "
-            "create it anew with `map` or `on_unknown`.",
-            examples=["ready"],
-        ),
-    ]
+    status: Annotated[DatasetStatus, Field(examples=["ready"])]
+    """`needs_attention` while values lie outside their hierarchies: see the profile, then create it anew with
+    `map` or `on_unknown`.
+    """
     rows: Annotated[Count, Field(description="Rows.", examples=[12])]
     upload: Annotated[str, Field(max_length=100, description="Name of its upload.", examples=["members"])]
-    identifier: Annotated[
-        str | None,
-        Field(max_length=1000, description="Column that identifies entities.", examples=["member_id"]),
-    ]
-    attributes: Annotated[
-        list[AttributeSummary], Field(max_length=MOST_ATTRIBUTES, description="The columns, in schema order.")
-    ]
+    identifier: Annotated[str | None, Field(max_length=1000, examples=["member_id"])]
+    """Column that identifies entities."""
+    attributes: Annotated[list[AttributeSummary], Field(max_length=MOST_ATTRIBUTES)]
+    """The columns, in schema order."""
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
 
 
 class DatasetPreview(Answer):
     """The first rows as they are stored."""
 
-    columns: Annotated[
-        list[str], Field(max_length=MOST_ATTRIBUTES, description="Names of the columns.", examples=[["city"]])
-    ]
-    rows: Annotated[
-        list[list[str | None]],
-        Field(max_length=200, description="Cells, row by row; null is missing.", examples=[[["Lafayette"]]]),
-    ]
+    columns: Annotated[list[str], Field(max_length=MOST_ATTRIBUTES, examples=[["city"]])]
+    """Names of the columns."""
+    rows: Annotated[list[list[str | None]], Field(max_length=200, examples=[[["Lafayette"]]])]
+    """Cells, row by row; null is missing."""
     total_rows: Annotated[Count, Field(description="Rows of the dataset.", examples=[12])]
 
 
@@ -141,24 +107,53 @@ class AttributeProfile(Answer):
     role: Annotated[str, Field(max_length=40, description="Its role.", examples=["quasi_identifier"])]
     distinct: Annotated[Count, Field(description="Distinct values.", examples=[8])]
     missing: Annotated[Count, Field(description="Rows without a value.", examples=[0])]
-    unknown_rows: Annotated[
-        Count, Field(description="Rows with a value outside the hierarchy.", examples=[0])
-    ]
+    unknown_rows: Annotated[Count, Field(examples=[0])]
+    """Rows with a value outside the hierarchy."""
     unknown_distinct: Annotated[Count, Field(description="Distinct such values.", examples=[0])]
-    unknown: Annotated[
-        list[ValueCount] | None,
-        Field(max_length=200, description="Values outside the hierarchy; null without data:read."),
-    ]
-    frequent: Annotated[
-        list[ValueCount] | None,
-        Field(max_length=200, description="Most frequent values; null without data:read."),
-    ]
+    unknown: Annotated[list[ValueCount] | None, Field(max_length=200)]
+    """Values outside the hierarchy; null without data:read."""
+    frequent: Annotated[list[ValueCount] | None, Field(max_length=200)]
+    """Most frequent values; null without data:read."""
 
 
 class DatasetProfile(Answer):
     """A dataset in numbers."""
 
     rows: Annotated[Count, Field(description="Rows.", examples=[12])]
-    attributes: Annotated[
-        list[AttributeProfile], Field(max_length=MOST_ATTRIBUTES, description="The columns.")
-    ]
+    attributes: Annotated[list[AttributeProfile], Field(max_length=MOST_ATTRIBUTES)]
+    """The columns."""
+
+
+class CountedNode(Answer):
+    """A node of the hierarchy, the dataset's records at or below it, and what is below it."""
+
+    node: Annotated[Count, Field(description="Code of the node; 0 is the top.", examples=[0])]
+    label: Annotated[str, Field(max_length=1000, description="Its label.", examples=["Indiana"])]
+    depth: Annotated[Count, Field(description="Steps from the top.", examples=[2])]
+    leaves: Annotated[Count, Field(description="Leaves below it.", examples=[4])]
+    records: Annotated[Count | None, Field(examples=[7])]
+    """Records whose value is the node or below it; null without the scope `data:read`."""
+    weight: Annotated[Number | None, Field(examples=[0.15])]
+    """Its weight in the sensitivity profile that was named, where that has weights of values; null without
+    the scope `data:read`.
+    """
+    n_children: Annotated[Count, Field(description="All its children, shown or not.", examples=[2])]
+    children: Annotated[list[CountedNode], Field(max_length=1000)]
+    """Those of its children that are shown."""
+
+
+class Ancestor(Answer):
+    """A node above."""
+
+    node: Annotated[Count, Field(description="Code of the node; 0 is the top.", examples=[0])]
+    label: Annotated[str, Field(max_length=1000, description="Its label.", examples=["*"])]
+
+
+class AttributeTree(Answer):
+    """Part of the hierarchy of a dataset's attribute."""
+
+    attribute: Annotated[str, Field(max_length=1000, description="The attribute.", examples=["city"])]
+    height: Annotated[Count, Field(description="Height of the hierarchy.", examples=[4])]
+    rows: Annotated[Count, Field(description="Records of the dataset.", examples=[12])]
+    path: Annotated[list[Ancestor], Field(max_length=1000, description="From the top to above the root.")]
+    root: Annotated[CountedNode, Field(description="The node asked for, with what is below it.")]

@@ -19,9 +19,11 @@ from typing import (
     Any,
     ClassVar,
     Final,
+    Generic,
     Literal,
     NewType,
     Self,
+    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -39,6 +41,8 @@ from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Exa
 from app.domain.errors import InvalidInput, pointing_into
 
 Model = type[BaseModel]
+
+T = TypeVar("T")
 
 
 class Asked(Request):
@@ -64,8 +68,27 @@ class Asked(Request):
             **{
                 own.name: _value(hints[own.name], getattr(self, own.name), f"/{own.name}")
                 for own in dataclasses.fields(self._source)
+                if hasattr(self, own.name)
             }
         )
+
+
+class Asking(Asked, Generic[T]):
+    """Base of bodies written by hand that ask for a value of the use cases, field by field of the same name.
+
+    A property of the body stands for a field that it has in another form; what it lacks has its default.
+    """
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:  # noqa: ANN401 - as the base has it
+        """Note the type of the value, where it is stated."""
+        for source in cls.__pydantic_generic_metadata__["args"]:
+            cls._source = source
+
+    def request(self) -> T:
+        """The value that the use case takes; InvalidInput for what does not fit."""
+        made: T = self._made()
+        return made
 
 
 def value_of(sent: Asked, pointer: str = "") -> Any:  # noqa: ANN401 - an instance of the body's dataclass
@@ -82,6 +105,9 @@ def _value(hint: Any, sent: Any, pointer: str) -> Any:  # noqa: ANN401
         return value_of(sent, pointer)
     if isinstance(sent, list) and any(isinstance(item, Asked) for item in sent):
         return tuple(value_of(item, f"{pointer}/{number}") for number, item in enumerate(sent))
+    if isinstance(sent, dict) and any(isinstance(item, Asked) for item in sent.values()):
+        steps = {key: str(key).replace("~", "~0").replace("/", "~1") for key in sent}
+        return {key: value_of(item, f"{pointer}/{steps[key]}") for key, item in sent.items()}
     # Where all but its kind has defaults, the kind alone stands for a value.
     if isinstance(sent, str) and hasattr(hint, "__dataclass_fields__"):
         with pointing_into(pointer):

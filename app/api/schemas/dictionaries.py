@@ -8,48 +8,37 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Answer, Column, Count, Name, Ref, Request, Resource, Text
+from app.api.schemas.common import Answer, Column, Count, Name, Ref, Resource, Text
+from app.api.schemas.derived import Asking
 from app.services.datasets import dictionaries
-from app.services.datasets.dictionaries import CreateDictionary, Transform
+from app.services.datasets.dictionaries import CreateDictionary
 
 MOST_LINKS = 1000
 
 
-class SameValue(Request):
+class SameValue(Asking[dictionaries.IdentityTransform]):
     """The cell is a value of the dataset's hierarchy."""
 
     kind: Annotated[Literal["identity"], Field(description="Kind of transform.")]
 
-    def transform(self) -> Transform:
-        """The value that the use case takes."""
-        return dictionaries.IdentityTransform()
 
-
-class Lookup(Request):
+class Lookup(Asking[dictionaries.LookupTransform]):
     """The cell is looked up: in an inline table, or in two columns of an upload."""
 
     kind: Annotated[Literal["lookup"], Field(description="Kind of transform.")]
     table: Annotated[
         dict[Text, Text] | None,
-        Field(
-            min_length=1,
-            max_length=1_000_000,
-            description="Cell → value of the dataset's hierarchy.",
-            examples=[{"47906": "West Lafayette"}],
-        ),
+        Field(min_length=1, max_length=1_000_000, examples=[{"47906": "West Lafayette"}]),
     ] = None
-    upload: Annotated[
-        Ref | None, Field(description="Upload that holds the table.", examples=["zip-city"])
-    ] = None
+    """Cell → value of the dataset's hierarchy."""
+    upload: Annotated[Ref | None, Field(examples=["zip-city"])] = None
+    """Upload that holds the table."""
     key: Annotated[Column | None, Field(description="Its column of cells.", examples=["zip"])] = None
     value: Annotated[Column | None, Field(description="Its column of values.", examples=["city"])] = None
-    missing_entry: Annotated[
-        Literal["error", "missing", "elsewhere"],
-        Field(
-            description="What a cell without an entry is: an error, a missing value (consistent with all), "
-            "or elsewhere (consistent only with the top)."
-        ),
-    ] = "error"
+    missing_entry: Literal["error", "missing", "elsewhere"] = "error"
+    """What a cell without an entry is: an error, a missing value (consistent with all), or elsewhere
+    (consistent only with the top).
+    """
 
     @model_validator(mode="after")
     def _has_one_table(self) -> Self:
@@ -59,59 +48,41 @@ class Lookup(Request):
             raise PydanticCustomError("exactly_one", "Give either table, or upload with key and value.")
         return self
 
-    def transform(self) -> Transform:
-        """The value that the use case takes."""
-        return dictionaries.LookupTransform(self.table, self.upload, self.key, self.value, self.missing_entry)
 
-
-class Age(Request):
+class Age(Asking[dictionaries.AgeTransform]):
     """The cell is an age in completed years at a date; the dataset's attribute holds birth dates."""
 
     kind: Annotated[Literal["age"], Field(description="Kind of transform.")]
     reference_date: Annotated[date, Field(description="Day on which the ages hold.", examples=["2020-04-01"])]
 
-    def transform(self) -> Transform:
-        """The value that the use case takes."""
+    def _made(self) -> dictionaries.AgeTransform:
         return dictionaries.AgeTransform(self.reference_date.isoformat())
 
 
-class Link(Request):
+class Link(Asking[dictionaries.Link]):
     """Which column tells what about which attribute of the dataset."""
 
     attribute: Annotated[Column, Field(description="Attribute of the dataset.", examples=["city"])]
     column: Annotated[Column, Field(description="Column of the dictionary's upload.", examples=["zip"])]
-    hierarchy: Annotated[
-        Ref | None,
-        Field(description="Hierarchy of the attribute; default: that of the dataset it is used with."),
-    ] = None
-    transform: Annotated[
-        SameValue | Lookup | Age,
-        Field(discriminator="kind", description="How a cell becomes values of the attribute."),
-    ] = SameValue(kind="identity")
-
-    def link(self) -> dictionaries.Link:
-        """The value that the use case takes."""
-        return dictionaries.Link(self.attribute, self.column, self.hierarchy, self.transform.transform())
+    hierarchy: Ref | None = None
+    """Hierarchy of the attribute; default: that of the dataset it is used with."""
+    transform: Annotated[SameValue | Lookup | Age, Field(discriminator="kind")] = SameValue(kind="identity")
+    """How a cell becomes values of the attribute."""
 
 
-class NewDictionary(Request):
+class NewDictionary(Asking[CreateDictionary]):
     """A dictionary: either of an upload with links, or of a dataset's own disclosed attributes."""
 
     name: Name
     upload: Annotated[Ref | None, Field(description="Upload with the entities.", examples=["census"])] = None
-    links: Annotated[
-        list[Link] | None, Field(min_length=1, max_length=MOST_LINKS, description="What its columns tell.")
-    ] = None
-    identifier: Annotated[
-        Column | None, Field(description="Column that identifies entities.", examples=["person_id"])
-    ] = None
-    same_entities_as: Annotated[
-        Ref | None, Field(description="Dataset whose identifiers mean the same people.", examples=["members"])
-    ] = None
-    from_dataset: Annotated[
-        Ref | None,
-        Field(description="Instead of upload and links: the dataset's own records.", examples=["members"]),
-    ] = None
+    links: Annotated[list[Link] | None, Field(min_length=1, max_length=MOST_LINKS)] = None
+    """What its columns tell."""
+    identifier: Annotated[Column | None, Field(examples=["person_id"])] = None
+    """Column that identifies entities."""
+    same_entities_as: Annotated[Ref | None, Field(examples=["members"])] = None
+    """Dataset whose identifiers mean the same people."""
+    from_dataset: Annotated[Ref | None, Field(examples=["members"])] = None
+    """Instead of upload and links: the dataset's own records."""
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
@@ -127,7 +98,7 @@ class NewDictionary(Request):
         return CreateDictionary(
             name=self.name,
             upload=self.upload,
-            links=tuple(link.link() for link in self.links or ()),
+            links=tuple(link.request() for link in self.links or ()),
             identifier=self.identifier,
             same_entities_as=self.same_entities_as,
             from_dataset=self.from_dataset,
@@ -137,29 +108,24 @@ class NewDictionary(Request):
 class LinkSummary(Answer):
     """One link of a dictionary."""
 
-    attribute: Annotated[
-        str, Field(max_length=1000, description="Attribute of the dataset.", examples=["city"])
-    ]
+    attribute: Annotated[str, Field(max_length=1000, examples=["city"])]
+    """Attribute of the dataset."""
     column: Annotated[str, Field(max_length=1000, description="Column of the dictionary.", examples=["zip"])]
     hierarchy: Annotated[str | None, Field(max_length=100, description="Named hierarchy.", examples=["city"])]
     transform: Annotated[str, Field(max_length=40, description="Kind of transform.", examples=["lookup"])]
     missing: Annotated[Count | None, Field(description="Rows without a value.", examples=[0])]
-    elsewhere: Annotated[
-        Count | None, Field(description="Rows outside the hierarchy; null if none is named.", examples=[0])
-    ]
+    elsewhere: Annotated[Count | None, Field(examples=[0])]
+    """Rows outside the hierarchy; null if none is named."""
 
 
 class Dictionary(Resource):
     """A dictionary."""
 
     entities: Annotated[Count, Field(description="Entities.", examples=[20])]
-    upload: Annotated[
-        str | None, Field(max_length=100, description="Name of its upload.", examples=["census"])
-    ]
-    identifier: Annotated[
-        str | None,
-        Field(max_length=1000, description="Column that identifies entities.", examples=["person_id"]),
-    ]
+    upload: Annotated[str | None, Field(max_length=100, examples=["census"])]
+    """Name of its upload."""
+    identifier: Annotated[str | None, Field(max_length=1000, examples=["person_id"])]
+    """Column that identifies entities."""
     same_entities_as: Annotated[str | None, Field(max_length=100, description="Dataset of the same people.")]
     from_dataset: Annotated[str | None, Field(max_length=100, description="Dataset that it was made of.")]
     links: Annotated[list[LinkSummary], Field(max_length=MOST_LINKS, description="What its columns tell.")]

@@ -1,4 +1,4 @@
-"""Dictionary sets: the dictionaries that the attacker may have."""
+"""Dictionary sets, which the attacker has one of; and the order of two dictionaries."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
+from app.api.schemas.common import Answer, Count, Name, Ref, Resource
+from app.api.schemas.derived import Asking
+from app.domain.risk.dictionary_order import Breach
 from app.services.datasets import dictionary_sets
+from app.services.datasets.dictionary_orders import CompareDictionaries
 from app.services.datasets.dictionary_sets import MOST_MEMBERS, CreateDictionarySet
 
 Prior = Annotated[
@@ -23,26 +26,24 @@ Prior = Annotated[
 ]
 
 
-class NewMember(Request):
+class NewMember(Asking[dictionary_sets.Member]):
     """One dictionary of a set."""
 
     dictionary: Annotated[Ref, Field(description="The dictionary.", examples=["census"])]
     prior: Prior = None
 
 
-class NewDictionarySet(Request):
+class NewDictionarySet(Asking[CreateDictionarySet]):
     """A set of dictionaries of which the attacker has one."""
 
     name: Name
-    dictionaries: Annotated[
-        list[NewMember],
-        Field(min_length=1, max_length=MOST_MEMBERS, description="What the attacker may have, each once."),
-    ]
+    dictionaries: Annotated[list[NewMember], Field(min_length=1, max_length=MOST_MEMBERS)]
+    """What the attacker may have, each once."""
 
-    def request(self) -> CreateDictionarySet:
-        """The value that the use case takes."""
-        members = (dictionary_sets.Member(m.dictionary, m.prior) for m in self.dictionaries)
-        return CreateDictionarySet(self.name, tuple(members))
+    @property
+    def members(self) -> list[NewMember]:
+        """The dictionaries, as the use case calls them."""
+        return self.dictionaries
 
 
 class Member(Answer):
@@ -56,8 +57,41 @@ class Member(Answer):
 class DictionarySet(Resource):
     """A set of dictionaries."""
 
-    dictionaries: Annotated[
-        list[Member],
-        Field(max_length=MOST_MEMBERS, description="What the attacker may have, in the order of results."),
-    ]
+    dictionaries: Annotated[list[Member], Field(max_length=MOST_MEMBERS)]
+    """What the attacker may have, in the order of results."""
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
+
+
+class NewDictionaryOrder(Asking[CompareDictionaries]):
+    """Two dictionaries to be compared."""
+
+    dataset: Annotated[Ref, Field(examples=["members"])]
+    """Dataset to whose hierarchies both are linked."""
+    smaller: Annotated[Ref, Field(examples=["members-themselves"])]
+    """The one that is to hold less, more precisely."""
+    larger: Annotated[Ref, Field(examples=["register"])]
+    """The one that is to hold all of it, perhaps vaguer."""
+
+
+class FirstBreach(Answer):
+    """The first entity of the smaller dictionary that breaks the order."""
+
+    kind: Annotated[Breach, Field(examples=["entity_missing"])]
+    """The larger dictionary lacks the entity, or has a value of it that is neither the same nor more general.
+    """
+    row: Annotated[int, Field(ge=1, description="Row of the smaller dictionary, from 1.", examples=[4])]
+    entity: str | None
+    """The entity's identifier; null without the scope `data:read`."""
+    attribute: str | None
+    """The attribute whose value breaks it; null if the entity is missing."""
+
+
+class DictionaryOrder(Answer):
+    """Whether all that the smaller dictionary holds is in the larger one, as precisely or vaguer."""
+
+    holds: Annotated[bool, Field(description="Whether it is.", examples=[True])]
+    first_breach: Annotated[FirstBreach | None, Field(description="Null if the order holds.")]
+    own_rows_consistent: Annotated[bool | None, Field(examples=[True])]
+    """Whether every record's own entity is in the smaller dictionary and consistent with the record as it is:
+    hypothesis (iii) of the upper bound. Null where identifiers do not tell.
+    """

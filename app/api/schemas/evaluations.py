@@ -8,69 +8,49 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
-from app.domain.errors import Fault
 from app.domain.policies.policy import MOST_SLOTS, Severity
-from app.services.gates.requests import CreateEvaluation, CriterionPlan, EvaluationPlan, ReleaseFile
+from app.services.gates.requests import CreateEvaluation, ReleaseFile
 
 SlotName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
-class FinishedRelease(Request):
+class FinishedRelease(Asking[ReleaseFile]):
     """A release file that is there already."""
 
     upload: Annotated[Ref, Field(description="The uploaded file.", examples=["members"])]
-    key: Annotated[
-        Column | None,
-        Field(
-            description="Column of the file, and identifier of the dataset, that tells which record each row "
-            "is. With neither this nor `order` only what needs nothing but the file's classes is computed.",
-            examples=["member_id"],
-        ),
-    ] = None
-    order: Annotated[
-        Literal["records"] | None,
-        Field(
-            description="`records` says that the file keeps the order of the dataset's records and that this "
-            "is meant: who knows that order knows whose row is whose. Without a key the rows must be all "
-            "records. The verdict lists it among its assumptions.",
-            examples=["records"],
-        ),
-    ] = None
+    key: Annotated[Column | None, Field(examples=["member_id"])] = None
+    """Column of the file, and identifier of the dataset, that tells which record each row is. With neither
+    this nor `order` only what needs nothing but the file's classes is computed.
+    """
+    order: Annotated[Literal["records"] | None, Field(examples=["records"])] = None
+    """`records` says that the file keeps the order of the dataset's records and that this is meant: who knows
+    that order knows whose row is whose. Without a key the rows must be all records. The verdict lists it
+    among its assumptions.
+    """
 
 
 class NewEvaluation(Request):
     """A release to be evaluated by a policy."""
 
-    name: Annotated[
-        Name | None, Field(description="Its name; without one it is made of the content's hash.")
-    ] = None
+    name: Name | None = None
+    """Its name; without one it is made of the content's hash."""
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    rule: Annotated[
-        Ref | Definition | None,
-        Field(description="A rule's id or name, or a rule. Either this or release.", examples=["proposal"]),
-    ] = None
-    release: Annotated[
-        FinishedRelease | None, Field(description="A finished release file instead of a rule.")
-    ] = None
+    rule: Annotated[Ref | Definition | None, Field(examples=["proposal"])] = None
+    """A rule's id or name, or a rule. Either this or release."""
+    release: FinishedRelease | None = None
+    """A finished release file instead of a rule."""
     dictionaries: Annotated[
-        dict[SlotName, Ref],
-        Field(
-            max_length=MOST_SLOTS,
-            description="Slot of the policy → dictionary or dictionary set that fills it.",
-            examples=[{"register": "census"}],
-        ),
+        dict[SlotName, Ref], Field(max_length=MOST_SLOTS, examples=[{"register": "census"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
-    sensitivity: Annotated[
-        Ref | None,
-        Field(description="What harm disclosure does; where criteria need it.", examples=["members-harm"]),
-    ] = None
-    failure: Annotated[
-        Ref | None,
-        Field(description="Sensitivity profile of the harm where the attacker picks the wrong person."),
-    ] = None
+    """Slot of the policy → dictionary or dictionary set that fills it."""
+    sensitivity: Annotated[Ref | None, Field(examples=["members-harm"])] = None
+    """What harm disclosure does; where criteria need it."""
+    failure: Ref | None = None
+    """Sensitivity profile of the harm where the attacker picks the wrong person."""
 
     @model_validator(mode="after")
     def _of_one(self) -> Self:
@@ -80,12 +60,11 @@ class NewEvaluation(Request):
 
     def request(self, policy: str) -> CreateEvaluation:
         """The value that the use case takes."""
-        release = self.release
         return CreateEvaluation(
             policy=policy,
             dataset=self.dataset,
             rule=rule_asked(self.rule),
-            release=None if release is None else ReleaseFile(release.upload, release.key, release.order),
+            release=self.release.request() if self.release else None,
             dictionaries=self.dictionaries,
             sensitivity=self.sensitivity,
             failure=self.failure,
@@ -105,65 +84,21 @@ class CriterionCost(Answer):
     engine: Annotated[str | None, Field(description="What would compute it.", examples=["cube"])]
     error: Annotated[ProblemFault | None, Field(description="Why it cannot be computed; null if it can.")]
 
-    @classmethod
-    def of(cls, plan: CriterionPlan) -> CriterionCost:
-        """The use case's answer as a body."""
-        return cls(
-            id=plan.id,
-            title=plan.title,
-            severity=plan.severity,
-            kind=plan.kind,
-            seconds=plan.seconds,
-            bytes=plan.bytes,
-            engine=plan.engine,
-            error=None if plan.error is None else _fault(plan.error),
-        )
-
 
 class EvaluationPlanAnswer(Answer):
     """What an evaluation would cost; nothing was computed or stored."""
 
-    route: Annotated[
-        Literal["direct", "run"] | None,
-        Field(description="`direct` answers at once, `run` in the background; null if inputs are missing."),
-    ]
-    seconds: Annotated[
-        Number | None, Field(description="Estimated seconds of all criteria.", examples=[0.05])
-    ]
+    route: Literal["direct", "run"] | None
+    """`direct` answers at once, `run` in the background; null if inputs are missing."""
+    seconds: Annotated[Number | None, Field(examples=[0.05])]
+    """Estimated seconds of all criteria."""
     bytes: Annotated[Count | None, Field(description="Estimated memory.", examples=[100000])]
-    change_rules: Annotated[
-        Count | None,
-        Field(
-            description="Rules that are examined at most, all together, for changes that would pass.",
-            examples=[400],
-        ),
-    ]
-    change_seconds: Annotated[
-        Number | None,
-        Field(
-            description="Estimated seconds of that, at most, on top; nothing if no criterion fails.",
-            examples=[0.4],
-        ),
-    ]
+    change_rules: Annotated[Count | None, Field(examples=[400])]
+    """Rules that are examined at most, all together, for changes that would pass."""
+    change_seconds: Annotated[Number | None, Field(examples=[0.4])]
+    """Estimated seconds of that, at most, on top; nothing if no criterion fails."""
     criteria: Annotated[list[CriterionCost], Field(description="The criteria one by one.")]
     missing: Annotated[list[ProblemFault], Field(description="What stands in the way.")]
-
-    @classmethod
-    def of(cls, plan: EvaluationPlan) -> EvaluationPlanAnswer:
-        """The use case's answer as a body."""
-        return cls(
-            route=plan.route,
-            seconds=plan.seconds,
-            bytes=plan.bytes,
-            change_rules=plan.change_rules,
-            change_seconds=plan.change_seconds,
-            criteria=[CriterionCost.of(own) for own in plan.criteria],
-            missing=[_fault(own) for own in plan.missing],
-        )
-
-
-def _fault(fault: Fault) -> ProblemFault:
-    return ProblemFault(pointer=fault.pointer, code=fault.code, message=fault.message, remedy=fault.remedy)
 
 
 class PolicyOfEvaluation(Answer):
@@ -185,18 +120,14 @@ class EvaluationSummary(Resource):
 
     policy: Annotated[PolicyOfEvaluation, Field(description="The policy.")]
     dataset: Annotated[str, Field(description="Name of the dataset.", examples=["members"])]
-    rule: Annotated[
-        dict[str, Any] | None, Field(description="The rule: its name or its definition in short.")
-    ]
-    release: Annotated[
-        dict[str, Any] | None, Field(description="The release file, its key and its order; null for a rule.")
-    ]
-    dictionaries: Annotated[
-        dict[str, str], Field(description="Slot → dictionary.", examples=[{"register": "census"}])
-    ]
-    sensitivity: Annotated[
-        str | None, Field(description="Name of the sensitivity profile.", examples=["members-harm"])
-    ]
+    rule: dict[str, Any] | None
+    """The rule: its name or its definition in short."""
+    release: dict[str, Any] | None
+    """The release file, its key and its order; null for a rule."""
+    dictionaries: Annotated[dict[str, str], Field(examples=[{"register": "census"}])]
+    """Slot → dictionary."""
+    sensitivity: Annotated[str | None, Field(examples=["members-harm"])]
+    """Name of the sensitivity profile."""
     failure: Annotated[str | None, Field(description="Name of the profile of failure.", examples=[None])]
 
 
@@ -204,6 +135,5 @@ class Evaluation(EvaluationSummary):
     """An evaluation with its verdict."""
 
     result: Annotated[VerdictResult | None, Field(description="Null until a run has brought it.")]
-    evidence: Annotated[
-        EvidencePointer | None, Field(description="Its signed report; null until there is a verdict.")
-    ]
+    evidence: EvidencePointer | None
+    """Its signed report; null until there is a verdict."""

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Hash
-from app.evidence.keys import PublicKey, keys_document
 from app.evidence.statement import Report
 from app.services.gates.evidence_values import StoredEvidence
 
@@ -39,28 +38,22 @@ class EvidenceSummary(Answer):
     about: Annotated[About, Field(description="The evaluation or assessment.")]
     sha256: Annotated[Hash, Field(description="Hash of the report's bytes.")]
     key_id: KeyId
-    issued_at: Annotated[
-        datetime, Field(description="When it was signed.", examples=["2026-11-20T09:00:00Z"])
-    ]
+    issued_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
+    """When it was signed."""
 
     @classmethod
     def of(cls, stored: StoredEvidence) -> EvidenceSummary:
         """The stored evidence as a body."""
         about = About(id=stored.resource_id, name=stored.resource_name, sha256=stored.resource_sha256)
-        return cls(
-            id=stored.id, report=stored.report, about=about, sha256=stored.sha256, key_id=stored.key_id,
-            issued_at=stored.issued_at,
-        )  # fmt: skip
+        return cls.model_validate({**vars(stored), "about": about})
 
 
 class EvidenceListing(Answer):
     """Part of the list, newest first."""
 
     items: Annotated[list[EvidenceSummary], Field(max_length=200, description="Signed reports.")]
-    next_cursor: Annotated[
-        str | None,
-        Field(max_length=1000, description="Value of `cursor` for the next part; null on the last one."),
-    ]
+    next_cursor: Annotated[str | None, Field(max_length=1000)]
+    """Value of `cursor` for the next part; null on the last one."""
 
 
 class SigningKey(Answer):
@@ -72,19 +65,9 @@ class SigningKey(Answer):
     valid_from: Annotated[Instant, Field(description="Begin of its use.")]
     valid_until: Annotated[Instant | None, Field(description="End of its use; null: it is in use.")]
 
-    @classmethod
-    def of(cls, key: PublicKey) -> SigningKey:
-        """The key as a body."""
-        return cls.model_validate(key.document())
-
 
 class SigningKeys(Answer):
     """The key set: the file that `verify` takes."""
 
     format: Annotated[Literal["privacy-risk/keys/1"], Field(description="Format of the file.")]
     keys: Annotated[list[SigningKey], Field(max_length=10_000, description="All keys, newest first.")]
-
-    @classmethod
-    def of(cls, keys: list[PublicKey]) -> SigningKeys:
-        """The keys as a body."""
-        return cls.model_validate(keys_document(keys))

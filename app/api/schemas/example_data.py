@@ -6,34 +6,22 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Answer, Request
+from app.api.schemas.common import Answer
+from app.api.schemas.derived import Asking
 from app.services.datasets.example_data import CreateExampleData, ExampleData
 
 MOST_MEMBERS = 20_000
 
 
-class NewExampleData(Request):
+class NewExampleData(Asking[CreateExampleData]):
     """How large the example is, and what it is called."""
 
     prefix: Annotated[
-        str,
-        StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"),
-        Field(description="What the names of all resources begin with.", examples=["example"]),
+        str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"), Field(examples=["example"])
     ] = "example"
-    members: Annotated[
-        int,
-        Field(
-            strict=True,
-            ge=1,
-            le=MOST_MEMBERS,
-            description="Records to disclose; the census has two and a half times as many people.",
-            examples=[500],
-        ),
-    ] = 500
-
-    def request(self) -> CreateExampleData:
-        """The value that the use case takes."""
-        return CreateExampleData(self.prefix, self.members)
+    """What the names of all resources begin with."""
+    members: Annotated[int, Field(strict=True, ge=1, le=MOST_MEMBERS, examples=[500])] = 500
+    """Records to disclose; the census has two and a half times as many people."""
 
 
 class NextRequest(Answer):
@@ -48,14 +36,10 @@ class NextRequest(Answer):
 class ExampleDataAnswer(Answer):
     """What is there now."""
 
-    names: Annotated[
-        dict[str, list[str]],
-        Field(description="Names of the resources by kind.", examples=[{"dataset": ["example-members"]}]),
-    ]
-    next: Annotated[
-        list[NextRequest],
-        Field(max_length=10, description="What to ask next: the score of the rule, and for the best one."),
-    ]
+    names: Annotated[dict[str, list[str]], Field(examples=[{"dataset": ["example-members"]}])]
+    """Names of the resources by kind."""
+    next: Annotated[list[NextRequest], Field(max_length=10)]
+    """What to ask next: the score of the rule, and for the best one."""
 
     @classmethod
     def of(cls, data: ExampleData) -> ExampleDataAnswer:

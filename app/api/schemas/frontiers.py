@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
+from app.api.schemas.derived import Asking
 from app.api.schemas.optimisations import AggregateOfRisk, ScopeOfRules
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
 from app.domain.risk.attackers import View
@@ -24,34 +25,18 @@ MaxPoints = Annotated[
 ]
 
 
-class NewFrontier(ScoringFields):
+class NewFrontier(ScoringFields, Asking[CreateFrontier]):
     """A question for all Pareto-optimal rules."""
 
     name: Name
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    dictionary: Annotated[
-        Ref,
-        Field(description="What the attacker has: a dictionary or a dictionary set.", examples=["census"]),
-    ]
+    dictionary: Annotated[Ref, Field(examples=["census"])]
+    """What the attacker has: a dictionary or a dictionary set."""
     sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
     scope: ScopeOfRules = "table_level"
     attacker_view: AttackerView = None
     aggregate: AggregateOfRisk = "average"
     max_points: MaxPoints = 200
-
-    def request(self) -> CreateFrontier:
-        """The value that the use case takes."""
-        return CreateFrontier(
-            name=self.name,
-            dataset=self.dataset,
-            dictionary=self.dictionary,
-            sensitivity=self.sensitivity,
-            scope=self.scope,
-            failure=self.failure,
-            options=self.options(self.attacker_view),
-            aggregate=self.aggregate,
-            max_points=self.max_points,
-        )
 
 
 class FrontierPoint(Answer):
@@ -59,26 +44,18 @@ class FrontierPoint(Answer):
 
     risk: Annotated[Number, Field(description="Its risk.", examples=[0.1])]
     utility: Annotated[Number, Field(description="Its mean utility.", examples=[8.0])]
-    information_loss: Annotated[
-        Number | None, Field(description="Its mean loss of information, for utilities that are losses.")
-    ]
-    kind: Annotated[
-        Literal["proven", "hull", "heuristic"],
-        Field(
-            description="`proven`: no rule is better in both, and none lies between it and its neighbours. "
-            "`hull`: no rule is better in both, but there may be others between it and its neighbours, all "
-            "above the line that joins them. `heuristic`: at most `gap` from the frontier."
-        ),
-    ]
+    information_loss: Number | None
+    """Its mean loss of information, for utilities that are losses."""
+    kind: Literal["proven", "hull", "heuristic"]
+    """`proven`: no rule is better in both, and none lies between it and its neighbours. `hull`: no rule is
+    better in both, but there may be others between it and its neighbours, all above the line that joins them.
+    `heuristic`: at most `gap` from the frontier.
+    """
     gap: Annotated[Number, Field(description="Greatest distance in risk from the frontier.", examples=[0])]
-    price_of_utility: Annotated[
-        Number | None,
-        Field(description="Risk per unit of utility from here to the next point; null at the end."),
-    ]
-    levels: Annotated[
-        dict[str, Count] | None,
-        Field(description="Attribute → level; null for record-level rules.", examples=[{"city": 1}]),
-    ]
+    price_of_utility: Number | None
+    """Risk per unit of utility from here to the next point; null at the end."""
+    levels: Annotated[dict[str, Count] | None, Field(examples=[{"city": 1}])]
+    """Attribute → level; null for record-level rules."""
 
 
 class FrontierResult(Answer):
@@ -107,14 +84,8 @@ class FrontierSummary(ShownAttacker, Resource):
     scope: ScopeOfRules
     aggregate: AggregateOfRisk
     max_points: MaxPoints
-    warnings: Annotated[
-        list[str],
-        Field(
-            max_length=1000,
-            description="Columns that the search can only show or suppress, since they have no hierarchy.",
-            examples=[[]],
-        ),
-    ] = []  # noqa: RUF012 - pydantic copies it
+    warnings: Annotated[list[str], Field(max_length=1000, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """Columns that the search can only show or suppress, since they have no hierarchy."""
 
 
 class Frontier(FrontierSummary):

@@ -86,10 +86,8 @@ class NewHierarchy(Request):
     """A hierarchy to be created."""
 
     name: Name
-    definition: Annotated[
-        Definition,
-        Field(description="The values and what is above them."),
-    ]
+    definition: Definition
+    """The values and what is above them."""
 
     def request(self) -> CreateHierarchy:
         """The value that the use case takes."""
@@ -105,26 +103,19 @@ class Hierarchy(Resource):
     """A hierarchy."""
 
     kind: Annotated[str, Field(max_length=40, description="Kind of its definition.", examples=["rows"])]
-    height: Annotated[
-        Count, Field(description="Levels above the leaves; level `height` is the top.", examples=[4])
-    ]
+    height: Annotated[Count, Field(examples=[4])]
+    """Levels above the leaves; level `height` is the top."""
     nodes: Annotated[Count, Field(description="Number of nodes, the top included.", examples=[20])]
     leaves: Annotated[Count, Field(description="Number of leaves.", examples=[10])]
     is_tree: Annotated[bool, Field(description="Whether every node has one parent.", examples=[True])]
     is_balanced: Annotated[bool, Field(description="Whether all leaves are equally deep.", examples=[True])]
     top_label: Annotated[str, Field(max_length=1000, description="What the top is called.", examples=["*"])]
     level_nodes: Annotated[
-        list[Count],
-        Field(
-            max_length=1000,
-            description="Values that the leaves become per level, from the top down; empty unless a tree.",
-            examples=[[1, 2, 10]],
-        ),
-        BeforeValidator(_from_the_top),
+        list[Count], Field(max_length=1000, examples=[[1, 2, 10]]), BeforeValidator(_from_the_top)
     ]
-    warnings: Annotated[
-        list[str], Field(max_length=1000, description="What is unusual but allowed.", examples=[[]])
-    ]
+    """Values that the leaves become per level, from the top down; empty unless a tree."""
+    warnings: Annotated[list[str], Field(max_length=1000, examples=[[]])]
+    """What is unusual but allowed."""
 
 
 class Node(Answer):
@@ -135,9 +126,8 @@ class Node(Answer):
     depth: Annotated[Count, Field(description="Steps from the top.", examples=[2])]
     leaves: Annotated[Count, Field(description="Leaves below it.", examples=[4])]
     n_children: Annotated[Count, Field(description="All its children, shown or not.", examples=[2])]
-    children: Annotated[
-        list[Node], Field(max_length=1000, description="Those of its children that are shown.")
-    ]
+    children: Annotated[list[Node], Field(max_length=1000)]
+    """Those of its children that are shown."""
 
 
 def shown_node(node: TreeNode) -> Node:

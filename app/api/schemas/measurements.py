@@ -53,26 +53,15 @@ class EarlierResult(Answer):
 class NewMeasurement(ScoringFields):
     """A measure to be computed."""
 
-    name: Annotated[
-        Name | None, Field(description="Its name; without one it is made of the content's hash.")
-    ] = None
+    name: Name | None = None
+    """Its name; without one it is made of the content's hash."""
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    rule: Annotated[
-        Ref | Definition | None,
-        Field(
-            description="A rule's id or name, or a rule; where the measure needs one.", examples=["proposal"]
-        ),
-    ] = None
-    dictionary: Annotated[
-        Ref | None,
-        Field(description="What the attacker has; where the measure needs it.", examples=["census"]),
-    ] = None
-    sensitivity: Annotated[
-        Ref | None,
-        Field(
-            description="What harm disclosure does; where the measure needs it.", examples=["members-harm"]
-        ),
-    ] = None
+    rule: Annotated[Ref | Definition | None, Field(examples=["proposal"])] = None
+    """A rule's id or name, or a rule; where the measure needs one."""
+    dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
+    """What the attacker has; where the measure needs it."""
+    sensitivity: Annotated[Ref | None, Field(examples=["members-harm"])] = None
+    """What harm disclosure does; where the measure needs it."""
     measure: Annotated[
         AskedMeasure,  # type: ignore[valid-type]
         Field(description="Which measure, with its parameters; `GET /v1/catalogue` lists them."),
@@ -89,7 +78,7 @@ class NewMeasurement(ScoringFields):
             sensitivity=self.sensitivity,
             failure=self.failure,
             name=self.name,
-            options=self.options(),
+            options=self.options,
         )
 
 
@@ -97,33 +86,24 @@ class MeasurementSummary(Resource, ShownScoring):
     """A measurement without its result."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
-    rule: Annotated[
-        dict[str, Any] | None,
-        Field(description="The rule: its name or its definition in short; null if none."),
-    ]
-    dictionary: Annotated[
-        str | None, Field(max_length=100, description="Name of the dictionary.", examples=["census"])
-    ]
-    sensitivity: Annotated[
-        str | None,
-        Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"]),
-    ]
-    measure: Annotated[
-        str, Field(max_length=100, description="What is measured.", examples=[MEASURES[0].name])
-    ]
+    rule: dict[str, Any] | None
+    """The rule: its name or its definition in short; null if none."""
+    dictionary: Annotated[str | None, Field(max_length=100, examples=["census"])]
+    """Name of the dictionary."""
+    sensitivity: Annotated[str | None, Field(max_length=100, examples=["members-harm"])]
+    """Name of the sensitivity profile."""
+    measure: Annotated[str, Field(max_length=100, examples=[MEASURES[0].name])]
+    """What is measured."""
     version: Annotated[int, Field(description="Version of the measure's meaning.", examples=[1])]
-    guarantee: Annotated[
-        Guarantee, Field(description="What the result is worth at best.", examples=["exact"])
-    ]
+    guarantee: Annotated[Guarantee, Field(examples=["exact"])]
+    """What the result is worth at best."""
 
 
 class Measurement(MeasurementSummary):
     """A measurement with its parameters and its result."""
 
-    parameters: Annotated[
-        dict[str, Any],
-        Field(description="The measure's parameters, defaults filled in.", examples=[{"k": 2}]),
-    ]
+    parameters: Annotated[dict[str, Any], Field(examples=[{"k": 2}])]
+    """The measure's parameters, defaults filled in."""
     result: Annotated[
         FoundResult | EarlierResult | None,  # type: ignore[valid-type]
         Field(description='Null until a run has brought it. Infinity is "inf".'),

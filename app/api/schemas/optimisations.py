@@ -36,36 +36,24 @@ class NewOptimisation(ScoringFields):
 
     name: Annotated[Name, Field(description="Its name; the best rule is stored as a rule of the same name.")]
     dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    dictionary: Annotated[
-        Ref | None,
-        Field(
-            description="What the attacker has: a dictionary or a dictionary set. For `min_loss` only the "
-            "population that its criteria compare with; where they do not it is ignored, and `notes` say so.",
-            examples=["census"],
-        ),
-    ] = None
-    sensitivity: Annotated[
-        Ref | None,
-        Field(description="What harm disclosure does. Needed but for `min_loss`.", examples=["members-harm"]),
-    ] = None
-    objective: Annotated[
-        AskedObjective,
-        Field(description="What is best."),
-    ]
+    dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
+    """What the attacker has: a dictionary or a dictionary set. For `min_loss` only the population that its
+    criteria compare with; where they do not it is ignored, and `notes` say so.
+    """
+    sensitivity: Annotated[Ref | None, Field(examples=["members-harm"])] = None
+    """What harm disclosure does. Needed but for `min_loss`."""
+    objective: AskedObjective
+    """What is best."""
     scope: ScopeOfRules = "table_level"
     solver: SolverChoice = "auto"
     attacker_view: AttackerView = None
-    constraint: Annotated[
-        Constraint | None,
-        Field(
-            description="Record-level rules: whether the threshold holds for every record (`per_record`, the "
-            "default) or for their mean (`average`). Table-level rules: always `average`."
-        ),
-    ] = None
+    constraint: Constraint | None = None
+    """Record-level rules: whether the threshold holds for every record (`per_record`, the default) or for
+    their mean (`average`). Table-level rules: always `average`.
+    """
     aggregate: AggregateOfRisk = "average"
-    budget: Annotated[
-        BudgetFields, Field(description="What the search may use; without limits it ends with a proof.")
-    ] = BudgetFields()
+    budget: BudgetFields = BudgetFields()
+    """What the search may use; without limits it ends with a proof."""
 
     def request(self) -> CreateOptimisation:
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
@@ -81,7 +69,7 @@ class NewOptimisation(ScoringFields):
             scope=self.scope,
             solver=solver_asked(self.solver),
             failure=self.failure,
-            options=self.options(self.attacker_view),
+            options=self.options,
             constraint=self.constraint,
             aggregate=self.aggregate,
             budget=value_of(self.budget),
@@ -109,58 +97,35 @@ _OF_MIN_LOSS: Final = {"name", "dataset", "dictionary", "objective", "scope", "b
 class OptimisationSummary(ShownAttacker, Resource):
     """An optimisation without its result; what scores rules is null for the objective `min_loss`."""
 
-    # fmt: off
-    dictionary: Annotated[str | None, Field(
-        max_length=100, description="Name of the dictionary or dictionary set.", examples=["census"]
-    )] = None  # type: ignore[assignment]
-    sensitivity: Annotated[str | None, Field(
-        max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"]
-    )] = None  # type: ignore[assignment]
-    utility: Annotated[ShownUtility | None, Field(
-        description="What a record is worth."
-    )] = None  # type: ignore[assignment]
-    absent_policy: Annotated[Absent | None, Field(
-        description="What a record is that no entity is consistent with."
-    )] = None  # type: ignore[assignment]
-    risk_model: Annotated[str | dict[str, Any] | None, Field(
-        description="How harm and entities become risk.", examples=["I"]
-    )] = "I"  # type: ignore[assignment]
-    attacker_view: Annotated[View | None, Field(
-        description="What is assumed of the attacker.", examples=["known"]
-    )] = "known"  # type: ignore[assignment]
-    consistency: Annotated[dict[str, Any] | None, Field(
-        description="When a disclosed value and a dictionary's cell agree.", examples=[NO_CONSISTENCY]
-    )] = NO_CONSISTENCY  # type: ignore[assignment]
-    # fmt: on
+    dictionary: Annotated[str | None, Field(max_length=100, examples=["census"])] = None  # type: ignore[assignment]
+    """Name of the dictionary or dictionary set."""
+    sensitivity: Annotated[str | None, Field(max_length=100, examples=["members-harm"])] = None  # type: ignore[assignment]
+    """Name of the sensitivity profile."""
+    utility: ShownUtility | None = None  # type: ignore[assignment]
+    """What a record is worth."""
+    absent_policy: Absent | None = None  # type: ignore[assignment]
+    """What a record is that no entity is consistent with."""
+    risk_model: Annotated[str | dict[str, Any] | None, Field(examples=["I"])] = "I"  # type: ignore[assignment]
+    """How harm and entities become risk."""
+    attacker_view: Annotated[View | None, Field(examples=["known"])] = "known"  # type: ignore[assignment]
+    """What is assumed of the attacker."""
+    consistency: Annotated[dict[str, Any] | None, Field(examples=[NO_CONSISTENCY])] = NO_CONSISTENCY  # type: ignore[assignment]
+    """When a disclosed value and a dictionary's cell agree."""
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
-    objective: Annotated[
-        dict[str, Any],
-        Field(description="What is best.", examples=[{"kind": "min_risk", "utility_floor": 6}]),
-    ]
+    objective: Annotated[dict[str, Any], Field(examples=[{"kind": "min_risk", "utility_floor": 6}])]
+    """What is best."""
     scope: ScopeOfRules
-    solver: Annotated[
-        str | dict[str, Any],
-        Field(description="How it is found: a name, or `kind` with parameters.", examples=["auto"]),
-    ]
-    constraint: Annotated[
-        Constraint | None,
-        Field(description="Of what the threshold holds; null where that was not asked yet."),
-    ] = None
+    solver: Annotated[str | dict[str, Any], Field(examples=["auto"])]
+    """How it is found: a name, or `kind` with parameters."""
+    constraint: Constraint | None = None
+    """Of what the threshold holds; null where that was not asked yet."""
     aggregate: AggregateOfRisk = "average"
     budget: Annotated[BudgetFields, Field(description="What the search may use.")] = BudgetFields()
-    notes: Annotated[
-        list[str],
-        Field(max_length=10, description="What of the question was ignored, and why.", examples=[[]]),
-    ] = []  # noqa: RUF012 - pydantic copies it
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """What of the question was ignored, and why."""
 
-    warnings: Annotated[
-        list[str],
-        Field(
-            max_length=1000,
-            description="Columns that the search can only show or suppress, since they have no hierarchy.",
-            examples=[[]],
-        ),
-    ] = []  # noqa: RUF012 - pydantic copies it
+    warnings: Annotated[list[str], Field(max_length=1000, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """Columns that the search can only show or suppress, since they have no hierarchy."""
 
     @model_validator(mode="before")
     @classmethod

@@ -56,33 +56,16 @@ class MeasureCondition(Request):
     """A number or boolean of a measure."""
 
     kind: Annotated[Literal["measure"], Field(description="Kind of requirement.")]
-    measure: Annotated[
-        dict[Text, Any],
-        Field(
-            max_length=100,
-            description="The measure's `kind` and its parameters, as `POST /v1/measurements` takes them; "
-            "dictionaries among the parameters are slots of the policy.",
-            examples=[{"kind": "k_map", "k": 5}],
-        ),
-    ]
-    version: Annotated[
-        int | None,
-        Field(
-            strict=True,
-            ge=1,
-            description="Version of the measure; filled in when the policy is stored. Another one than the "
-            "catalogue's is refused.",
-        ),
-    ] = None
-    value: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=200,
-            description="Path to the number in the measure's result.",
-            examples=["records_failing"],
-        ),
-    ]
+    measure: Annotated[dict[Text, Any], Field(max_length=100, examples=[{"kind": "k_map", "k": 5}])]
+    """The measure's `kind` and its parameters, as `POST /v1/measurements` takes them; dictionaries among the
+    parameters are slots of the policy.
+    """
+    version: Annotated[int | None, Field(strict=True, ge=1)] = None
+    """Version of the measure; filled in when the policy is stored. Another one than the catalogue's is
+    refused.
+    """
+    value: Annotated[str, Field(min_length=1, max_length=200, examples=["records_failing"])]
+    """Path to the number in the measure's result."""
     comparison: Compared
     threshold: Threshold
     dictionary: SlotName = None
@@ -92,10 +75,8 @@ class ScoreCondition(Request):
     """A number of the assessment's result; without a dictionary of the worst of all that are filled."""
 
     kind: Annotated[Literal["score"], Field(description="Kind of requirement.")]
-    value: Annotated[
-        str,
-        Field(min_length=1, max_length=200, description="Which number.", examples=["loss_quantiles.0.95"]),
-    ]
+    value: Annotated[str, Field(min_length=1, max_length=200, examples=["loss_quantiles.0.95"])]
+    """Which number."""
     comparison: Compared
     threshold: Threshold
     dictionary: SlotName = None
@@ -105,31 +86,19 @@ class PrivacyModelCondition(Request):
     """A privacy model that at most a share of the records fail."""
 
     kind: Annotated[Literal["privacy_model"], Field(description="Kind of requirement.")]
-    model: Annotated[
-        dict[Text, Any],
-        Field(
-            max_length=100,
-            description="The model's `kind` and its parameters, as the objective `min_loss` takes them.",
-            examples=[{"kind": "k_anonymity", "k": 5}],
-        ),
-    ]
+    model: Annotated[dict[Text, Any], Field(max_length=100, examples=[{"kind": "k_anonymity", "k": 5}])]
+    """The model's `kind` and its parameters, as the objective `min_loss` takes them."""
     failing_share: Annotated[Share, Field(description="Greatest share of records that may fail.")] = 0.0
     dictionary: SlotName = None
-    missing: Annotated[
-        Missing,
-        Field(
-            description="A missing quasi-identifier matches other missing ones (`own_category`), every value "
-            "(`matches_everything`), or the record is to be suppressed (`excluded`): a record that is "
-            "suppressed for it is not counted, one that is released fails. As `min_loss` takes it."
-        ),
-    ] = "own_category"
-    suppressed: Annotated[
-        Suppressed,
-        Field(
-            description="Whether only the classes that are released have to meet the model (`excluded`), or "
-            "the suppressed records as one more class as well (`own_block`). As `min_loss` takes it."
-        ),
-    ] = "excluded"
+    missing: Missing = "own_category"
+    """A missing quasi-identifier matches other missing ones (`own_category`), every value
+    (`matches_everything`), or the record is to be suppressed (`excluded`): a record that is suppressed for it
+    is not counted, one that is released fails. As `min_loss` takes it.
+    """
+    suppressed: Suppressed = "excluded"
+    """Whether only the classes that are released have to meet the model (`excluded`), or the suppressed
+    records as one more class as well (`own_block`). As `min_loss` takes it.
+    """
 
 
 class BoundCondition(Request):
@@ -137,9 +106,8 @@ class BoundCondition(Request):
 
     kind: Annotated[Literal["bound"], Field(description="Kind of requirement.")]
     dictionary: Annotated[Word, Field(description="Slot of the dictionary.")]
-    may_rest_on_assumptions: Annotated[
-        bool, Field(strict=True, description="Whether hypotheses may be assumed rather than checked.")
-    ] = False
+    may_rest_on_assumptions: Annotated[bool, Field(strict=True)] = False
+    """Whether hypotheses may be assumed rather than checked."""
 
 
 class OptimumCondition(Request):
@@ -147,13 +115,9 @@ class OptimumCondition(Request):
 
     kind: Annotated[Literal["optimum"], Field(description="Kind of requirement.")]
     objective: Annotated[
-        dict[Text, Any],
-        Field(
-            max_length=100,
-            description="The objective, as `POST /v1/optimisations` takes it.",
-            examples=[{"kind": "min_risk", "utility_floor": 6}],
-        ),
+        dict[Text, Any], Field(max_length=100, examples=[{"kind": "min_risk", "utility_floor": 6}])
     ]
+    """The objective, as `POST /v1/optimisations` takes it."""
     scope: Annotated[OptimumScope, Field(description="Among which rules it is the best.")] = "table_level"
     gap: Annotated[Share, Field(description="Greatest relative distance from the proven bound.")] = 0.0
     dictionary: SlotName = None
@@ -168,14 +132,10 @@ Condition = Annotated[
 class RequirementScope(Request):
     """What part of the release a requirement is about: attributes that group records, or groups."""
 
-    attributes: Annotated[
-        list[Column] | None,
-        Field(min_length=1, max_length=100, description="Quasi-identifiers that records are grouped by."),
-    ] = None
-    groups: Annotated[
-        Column | None,
-        Field(description="Attribute whose original values make groups, each of which must keep it."),
-    ] = None
+    attributes: Annotated[list[Column] | None, Field(min_length=1, max_length=100)] = None
+    """Quasi-identifiers that records are grouped by."""
+    groups: Column | None = None
+    """Attribute whose original values make groups, each of which must keep it."""
 
 
 class _Requirement(Request):
@@ -184,9 +144,8 @@ class _Requirement(Request):
     id: Annotated[Word, Field(description="Its name within the policy.", examples=["small-classes"])]
     title: Annotated[str, Field(min_length=1, max_length=200, description="What must hold, in words.")]
     reason: Annotated[Prose, Field(description="Why this number.")]
-    severity: Annotated[Severity, Field(description="Whether its failure blocks or is only listed.")] = (
-        "block"
-    )
+    severity: Severity = "block"
+    """Whether its failure blocks or is only listed."""
     scope: Annotated[RequirementScope | None, Field(description="All of the release if left out.")] = None
 
 
@@ -214,15 +173,10 @@ class PolicyAssumptions(Request):
     """The attacker that the thresholds are about."""
 
     attacker: Annotated[Prose, Field(description="Who it is, and what is known to them.")]
-    options: Annotated[
-        dict[Text, Any],
-        Field(
-            max_length=20,
-            description="How scores are taken, as `POST /v1/assessments` takes it: `utility`, `risk_model`, "
-            "`absent_policy`, `consistency`, `attacker_view`.",
-            examples=[{"absent_policy": "add_self"}],
-        ),
-    ] = {}  # noqa: RUF012 - pydantic copies it
+    options: Annotated[dict[Text, Any], Field(max_length=20, examples=[{"absent_policy": "add_self"}])] = {}  # noqa: RUF012 - pydantic copies it
+    """How scores are taken, as `POST /v1/assessments` takes it: `utility`, `risk_model`, `absent_policy`,
+    `consistency`, `attacker_view`.
+    """
 
 
 class PolicySchema(Request):
@@ -230,78 +184,50 @@ class PolicySchema(Request):
 
     attributes: Annotated[
         dict[Column, Role],
-        Field(
-            max_length=1000,
-            description="Column → the role that it must have; `dropped` must not be in the release. Empty: a "
-            "draft, under which every verdict is an error.",
-            examples=[{"birth_year": "quasi_identifier", "income": "sensitive"}],
-        ),
+        Field(max_length=1000, examples=[{"birth_year": "quasi_identifier", "income": "sensitive"}]),
     ]
+    """Column → the role that it must have; `dropped` must not be in the release. Empty: a draft, under which
+    every verdict is an error.
+    """
     patterns: Annotated[
-        dict[Column, PatternRole],
-        Field(
-            max_length=100,
-            description="Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released.",
-            examples=[{"*name*": "dropped"}],
-        ),
+        dict[Column, PatternRole], Field(max_length=100, examples=[{"*name*": "dropped"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
-    to_confirm: Annotated[
-        list[Column],
-        Field(
-            max_length=1000,
-            description="Columns whose role nobody has confirmed yet; with any, every verdict is an error.",
-            examples=[[]],
-        ),
-    ] = []  # noqa: RUF012 - pydantic copies it
+    """Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released."""
+    to_confirm: Annotated[list[Column], Field(max_length=1000, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """Columns whose role nobody has confirmed yet; with any, every verdict is an error."""
 
 
 class NotCovered(Request):
     """Columns that may leave although no requirement judges them."""
 
-    columns: Annotated[
-        list[Column],
-        Field(min_length=1, max_length=1000, description="Their names.", examples=[["member_id"]]),
-    ]
-    reason: Annotated[
-        Prose, Field(description="Why they may leave.", examples=["Random, and new each time."])
-    ]
+    columns: Annotated[list[Column], Field(min_length=1, max_length=1000, examples=[["member_id"]])]
+    """Their names."""
+    reason: Annotated[Prose, Field(examples=["Random, and new each time."])]
+    """Why they may leave."""
 
 
 class _Policy(Request):
     """What a policy has in every format."""
 
-    name: Annotated[
-        str,
-        StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$"),
-        Field(description="Name that all versions share."),
-    ]
-    version: Annotated[
-        int, Field(strict=True, ge=1, le=1_000_000, description="Raised by whoever changes the policy.")
-    ]
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$")]
+    """Name that all versions share."""
+    version: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    """Raised by whoever changes the policy."""
     title: Annotated[str, Field(min_length=1, max_length=200, description="What it is for.")]
     description: Annotated[str, Field(max_length=5000, description="More about it.")] = ""
     assumes: PolicyAssumptions
-    dictionaries: Annotated[
-        list[Slot], Field(max_length=MOST_SLOTS, description="Dictionaries that an evaluation names.")
-    ] = []  # noqa: RUF012 - pydantic copies it
-    schema_: Annotated[
-        PolicySchema | None,
-        Field(alias="schema", description="The role of every column; any dataset if left out."),
-    ] = None
-    not_covered: Annotated[
-        list[NotCovered],
-        Field(max_length=MOST_EXEMPTIONS, description="Columns that may leave unjudged, with the reason."),
-    ] = []  # noqa: RUF012 - pydantic copies it
-    singled_out_share: Annotated[
-        Share,
-        Field(
-            description="Greatest share of the records that columns may single out by which no blocking "
-            "requirement bounds telling records apart."
-        ),
-    ] = USUAL_SINGLED_OUT_SHARE
-    suppression_limit: Annotated[
-        Share, Field(description="Share of the records that a suggested change may suppress.")
-    ] = 0.0
+    dictionaries: Annotated[list[Slot], Field(max_length=MOST_SLOTS)] = []  # noqa: RUF012 - pydantic copies it
+    """Dictionaries that an evaluation names."""
+    schema_: Annotated[PolicySchema | None, Field(alias="schema")] = None
+    """The role of every column; any dataset if left out."""
+    not_covered: Annotated[list[NotCovered], Field(max_length=MOST_EXEMPTIONS)] = []  # noqa: RUF012 - pydantic copies it
+    """Columns that may leave unjudged, with the reason."""
+    singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
+    """Greatest share of the records that columns may single out by which no blocking requirement bounds
+    telling records apart.
+    """
+    suppression_limit: Share = 0.0
+    """Share of the records that a suggested change may suppress."""
 
     def document(self) -> dict[str, Any]:
         """What was sent, as the use cases take it."""
@@ -312,20 +238,16 @@ class PolicyInFormat2(_Policy):
     """A policy, as JSON or YAML have it."""
 
     format: Annotated[Literal["privacy-risk/policy/2"], Field(description="Format of the document.")]
-    requirements: Annotated[
-        list[PolicyRequirement],
-        Field(min_length=1, max_length=MOST_REQUIREMENTS, description="What must hold, all of it."),
-    ]
+    requirements: Annotated[list[PolicyRequirement], Field(min_length=1, max_length=MOST_REQUIREMENTS)]
+    """What must hold, all of it."""
 
 
 class PolicyInFormat1(_Policy):
     """A policy in the format before: its requirements are called criteria, and what each asks its demand."""
 
     format: Annotated[Literal["privacy-risk/policy/1"], Field(description="Format of the document.")]
-    criteria: Annotated[
-        list[PolicyCriterion],
-        Field(min_length=1, max_length=MOST_REQUIREMENTS, description="What must hold, all of it."),
-    ]
+    criteria: Annotated[list[PolicyCriterion], Field(min_length=1, max_length=MOST_REQUIREMENTS)]
+    """What must hold, all of it."""
 
 
 def _format_name(body: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -36,33 +36,26 @@ class PolicySummary(Resource):
     attacker: Annotated[str, Field(max_length=2000, description="The attacker that it assumes.")]
     criteria: Annotated[Count, Field(description="How many criteria it has.", examples=[4])]
     blocking: Annotated[Count, Field(description="How many of them block.", examples=[3])]
-    dictionaries: Annotated[
-        list[str], Field(max_length=MOST_SLOTS, description="Names of its dictionary slots.")
-    ]
-    warnings: Annotated[
-        list[PolicyFinding], Field(max_length=1000, description="What is allowed but unusual.")
-    ]
+    dictionaries: Annotated[list[str], Field(max_length=MOST_SLOTS)]
+    """Names of its dictionary slots."""
+    warnings: Annotated[list[PolicyFinding], Field(max_length=1000)]
+    """What is allowed but unusual."""
 
 
 class Policy(PolicySummary):
     """A version of a policy."""
 
-    document: Annotated[
-        dict[str, Any],
-        Field(
-            description="The whole policy in its canonical form, measures at their versions. Values of "
-            "cells are null for keys that may not read the data."
-        ),
-    ]
+    document: dict[str, Any]
+    """The whole policy in its canonical form, measures at their versions. Values of cells are null for keys
+    that may not read the data.
+    """
 
 
 class PolicyVersions(Answer):
     """The versions of one policy."""
 
-    items: Annotated[
-        list[PolicySummary],
-        Field(max_length=MOST_VERSIONS_SHOWN, description="The versions, the highest first."),
-    ]
+    items: Annotated[list[PolicySummary], Field(max_length=MOST_VERSIONS_SHOWN)]
+    """The versions, the highest first."""
 
 
 class PolicyCheck(Answer):
@@ -71,10 +64,8 @@ class PolicyCheck(Answer):
     usable: Annotated[bool, Field(description="Whether it would be stored: there are no errors.")]
     errors: Annotated[list[PolicyFinding], Field(max_length=10_000, description="What must be changed.")]
     warnings: Annotated[list[PolicyFinding], Field(max_length=10_000, description="What is unusual.")]
-    document: Annotated[
-        dict[str, Any] | None,
-        Field(description="The policy in its canonical form; null if it cannot be read."),
-    ]
+    document: dict[str, Any] | None
+    """The policy in its canonical form; null if it cannot be read."""
 
     @classmethod
     def of(cls, checked: Checked) -> PolicyCheck:
@@ -104,9 +95,8 @@ EffectWord = Annotated[
 class PartChange(Answer):
     """A part of the policy that was added, removed or changed."""
 
-    part: Annotated[
-        Literal["policy", "dictionary", "criterion"], Field(description="What kind of part it is.")
-    ]
+    part: Literal["policy", "dictionary", "criterion"]
+    """What kind of part it is."""
     id: Annotated[str, Field(max_length=100, description="Its name; empty for the policy itself.")]
     kind: Annotated[Literal["added", "removed", "changed"], Field(description="What became of it.")]
     effect: EffectWord
@@ -125,21 +115,8 @@ class PolicyDifference(Answer):
     @classmethod
     def of(cls, found: Difference) -> PolicyDifference:
         """The answer to a comparison."""
-        changes = [
-            PartChange(
-                part=own.part,
-                id=own.id,
-                kind=own.kind,
-                effect=own.effect,
-                fields=[
-                    FieldChange(field=inner.field, before=inner.before, after=inner.after)
-                    for inner in own.fields
-                ],
-            )
-            for own in found.changes
-        ]
         old, new = (f"{name}@{version}" for name, version in (found.old, found.new))
-        return cls(old=old, new=new, effect=found.effect, changes=changes, text=found.text())
+        return cls.model_validate({**vars(found), "old": old, "new": new, "text": found.text()})
 
 
 class PolicyTemplate(Answer):

@@ -11,36 +11,26 @@ from app.api.schemas.common import (
     Hash,
     Name,
     Ref,
-    Request,
     Resource,
 )
+from app.api.schemas.derived import Asking
 from app.api.schemas.shown_rules import ShownSuppression
 from app.services.releases.releases import ORDER_BEFORE, CreateRelease, LineOrder
 
 
-class NewRelease(Request):
+class NewRelease(Asking[CreateRelease]):
     """A dataset to be released under a rule."""
 
     name: Name
     dataset: Annotated[Ref, Field(description="The dataset.", examples=["members"])]
     rule: Annotated[Ref, Field(description="The rule.", examples=["members-optimum"])]
-    neutralise_formulas: Annotated[
-        bool, Field(description="Make cells harmless that a spreadsheet would take for formulas.")
-    ] = False
-    order: Annotated[
-        LineOrder,
-        Field(
-            description="`shuffled`: equivalence classes sorted by what they show, the rows of each in a "
-            "secret order that is the same at every download. `records`: the order of the dataset's records, "
-            "which tells everybody who knows that order whose row is whose: choose it only for a recipient "
-            "who may know that.",
-            examples=["shuffled"],
-        ),
-    ] = "shuffled"
-
-    def request(self) -> CreateRelease:
-        """The value that the use case takes."""
-        return CreateRelease(self.name, self.dataset, self.rule, self.neutralise_formulas, self.order)
+    neutralise_formulas: bool = False
+    """Make cells harmless that a spreadsheet would take for formulas."""
+    order: Annotated[LineOrder, Field(examples=["shuffled"])] = "shuffled"
+    """`shuffled`: equivalence classes sorted by what they show, the rows of each in a secret order that is
+    the same at every download. `records`: the order of the dataset's records, which tells everybody who knows
+    that order whose row is whose: choose it only for a recipient who may know that.
+    """
 
 
 class ReleasedRule(ShownSuppression):
@@ -58,28 +48,17 @@ class Release(Resource):
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
     dataset_sha256: Annotated[Hash, Field(description="Hash of the dataset.")]
     rule: Annotated[ReleasedRule, Field(description="The rule.")]
-    columns: Annotated[
-        list[str], Field(max_length=10_000, description="Columns of the released table.", examples=[["city"]])
-    ]
+    columns: Annotated[list[str], Field(max_length=10_000, examples=[["city"]])]
+    """Columns of the released table."""
     rows: Annotated[Count, Field(description="Rows of the released table.", examples=[12])]
     suppressed_cells: Annotated[Count, Field(description="Cells that are suppressed.", examples=[0])]
-    suppressed_records: Annotated[
-        Count, Field(description="Records of which all is suppressed.", examples=[0])
-    ]
+    suppressed_records: Annotated[Count, Field(examples=[0])]
+    """Records of which all is suppressed."""
     classes: Annotated[Count, Field(description="Distinct released records.", examples=[6])]
     neutralise_formulas: Annotated[bool, Field(description="Whether formulas are made harmless.")]
-    order: Annotated[
-        LineOrder,
-        Field(
-            description="Order of the rows: `shuffled`, or `records`, that of the dataset's records.",
-            examples=["shuffled"],
-        ),
-    ] = ORDER_BEFORE
-    order_chosen: Annotated[
-        bool,
-        Field(
-            description="Whether the records' order was asked for. `records` that was not chosen is a "
-            "release made before rows were shuffled.",
-            examples=[False],
-        ),
-    ] = False
+    order: Annotated[LineOrder, Field(examples=["shuffled"])] = ORDER_BEFORE
+    """Order of the rows: `shuffled`, or `records`, that of the dataset's records."""
+    order_chosen: Annotated[bool, Field(examples=[False])] = False
+    """Whether the records' order was asked for. `records` that was not chosen is a release made before rows
+    were shuffled.
+    """

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Ref, Request
-from app.api.schemas.rules import Definition, rule_asked
+from app.api.schemas.common import Answer, Count, Ref
+from app.api.schemas.derived import Asking
+from app.api.schemas.rules import Definition
 from app.services.rules.rule_previews import PreviewRule
 
 Cells = Annotated[
@@ -16,20 +17,14 @@ Cells = Annotated[
 ]
 
 
-class NewRulePreview(Request):
+class NewRulePreview(Asking[PreviewRule]):
     """A rule whose effect is to be seen."""
 
     dataset: Annotated[Ref, Field(description="Dataset that it discloses.", examples=["members"])]
-    rule: Annotated[
-        Ref | Definition, Field(description="A rule's id or name, or a rule.", examples=["proposal"])
-    ]
+    rule: Annotated[Ref | Definition, Field(examples=["proposal"])]
+    """A rule's id or name, or a rule."""
     first: Annotated[int, Field(ge=1, le=2**31, description="First row, from 1.", examples=[1])] = 1
     limit: Annotated[int, Field(ge=1, le=200, description="Most rows.", examples=[20])] = 20
-
-    def request(self) -> PreviewRule:
-        """The value that the use case takes."""
-        rule = rule_asked(self.rule)
-        return PreviewRule(self.dataset, rule, self.first, self.limit)
 
 
 class PreviewedRecord(Answer):
@@ -38,27 +33,18 @@ class PreviewedRecord(Answer):
     row: Annotated[int, Field(ge=1, description="Row number, from 1.", examples=[1])]
     before: Annotated[Cells, Field(examples=[["Lafayette"]])]
     after: Annotated[Cells, Field(examples=[["Tippecanoe"]])]
-    steps: Annotated[
-        list[Count | None],
-        Field(
-            max_length=10_000,
-            description="Per column the steps from the original up to the shown value, as rules of single "
-            "records take them; 0 is as it is. Null where a hierarchy with several parents per value has no "
-            "such number.",
-            examples=[[1]],
-        ),
-    ]
+    steps: Annotated[list[Count | None], Field(max_length=10_000, examples=[[1]])]
+    """Per column the steps from the original up to the shown value, as rules of single records take them; 0
+    is as it is. Null where a hierarchy with several parents per value has no such number.
+    """
 
 
 class RulePreview(Answer):
     """Some records before and after."""
 
-    columns: Annotated[
-        list[str],
-        Field(max_length=10_000, description="The disclosed attributes.", examples=[["city"]]),
-    ]
-    heights: Annotated[
-        list[Count], Field(max_length=10_000, description="Their hierarchies' heights.", examples=[[4]])
-    ]
+    columns: Annotated[list[str], Field(max_length=10_000, examples=[["city"]])]
+    """The disclosed attributes."""
+    heights: Annotated[list[Count], Field(max_length=10_000, examples=[[4]])]
+    """Their hierarchies' heights."""
     total_rows: Annotated[Count, Field(description="Rows of the dataset.", examples=[12])]
     records: Annotated[list[PreviewedRecord], Field(max_length=200, description="The records.")]

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from app.api.schemas.common import Count, Name, Ref, Request, Resource, Text
 from app.api.schemas.conditions import Statement
 from app.api.schemas.criteria import ASKED_CRITERION
-from app.api.schemas.derived import Asked, one_of, request_of, value_of
+from app.api.schemas.derived import Asked, Asking, one_of, request_of, value_of
 from app.api.schemas.shown_rules import ShownSuppression
 from app.services.rules import rule_definitions
 from app.services.rules.rule_definitions import (
@@ -61,14 +61,11 @@ class RecordLevels(Request):
     steps: Steps = {}  # noqa: RUF012 - pydantic copies it
     levels: Annotated[
         dict[Text, Level],
-        Field(
-            max_length=10_000,
-            description="Deprecated: attribute → steps, by their former name; they are no levels of the full "
-            "domain, and those beyond ⊥ end there. Give `steps`.",
-            examples=[{"city": 1}],
-            json_schema_extra={"deprecated": True},
-        ),
+        Field(max_length=10_000, examples=[{"city": 1}], json_schema_extra={"deprecated": True}),
     ] = {}  # noqa: RUF012 - pydantic copies it
+    """Deprecated: attribute → steps, by their former name; they are no levels of the full domain, and those
+    beyond ⊥ end there. Give `steps`.
+    """
     values: ShownRecord = {}  # noqa: RUF012 - pydantic copies it
 
     @model_validator(mode="after")
@@ -104,15 +101,10 @@ class Conditional(Asked):
     """Statements that hide or generalise an attribute of every record unless a condition is true of it."""
 
     kind: Annotated[Literal["conditional"], Field(description=_KIND)]
-    statements: Annotated[
-        list[Statement],
-        Field(
-            min_length=1,
-            max_length=1000,
-            description="In any order: all conditions are judged on the original table, and where several "
-            "statements affect a cell, the least value above all that they ask for is shown.",
-        ),
-    ]
+    statements: Annotated[list[Statement], Field(min_length=1, max_length=1000)]
+    """In any order: all conditions are judged on the original table, and where several statements affect a
+    cell, the least value above all that they ask for is shown.
+    """
 
     def _made(self) -> ConditionalDefinition:
         documents = [statement.model_dump(mode="json") for statement in self.statements]
@@ -147,16 +139,12 @@ def rule_asked(sent: Any) -> Any:  # noqa: ANN401 - str, None or the definition 
     return value_of(sent, "/rule") if isinstance(sent, Asked) else sent
 
 
-class NewRule(Request):
+class NewRule(Asking[CreateRule]):
     """A rule to be created."""
 
     name: Name
     dataset: Annotated[Ref, Field(description="Dataset that it discloses.", examples=["members"])]
     rule: Annotated[Definition, Field(description="The rule.")]
-
-    def request(self) -> CreateRule:
-        """The value that the use case takes."""
-        return CreateRule(self.name, self.dataset, rule_asked(self.rule))
 
 
 class Rule(ShownSuppression, Resource):
@@ -164,30 +152,16 @@ class Rule(ShownSuppression, Resource):
 
     dataset: Annotated[str, Field(max_length=100, description="Name of its dataset.", examples=["members"])]
     kind: Annotated[str, Field(max_length=40, description="Kind of rule.", examples=["table_level"])]
-    levels: Annotated[
-        dict[str, Count] | None,
-        Field(
-            description="Attribute → level; null for rules that are not one level per attribute.",
-            examples=[{"city": 1}],
-        ),
-    ]
-    records: Annotated[
-        Count | None,
-        Field(
-            description="Records with levels or values of their own, or that the rule changes or, of one "
-            "level per attribute, suppresses; null for other rules of one level per attribute.",
-            examples=[2],
-        ),
-    ]
-    notes: Annotated[
-        list[str],
-        Field(max_length=10, description="What of the definition was ignored, and why.", examples=[[]]),
-    ] = []  # noqa: RUF012 - pydantic copies it
-    definition: Annotated[
-        dict[str, Any] | None,
-        Field(
-            description="Of conditional rules and generalisations, how they were defined; every statement "
-            "also has its condition as text (`unless_text`) and the number of records that it affects "
-            "(`affected`). Null for other rules, in lists, and without data:read.",
-        ),
-    ] = None
+    levels: Annotated[dict[str, Count] | None, Field(examples=[{"city": 1}])]
+    """Attribute → level; null for rules that are not one level per attribute."""
+    records: Annotated[Count | None, Field(examples=[2])]
+    """Records with levels or values of their own, or that the rule changes or, of one level per attribute,
+    suppresses; null for other rules of one level per attribute.
+    """
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """What of the definition was ignored, and why."""
+    definition: dict[str, Any] | None = None
+    """Of conditional rules and generalisations, how they were defined; every statement also has its condition
+    as text (`unless_text`) and the number of records that it affects (`affected`). Null for other rules, in
+    lists, and without data:read.
+    """

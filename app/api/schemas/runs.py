@@ -20,14 +20,10 @@ class Progress(Answer):
     done: Annotated[Count, Field(description="Units done.", examples=[120])]
     total: Annotated[Count, Field(description="Units in all.", examples=[240])]
     rate: Annotated[float | None, Field(description="Units per second.", examples=[60.5])]
-    remaining_seconds: Annotated[
-        float | None,
-        Field(
-            description="Seconds of computing that are left by the estimate and the rate so far; null while "
-            "that cannot be told. A search that can leave rules out may end earlier.",
-            examples=[2.0],
-        ),
-    ] = None
+    remaining_seconds: Annotated[float | None, Field(examples=[2.0])] = None
+    """Seconds of computing that are left by the estimate and the rate so far; null while that cannot be told.
+    A search that can leave rules out may end earlier.
+    """
 
 
 class RunResource(Answer):
@@ -42,29 +38,22 @@ class Run(Answer):
     """A run."""
 
     id: Annotated[str, Field(max_length=100, description="Random public id.", examples=["run_Jx3kQ0c9VbT2"])]
-    state: Annotated[
-        RunState,
-        Field(
-            description="How the work went; what it found is `status` of the result.", examples=["running"]
-        ),
-    ]
+    state: Annotated[RunState, Field(examples=["running"])]
+    """How the work went; what it found is `status` of the result."""
     resource: Annotated[RunResource, Field(description="What it works on.")]
     attempt: Annotated[Count, Field(description="Attempts so far.", examples=[1])]
     input_sha256: Annotated[Hash, Field(description="Hash of everything that goes into the result.")]
-    created_at: Annotated[
-        datetime, Field(description="When it was queued.", examples=["2026-11-20T09:00:00Z"])
-    ]
+    created_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
+    """When it was queued."""
     started_at: Annotated[datetime | None, Field(description="When its first attempt began.")]
     finished_at: Annotated[datetime | None, Field(description="When it reached its final state.")]
     heartbeat_at: Annotated[datetime | None, Field(description="Last sign of life of its worker.")]
     progress: Annotated[Progress | None, Field(description="How far it is.")]
     cancel_requested: Annotated[bool, Field(description="Whether its end was asked for.", examples=[False])]
-    stop_requested: Annotated[
-        bool, Field(description="Whether the best so far was asked for.", examples=[False])
-    ] = False
-    error: Annotated[
-        dict[str, Any] | None, Field(description="Why it failed: code, message, remedy, perhaps errors.")
-    ]
+    stop_requested: Annotated[bool, Field(examples=[False])] = False
+    """Whether the best so far was asked for."""
+    error: dict[str, Any] | None
+    """Why it failed: code, message, remedy, perhaps errors."""
     result_id: Annotated[str | None, Field(max_length=100, description="Id of its result.")]
 
     @classmethod
@@ -79,17 +68,13 @@ class RunListing(Answer):
     """Part of the list of runs, newest first."""
 
     items: Annotated[list[Run], Field(max_length=200, description="The runs, newest first.")]
-    next_cursor: Annotated[
-        str | None,
-        Field(max_length=1000, description="Value of `cursor` for the next part; null on the last."),
-    ]
+    next_cursor: Annotated[str | None, Field(max_length=1000)]
+    """Value of `cursor` for the next part; null on the last."""
 
 
 class RunMap(Answer):
     """The rules of an optimisation on the map of risk and utility."""
 
-    points: Annotated[
-        list[MapPoint],
-        Field(description="All rules where there are at most 2,000, else those that no other beats in both."),
-    ]
+    points: list[MapPoint]
+    """All rules where there are at most 2,000, else those that no other beats in both."""
     rules: Annotated[Count, Field(description="Rules that the points were drawn from.", examples=[240])]

@@ -38,9 +38,8 @@ class Histogram(Answer):
 class Histograms(Answer):
     """How records are distributed."""
 
-    counts: Annotated[
-        Histogram | None, Field(description="By consistent entities; null for several dictionaries.")
-    ]
+    counts: Histogram | None
+    """By consistent entities; null for several dictionaries."""
     losses: Annotated[Histogram, Field(description="By loss.")]
 
 
@@ -49,12 +48,10 @@ class Monotone(Answer):
 
     non_empty: Annotated[bool, Field(description="Every record has consistent entities.", examples=[True])]
     phi_monotone: Annotated[bool, Field(description="More general is never more harmful.", examples=[True])]
-    psi_le_phi: Annotated[
-        bool, Field(description="Failure is never more harmful than success.", examples=[True])
-    ]
-    model_monotone: Annotated[
-        bool | None, Field(description="The risk model is proved monotone.", examples=[True])
-    ] = None
+    psi_le_phi: Annotated[bool, Field(examples=[True])]
+    """Failure is never more harmful than success."""
+    model_monotone: Annotated[bool | None, Field(examples=[True])] = None
+    """The risk model is proved monotone."""
     holds: Annotated[bool | None, Field(description="All of them hold.", examples=[True])] = None
 
 
@@ -66,9 +63,8 @@ class Risks(Answer):
     row_of_risk_max: Row = None
     risk_min: Annotated[Number, Field(description="Risk of the best record.", examples=[0.02])]
     row_of_risk_min: Row = None
-    loss_quantiles: Annotated[
-        dict[str, Number], Field(description="Quantiles of the records' risks.", examples=[{"0.5": 0.1}])
-    ]
+    loss_quantiles: Annotated[dict[str, Number], Field(examples=[{"0.5": 0.1}])]
+    """Quantiles of the records' risks."""
     infinite: Annotated[Count, Field(description="Records of infinite risk.", examples=[0])]
 
 
@@ -93,9 +89,8 @@ class BoundResult(Answer):
     """Whether the risk is an upper bound of the risk under the true dictionary."""
 
     claimed: Annotated[bool, Field(description="No hypothesis fails.", examples=[True])]
-    rests_on_assumptions: Annotated[
-        bool, Field(description="Some hypotheses could not be checked.", examples=[False])
-    ]
+    rests_on_assumptions: Annotated[bool, Field(examples=[False])]
+    """Some hypotheses could not be checked."""
     hypotheses: Annotated[list[Hypothesis], Field(max_length=20, description="All of them.")]
 
 
@@ -103,25 +98,20 @@ class Score(Risks):
     """The score of a rule."""
 
     n_records: Annotated[Count, Field(description="Records.", examples=[12])]
-    n_entities: Annotated[
-        Count | None, Field(description="Entities of the dictionary; null for several.", examples=[20])
-    ]
+    n_entities: Annotated[Count | None, Field(examples=[20])]
+    """Entities of the dictionary; null for several."""
     absent_policy: Annotated[str, Field(max_length=20, description="Policy.", examples=["zero"])]
     risk_model: Annotated[str, Field(max_length=20, description="Risk model.", examples=["I"])] = "I"
     utility_average: Annotated[Number, Field(description="Mean utility.", examples=[8.0])]
     utility_min: Annotated[Number, Field(description="Utility of the worst record.", examples=[7.0])]
     row_of_utility_min: Row = None
-    min_consistent: Annotated[
-        Count, Field(description="Least number of consistent entities of a record.", examples=[1])
-    ]
+    min_consistent: Annotated[Count, Field(examples=[1])]
+    """Least number of consistent entities of a record."""
     row_of_min_consistent: Row = None
-    absent: Annotated[
-        Count, Field(description="Records that no entity is consistent with (most of any dictionary).")
-    ]
-    add_self_risk_average: Annotated[
-        Number | None,
-        Field(description="Mean risk if every record's own entity counted; null where ids do not allow it."),
-    ]
+    absent: Count
+    """Records that no entity is consistent with (most of any dictionary)."""
+    add_self_risk_average: Number | None
+    """Mean risk if every record's own entity counted; null where ids do not allow it."""
     histogram: Annotated[Histograms, Field(description="How records are distributed.")]
     k_matching: Annotated[Count, Field(description="k by consistent records of the table.", examples=[1])]
     k_equivalence: Annotated[Count, Field(description="k by identical records.", examples=[1])]
@@ -130,12 +120,10 @@ class Score(Risks):
     engine: Annotated[str, Field(max_length=20, description="What counted.", examples=["cube"])]
     weighted: Annotated[bool, Field(description="Means are by record weights.", examples=[False])] = False
     monotone: Annotated[Monotone, Field(description="Hypotheses of monotonicity.")]
-    not_monotone: Annotated[
-        bool, Field(description="The risk model is known not to be monotone.", examples=[False])
-    ] = False
-    warnings: Annotated[
-        list[str], Field(max_length=1000, description="What to know before using it.", examples=[[]])
-    ] = []  # noqa: RUF012 - pydantic copies it
+    not_monotone: Annotated[bool, Field(examples=[False])] = False
+    """The risk model is known not to be monotone."""
+    warnings: Annotated[list[str], Field(max_length=1000, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """What to know before using it."""
 
 
 class DictionaryScore(Score):
@@ -149,30 +137,23 @@ class Views(Answer):
 
     bayes: Annotated[ViewResult | None, Field(description="By the prior; null without one.")] = None
     worst_case: Annotated[ViewResult, Field(description="Under the dictionary that is worst for the rule.")]
-    worst_case_per_record: Annotated[
-        ViewResult, Field(description="Each record under the dictionary that is worst for it.")
-    ]
+    worst_case_per_record: ViewResult
+    """Each record under the dictionary that is worst for it."""
 
 
 class AssessmentResult(Score):
     """The score of a rule in the view of the attacker that was asked for."""
 
     attacker_view: Annotated[View, Field(description="The view.", examples=["known"])] = "known"
-    information_loss_average: Annotated[
-        Number | None, Field(description="Mean loss of information, for utilities that are losses.")
-    ] = None
+    information_loss_average: Number | None = None
+    """Mean loss of information, for utilities that are losses."""
     information_loss_max: Annotated[Number | None, Field(description="Greatest loss of information.")] = None
-    utility_average_displayed: Annotated[
-        Number | None, Field(description="Mean utility as it is displayed, where rounding was asked for.")
-    ] = None
-    information_loss_average_displayed: Annotated[
-        Number | None, Field(description="Mean loss as it is displayed.")
-    ] = None
+    utility_average_displayed: Number | None = None
+    """Mean utility as it is displayed, where rounding was asked for."""
+    information_loss_average_displayed: Number | None = None
+    """Mean loss as it is displayed."""
     views: Annotated[Views | None, Field(description="All views of a dictionary set.")] = None
-    dictionaries: Annotated[
-        list[DictionaryScore] | None,
-        Field(max_length=MOST_MEMBERS, description="The score under each dictionary of a set, in its order."),
-    ] = None
-    bound: Annotated[
-        BoundResult | None, Field(description="Whether the risk is an upper bound, where that was asked.")
-    ] = None
+    dictionaries: Annotated[list[DictionaryScore] | None, Field(max_length=MOST_MEMBERS)] = None
+    """The score under each dictionary of a set, in its order."""
+    bound: BoundResult | None = None
+    """Whether the risk is an upper bound, where that was asked."""

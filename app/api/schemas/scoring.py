@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Discriminator, Field, Tag
 
 from app.api.schemas.common import Answer, Ref, Request, Text
+from app.api.schemas.derived import Asked, Asking
 from app.api.schemas.utility import ShownUtility, UtilitySpec, spec_of
 from app.domain.dictionaries.consistency import Consistency, Mode
 from app.domain.risk.attackers import View
@@ -25,66 +26,45 @@ Absent = Annotated[
 ]
 
 
-class ConsistencyRule(Request):
+class ConsistencyRule(Asked):
     """When a disclosed value and a dictionary's cell agree."""
 
-    mode: Annotated[
-        Mode,
-        Field(
-            description="`compatible`: some value lies under both. `subsumed`: the cell lies under the "
-            "disclosed value. `jaro`: texts under both are similar."
-        ),
-    ] = "compatible"
-    threshold: Annotated[
-        float, Field(ge=0, le=1, allow_inf_nan=False, description="Least Jaro similarity, for `jaro`.")
-    ] = 0.8
-    normalise: Annotated[
-        bool, Field(description="For `jaro`: compare texts in one Unicode form, without case and margins.")
-    ] = False
+    mode: Mode = "compatible"
+    """`compatible`: some value lies under both. `subsumed`: the cell lies under the disclosed value. `jaro`:
+    texts under both are similar.
+    """
+    threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.8
+    """Least Jaro similarity, for `jaro`."""
+    normalise: bool = False
+    """For `jaro`: compare texts in one Unicode form, without case and margins."""
 
-    def consistency(self) -> Consistency:
-        """The domain's value."""
+    def _made(self) -> Consistency:
         if self.mode != "jaro":
             return Consistency(self.mode)
         return Consistency(self.mode, self.threshold, self.normalise)
 
 
-class ConsistencyOptions(Request):
+class ConsistencyOptions(Asking[scoring_options.ConsistencyOptions]):
     """Consistency by default and attribute by attribute."""
 
-    default: Annotated[ConsistencyRule, Field(description="For every attribute that is not named.")] = (
-        ConsistencyRule()
-    )
+    default: ConsistencyRule = ConsistencyRule()
+    """For every attribute that is not named."""
     attributes: Annotated[
         dict[Text, ConsistencyRule],
-        Field(
-            max_length=10_000,
-            description="Attribute → its own consistency.",
-            examples=[{"city": {"mode": "jaro", "threshold": 0.9}}],
-        ),
+        Field(max_length=10_000, examples=[{"city": {"mode": "jaro", "threshold": 0.9}}]),
     ] = {}  # noqa: RUF012 - pydantic copies it
-
-    def options(self) -> scoring_options.ConsistencyOptions:
-        """The value that the use case takes."""
-        attributes = {name: own.consistency() for name, own in self.attributes.items()}
-        return scoring_options.ConsistencyOptions(self.default.consistency(), attributes)
+    """Attribute → its own consistency."""
 
 
 class CustomRiskModel(Request):
     """A risk model of your own."""
 
     kind: Annotated[Literal["custom"], Field(description="Kind of model.")]
-    formula: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_LENGTH,
-            description="Risk of a record from `phi` (its harm), `count` (consistent entities) and `n` (all "
-            "entities), with numbers, + - * / **, log, sqrt, exp, min and max. It must be at least 0, not "
-            "fall as phi grows and not rise as count grows: refused if samples show otherwise.",
-            examples=["phi / sqrt(count)"],
-        ),
-    ]
+    formula: Annotated[str, Field(min_length=1, max_length=MAX_LENGTH, examples=["phi / sqrt(count)"])]
+    """Risk of a record from `phi` (its harm), `count` (consistent entities) and `n` (all entities), with
+    numbers, + - * / **, log, sqrt, exp, min and max. It must be at least 0, not fall as phi grows and not
+    rise as count grows: refused if samples show otherwise.
+    """
 
     def model(self) -> RiskModel:
         """The domain's value."""
@@ -125,70 +105,52 @@ AttackerView = Annotated[
 class ScoringFields(Request):
     """The options that every score has."""
 
-    failure: Annotated[
-        Ref | None,
-        Field(
-            description="Sensitivity profile of the harm where the attacker picks the wrong person; without "
-            "one such a failure does no harm.",
-        ),
-    ] = None
+    failure: Ref | None = None
+    """Sensitivity profile of the harm where the attacker picks the wrong person; without one such a failure
+    does no harm.
+    """
     utility: UtilitySpec = "depth_sum"
     risk_model: RiskModelChoice = "I"
     absent_policy: Absent = "zero"
-    consistency: Annotated[
-        ConsistencyOptions, Field(description="When a disclosed value and a dictionary's cell agree.")
-    ] = ConsistencyOptions()
+    consistency: ConsistencyOptions = ConsistencyOptions()
+    """When a disclosed value and a dictionary's cell agree."""
 
-    def options(self, view: View | None = None) -> ScoringOptions:
+    @property
+    def options(self) -> ScoringOptions:
         """The value that the use cases take."""
         model = self.risk_model
         return ScoringOptions(
             utility=spec_of(self.utility),
             absent_policy=self.absent_policy,
             risk_model=RiskModel(model) if isinstance(model, str) else model.model(),
-            consistency=self.consistency.options(),
-            attacker_view=view,
+            consistency=self.consistency.request(),
+            attacker_view=getattr(self, "attacker_view", None),
         )
 
 
 class ShownScoring(Answer):
     """The options of a score, as summaries show them."""
 
-    failure: Annotated[
-        str | None, Field(max_length=100, description="Name of the sensitivity profile of failure.")
-    ] = None
+    failure: Annotated[str | None, Field(max_length=100)] = None
+    """Name of the sensitivity profile of failure."""
     utility: ShownUtility
-    risk_model: Annotated[
-        str | dict[str, Any], Field(description="How harm and entities become risk.", examples=["I"])
-    ] = MODEL_I.name
+    risk_model: Annotated[str | dict[str, Any], Field(examples=["I"])] = MODEL_I.name
+    """How harm and entities become risk."""
     absent_policy: Absent
-    consistency: Annotated[
-        dict[str, Any],
-        Field(
-            description="When a disclosed value and a dictionary's cell agree.",
-            examples=[scoring_options.NO_CONSISTENCY],
-        ),
-    ] = scoring_options.NO_CONSISTENCY
+    consistency: Annotated[dict[str, Any], Field(examples=[scoring_options.NO_CONSISTENCY])] = (
+        scoring_options.NO_CONSISTENCY
+    )
+    """When a disclosed value and a dictionary's cell agree."""
 
 
 class ShownAttacker(ShownScoring):
     """What a score rests on, and its options, as summaries of assessments and searches show them."""
 
-    dictionary: Annotated[
-        str,
-        Field(max_length=100, description="Name of the dictionary or dictionary set.", examples=["census"]),
-    ]
-    dictionaries: Annotated[
-        list[str],
-        Field(
-            max_length=MOST_MEMBERS,
-            description="Names of a set's dictionaries, in the order of the result; empty for a single one.",
-            examples=[[]],
-        ),
-    ] = []  # noqa: RUF012 - pydantic copies it
-    sensitivity: Annotated[
-        str, Field(max_length=100, description="Name of the sensitivity profile.", examples=["members-harm"])
-    ]
-    attacker_view: Annotated[
-        View, Field(description="What is assumed of the attacker.", examples=["known"])
-    ] = "known"
+    dictionary: Annotated[str, Field(max_length=100, examples=["census"])]
+    """Name of the dictionary or dictionary set."""
+    dictionaries: Annotated[list[str], Field(max_length=MOST_MEMBERS, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """Names of a set's dictionaries, in the order of the result; empty for a single one."""
+    sensitivity: Annotated[str, Field(max_length=100, examples=["members-harm"])]
+    """Name of the sensitivity profile."""
+    attacker_view: Annotated[View, Field(examples=["known"])] = "known"
+    """What is assumed of the attacker."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -19,6 +20,7 @@ from app.api.schemas.common import (
     Resource,
     Text,
 )
+from app.api.schemas.derived import Asking
 from app.domain.sensitivity.interactions import (
     DEFAULT_ORDER,
     MAX_INTERACTIONS,
@@ -33,48 +35,34 @@ from app.services.scoring.sensitivity_profiles import CreateSensitivityProfile, 
 MOST_NODES = 1_000_000
 
 
-class Constant(Request):
+class Constant(Asking[sensitivity_profiles.ConstantWeight]):
     """The same weight for every value but the top."""
 
     constant: Annotated[NonNegative, Field(description="The weight.", examples=[0.5])]
 
-    def weights(self) -> sensitivity_profiles.Weights:
-        """The value that the use case takes."""
+    def _made(self) -> sensitivity_profiles.ConstantWeight:
         return sensitivity_profiles.ConstantWeight(self.constant)
 
 
-class Leaves(Request):
+class Leaves(Asking[sensitivity_profiles.LeafWeights]):
     """Weights of leaves; what is above them weighs less by the modified harmonic mean."""
 
     leaves: Annotated[
         NonNegative | Annotated[dict[Text, NonNegative], Field(min_length=1, max_length=MOST_NODES)],
         Field(description="One weight for all leaves, or a weight for each.", examples=[0.3]),
     ]
-    inner: Annotated[Literal["harmonic"], Field(description="How inner nodes get their weights.")] = (
-        "harmonic"
-    )
-
-    def weights(self) -> sensitivity_profiles.Weights:
-        """The value that the use case takes."""
-        return sensitivity_profiles.LeafWeights(self.leaves, self.inner)
+    inner: Literal["harmonic"] = "harmonic"
+    """How inner nodes get their weights."""
 
 
-class Nodes(Request):
+class Nodes(Asking[sensitivity_profiles.NodeWeights]):
     """A weight for every node; the top weighs 0, unless it is named and `allow_positive_top` is set."""
 
     nodes: Annotated[
         dict[Text, NonNegative],
-        Field(
-            min_length=1,
-            max_length=MOST_NODES,
-            description="Label of a node → its weight.",
-            examples=[{"White": 0.2, "European": 0.1}],
-        ),
+        Field(min_length=1, max_length=MOST_NODES, examples=[{"White": 0.2, "European": 0.1}]),
     ]
-
-    def weights(self) -> sensitivity_profiles.Weights:
-        """The value that the use case takes."""
-        return sensitivity_profiles.NodeWeights(self.nodes)
+    """Label of a node → its weight."""
 
 
 def _form(value: Any) -> str | None:  # noqa: ANN401 - whatever was sent
@@ -101,7 +89,7 @@ SignedWeight = (
 )
 
 
-class Overrides(Request):
+class Overrides(Asking[sensitivity_profiles.Overrides]):
     """Weights per entity or group, from an upload with one row per key and attribute."""
 
     upload: Annotated[Ref, Field(description="Upload that holds them.", examples=["weights"])]
@@ -109,17 +97,13 @@ class Overrides(Request):
     key_column: Annotated[Column, Field(description="Column of keys.", examples=["member_id"])]
     attribute_column: Annotated[Column, Field(description="Column of attributes.", examples=["attribute"])]
     weight_column: Annotated[Column, Field(description="Column of weights.", examples=["weight"])]
-    group_attribute: Annotated[
-        Column | None, Field(description="Column of the dataset that holds the groups.", examples=["plan"])
-    ] = None
+    group_attribute: Annotated[Column | None, Field(examples=["plan"])] = None
+    """Column of the dataset that holds the groups."""
     labels: Annotated[
         dict[Column, NonNegative],
-        Field(
-            max_length=1000,
-            description="Words that may stand for a weight in the column of weights.",
-            examples=[{"not private": 0, "private": 0.5, "very private": 2}],
-        ),
+        Field(max_length=1000, examples=[{"not private": 0, "private": 0.5, "very private": 2}]),
     ] = {}  # noqa: RUF012 - pydantic copies it
+    """Words that may stand for a weight in the column of weights."""
 
     @model_validator(mode="after")
     def _names_groups(self) -> Self:
@@ -127,116 +111,68 @@ class Overrides(Request):
             raise PydanticCustomError("group_attribute", "Give group_attribute if, and only if, by is group.")
         return self
 
-    def overrides(self) -> sensitivity_profiles.Overrides:
-        """The value that the use case takes."""
-        return sensitivity_profiles.Overrides(
-            self.upload,
-            self.by,
-            self.key_column,
-            self.attribute_column,
-            self.weight_column,
-            self.group_attribute,
-            self.labels,
-        )
 
-
-class InteractionWeight(Request):
+class InteractionWeight(Asking[GivenInteraction]):
     """What a set of attributes weighs beside its single ones while all of them are disclosed."""
 
     attributes: Annotated[
         list[Column],
         Field(min_length=2, max_length=100, description="The attributes.", examples=[["city", "birth_date"]]),
     ]
-    weight: Annotated[
-        SignedWeight,
-        Field(description='The weight, or "inf"; below 0 only if that is allowed.', examples=[0.2]),
-    ]
+    weight: Annotated[SignedWeight, Field(examples=[0.2])]
+    """The weight, or "inf"; below 0 only if that is allowed."""
+
+    def _made(self) -> GivenInteraction:
+        return GivenInteraction(tuple(self.attributes), float(self.weight))
 
 
-class Interactions(Request):
+class Interactions(Asking[GivenInteractions]):
     """Harm that sets of attributes do only together: the family `interactions`."""
 
-    sets: Annotated[
-        list[InteractionWeight],
-        Field(min_length=1, max_length=MAX_INTERACTIONS, description="The sets; others weigh nothing."),
-    ]
-    order: Annotated[
-        int, Field(strict=True, ge=2, le=100, description="Most attributes of a set.", examples=[2])
-    ] = DEFAULT_ORDER
-    allow_negative: Annotated[
-        bool,
-        Field(
-            description="Whether weights may be below 0: attributes that do less harm together than apart. "
-            "Accepted only where disclosing more never does less harm."
-        ),
-    ] = False
-
-    def interactions(self) -> GivenInteractions:
-        """The value that the use case takes."""
-        sets = (GivenInteraction(tuple(one.attributes), float(one.weight)) for one in self.sets)
-        return GivenInteractions(tuple(sets), self.order, self.allow_negative)
+    sets: Annotated[list[InteractionWeight], Field(min_length=1, max_length=MAX_INTERACTIONS)]
+    """The sets; others weigh nothing."""
+    order: Annotated[int, Field(strict=True, ge=2, le=100, examples=[2])] = DEFAULT_ORDER
+    """Most attributes of a set."""
+    allow_negative: bool = False
+    """Whether weights may be below 0: attributes that do less harm together than apart. Accepted only where
+    disclosing more never does less harm.
+    """
 
 
-class NormalisedWeights(Request):
+class NormalisedWeights(Asking[Normalisation]):
     """What the finite weights of the values of every record shall sum to, so that nobody dominates."""
 
-    rule: Annotated[
-        Literal["equal", "at_most"],
-        Field(description="Whether they sum to the total, or to no more than that.", examples=["at_most"]),
-    ]
-    total: Annotated[
-        float, Field(ge=1e-12, le=1e12, allow_inf_nan=False, description="The total.", examples=[2.0])
-    ]
-    mode: Annotated[
-        Literal["validate", "rescale"],
-        Field(description="Whether records that do not are refused, or their weights rescaled."),
-    ]
-
-    def normalisation(self) -> Normalisation:
-        """The value that the use case takes."""
-        return Normalisation(self.rule, self.total, self.mode)
+    rule: Annotated[Literal["equal", "at_most"], Field(examples=["at_most"])]
+    """Whether they sum to the total, or to no more than that."""
+    total: Annotated[float, Field(ge=1e-12, le=1e12, allow_inf_nan=False, examples=[2.0])]
+    """The total."""
+    mode: Literal["validate", "rescale"]
+    """Whether records that do not are refused, or their weights rescaled."""
 
 
-class NewSensitivityProfile(Request):
+class NewSensitivityProfile(Asking[CreateSensitivityProfile]):
     """A sensitivity profile to be created."""
 
     name: Name
     dataset: Annotated[Ref, Field(description="Dataset whose attributes it weighs.", examples=["members"])]
-    family: Annotated[
-        Family,
-        Field(
-            description="How the weights of a record's values become one number.", examples=["multiplicative"]
-        ),
-    ]
-    attributes: Annotated[
-        dict[Text, Weights],
-        Field(max_length=10_000, description="Disclosed attribute → weights of its values."),
-    ] = {}  # noqa: RUF012 - pydantic copies it
-    constant: Annotated[
-        NonNegative | None, Field(description="The value of the family `constant`.", examples=[1.0])
-    ] = None
-    overrides: Annotated[
-        Overrides | Annotated[list[Overrides], Field(min_length=1, max_length=2)] | None,
-        Field(description="Weights per entity or group, or one of both: then those of entities come first."),
-    ] = None
-    interactions: Annotated[
-        Interactions | None, Field(description="Weights of sets of attributes; for `interactions` only.")
-    ] = None
-    normalisation: Annotated[
-        NormalisedWeights | None, Field(description="What everybody's weights shall sum to.")
-    ] = None
-    allow_positive_top: Annotated[
-        bool,
-        Field(
-            description="Whether weights of nodes may give the top more than 0: then suppressing does harm."
-        ),
-    ] = False
-    unit: Annotated[
-        Text | None, Field(description="What a harm of 1 is; all risks have this unit.", examples=["euro"])
-    ] = None
-    viewpoint: Annotated[
-        Viewpoint | None, Field(description="To whom the harm is done.", examples=["data_subject"])
-    ] = None
+    family: Annotated[Family, Field(examples=["multiplicative"])]
+    """How the weights of a record's values become one number."""
+    attributes: Annotated[dict[Text, Weights], Field(max_length=10_000)] = {}  # noqa: RUF012 - pydantic copies it
+    """Disclosed attribute → weights of its values."""
+    constant: Annotated[NonNegative | None, Field(examples=[1.0])] = None
+    """The value of the family `constant`."""
+    overrides: Overrides | Annotated[list[Overrides], Field(min_length=1, max_length=2)] | None = None
+    """Weights per entity or group, or one of both: then those of entities come first."""
+    interactions: Interactions | None = None
+    """Weights of sets of attributes; for `interactions` only."""
+    normalisation: NormalisedWeights | None = None
+    """What everybody's weights shall sum to."""
+    allow_positive_top: bool = False
+    """Whether weights of nodes may give the top more than 0: then suppressing does harm."""
+    unit: Annotated[Text | None, Field(examples=["euro"])] = None
+    """What a harm of 1 is; all risks have this unit."""
+    viewpoint: Annotated[Viewpoint | None, Field(examples=["data_subject"])] = None
+    """To whom the harm is done."""
 
     @model_validator(mode="after")
     def _fits_the_family(self) -> Self:
@@ -246,25 +182,8 @@ class NewSensitivityProfile(Request):
 
     def request(self) -> CreateSensitivityProfile:
         """The value that the use case takes."""
-        return CreateSensitivityProfile(
-            name=self.name,
-            dataset=self.dataset,
-            family=self.family,
-            attributes={name: weights.weights() for name, weights in self.attributes.items()},
-            constant=self.constant,
-            overrides=self._overrides(),
-            interactions=self.interactions.interactions() if self.interactions else None,
-            normalisation=self.normalisation.normalisation() if self.normalisation else None,
-            allow_positive_top=self.allow_positive_top,
-            unit=self.unit,
-            viewpoint=self.viewpoint,
-        )
-
-    def _overrides(self) -> tuple[sensitivity_profiles.Overrides, ...]:
-        if self.overrides is None:
-            return ()
-        each = [self.overrides] if isinstance(self.overrides, Overrides) else self.overrides
-        return tuple(overrides.overrides() for overrides in each)
+        made = super().request()
+        return made if self.overrides is not None else dataclasses.replace(made, overrides=())
 
 
 class WeightsSummary(Answer):
@@ -299,16 +218,12 @@ class SensitivityProfile(Resource):
     dataset: Annotated[str, Field(max_length=100, description="Name of its dataset.", examples=["members"])]
     family: Annotated[Family, Field(description="Its family.", examples=["multiplicative"])]
     attributes: Annotated[dict[str, WeightsSummary], Field(description="Attribute → its weights in short.")]
-    overrides: Annotated[
-        dict[str, Any] | list[dict[str, Any]] | None,
-        Field(description="Where weights per entity or group come from."),
-    ]
-    interactions: Annotated[
-        InteractionsSummary | None, Field(description="Weights of sets of attributes in short.")
-    ] = None
-    normalisation: Annotated[
-        NormalisationSummary | None, Field(description="The normalisation, and how many it concerned.")
-    ] = None
+    overrides: dict[str, Any] | list[dict[str, Any]] | None
+    """Where weights per entity or group come from."""
+    interactions: InteractionsSummary | None = None
+    """Weights of sets of attributes in short."""
+    normalisation: NormalisationSummary | None = None
+    """The normalisation, and how many it concerned."""
     unit: Annotated[str | None, Field(max_length=1000, description="What a harm of 1 is.")] = None
     viewpoint: Annotated[Viewpoint | None, Field(description="To whom the harm is done.")] = None
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]

@@ -13,62 +13,28 @@ from app.domain.models.class_suppression import ALL_ATTRIBUTES
 class ShownSuppression(Answer):
     """The records that a rule of one level per attribute suppresses beside its levels."""
 
-    suppress_classes_below: Annotated[
-        Count | None,
-        Field(
-            description="Records of classes of fewer than so many are suppressed; `meaning` says what "
-            "a class is. Null: none for that."
-        ),
-    ] = None
-    meaning: Annotated[
-        int | None,
-        Field(
-            description="Version of the meaning of `suppress_classes_below`: 2 counts equivalence classes of "
-            "the quasi-identifiers, 1 compares sensitive values, too, as rules did that were stored before "
-            "there was a 2. Null where no small classes are suppressed.",
-            examples=[2],
-        ),
-    ] = None
-    suppress_classes_failing: Annotated[
-        list[dict[str, Any]] | None,
-        Field(
-            max_length=20,
-            description="Criteria: records of classes that fail any of them are suppressed; null: none for "
-            "that.",
-        ),
-    ] = None
-    dictionary: Annotated[
-        str | None,
-        Field(
-            max_length=100,
-            description="Name of the dictionary that the criteria compare the classes with; null: with none.",
-            examples=["census"],
-        ),
-    ] = None
-    missing: Annotated[
-        str | None,
-        Field(
-            max_length=40,
-            description="`excluded`: records with a missing quasi-identifier are suppressed as well; null: "
-            "not.",
-        ),
-    ] = None
-    suppressed: Annotated[
-        str | None,
-        Field(
-            max_length=40,
-            description="`own_block`: sensitive values of suppressed records are shown; null: they are not.",
-        ),
-    ] = None
+    suppress_classes_below: Count | None = None
+    """Records of classes of fewer than so many are suppressed; `meaning` says what a class is. Null: none for
+    that.
+    """
+    meaning: Annotated[int | None, Field(examples=[2])] = None
+    """Version of the meaning of `suppress_classes_below`: 2 counts equivalence classes of the
+    quasi-identifiers, 1 compares sensitive values, too, as rules did that were stored before there was a 2.
+    Null where no small classes are suppressed.
+    """
+    suppress_classes_failing: Annotated[list[dict[str, Any]] | None, Field(max_length=20)] = None
+    """Criteria: records of classes that fail any of them are suppressed; null: none for that."""
+    dictionary: Annotated[str | None, Field(max_length=100, examples=["census"])] = None
+    """Name of the dictionary that the criteria compare the classes with; null: with none."""
+    missing: Annotated[str | None, Field(max_length=40)] = None
+    """`excluded`: records with a missing quasi-identifier are suppressed as well; null: not."""
+    suppressed: Annotated[str | None, Field(max_length=40)] = None
+    """`own_block`: sensitive values of suppressed records are shown; null: they are not."""
 
-    suppression_order: Annotated[
-        str | None,
-        Field(
-            max_length=40,
-            description="`class_by_class`: for criteria of the whole table no more classes are suppressed "
-            "than have to be; null: all classes of one size after another.",
-        ),
-    ] = None
+    suppression_order: Annotated[str | None, Field(max_length=40)] = None
+    """`class_by_class`: for criteria of the whole table no more classes are suppressed than have to be; null:
+    all classes of one size after another.
+    """
 
     @model_validator(mode="before")
     @classmethod

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Name, Request, Resource
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
-from app.services.datasets.ingest.proposals import DialectProposal, SchemaProposal
 from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
@@ -18,46 +17,34 @@ Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
 class DialectAnswer(Answer):
     """How a table is read."""
 
-    delimiter: Annotated[
-        str | None, Field(max_length=1, description="Separates cells; null: not text.", examples=[","])
-    ] = None
-    quote: Annotated[
-        str | None, Field(max_length=1, description="Quotes cells; null: nothing does.", examples=['"'])
-    ] = None
-    encoding: Annotated[
-        str | None,
-        Field(max_length=40, description="Character encoding; null: not text.", examples=["utf-8"]),
-    ] = None
-    header: Annotated[
-        bool | None,
-        Field(description="Whether the first line names the columns; null: not text.", examples=[True]),
-    ] = None
+    delimiter: Annotated[str | None, Field(max_length=1, examples=[","])] = None
+    """Separates cells; null: not text."""
+    quote: Annotated[str | None, Field(max_length=1, examples=['"'])] = None
+    """Quotes cells; null: nothing does."""
+    encoding: Annotated[str | None, Field(max_length=40, examples=["utf-8"])] = None
+    """Character encoding; null: not text."""
+    header: Annotated[bool | None, Field(examples=[True])] = None
+    """Whether the first line names the columns; null: not text."""
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.", examples=[False])]
-    missing: Annotated[
-        list[str], Field(max_length=20, description="Texts that mean a missing value.", examples=[[""]])
-    ]
+    missing: Annotated[list[str], Field(max_length=20, examples=[[""]])]
+    """Texts that mean a missing value."""
 
 
 class UploadParameters(Request):
     """How the body of an upload is to be read; declared, never guessed."""
 
     name: Name
-    format: Annotated[
-        UploadFormat, Field(description="Format of the body; arrow is the IPC stream format.")
-    ] = UploadFormat.CSV
-    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="Separates cells of a CSV.")] = (
-        ","
-    )
-    quote: Annotated[
-        str, Field(max_length=1, description="Quotes cells of a CSV; empty: quotes are ordinary characters.")
-    ] = '"'
+    format: UploadFormat = UploadFormat.CSV
+    """Format of the body; arrow is the IPC stream format."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    """Separates cells of a CSV."""
+    quote: Annotated[str, Field(max_length=1)] = '"'
+    """Quotes cells of a CSV; empty: quotes are ordinary characters."""
     encoding: Annotated[str, Field(max_length=40, description="Character encoding of a CSV.")] = "utf-8"
     header: Annotated[bool, Field(description="Whether the first line of a CSV names the columns.")] = True
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.")] = False
-    missing: Annotated[
-        list[Missing],
-        Field(max_length=20, description="Texts that mean a missing value; default: the empty cell alone."),
-    ] = [""]  # noqa: RUF012 - pydantic copies it
+    missing: Annotated[list[Missing], Field(max_length=20)] = [""]  # noqa: RUF012 - pydantic copies it
+    """Texts that mean a missing value; default: the empty cell alone."""
 
     def request(self) -> CreateUpload:
         """The value that the use case takes."""
@@ -80,17 +67,14 @@ class Upload(Resource):
 
     format: Annotated[UploadFormat, Field(description="Format that it came in.", examples=["csv"])]
     dialect: Annotated[DialectAnswer, Field(description="How it was read.")]
-    columns: Annotated[
-        list[str],
-        Field(max_length=10_000, description="Names of the columns.", examples=[["member_id", "city"]]),
-    ]
+    columns: Annotated[list[str], Field(max_length=10_000, examples=[["member_id", "city"]])]
+    """Names of the columns."""
     rows: Annotated[Count, Field(description="Rows, the header not counted.", examples=[12])]
     pieces: Annotated[Count, Field(description="Encrypted pieces that hold it.", examples=[1])]
     bytes: Annotated[Count, Field(description="Bytes received.", examples=[700])]
     stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
-    content_sha256: Annotated[
-        Hash, Field(description="Hash of the bytes received: what `sha256sum` says of the file.")
-    ]
+    content_sha256: Hash
+    """Hash of the bytes received: what `sha256sum` says of the file."""
 
 
 class AttributeProposalAnswer(Answer):
@@ -101,37 +85,23 @@ class AttributeProposalAnswer(Answer):
     role: Annotated[str, Field(max_length=40, description="Proposed role.", examples=["quasi_identifier"])]
     distinct_in_sample: Annotated[Count, Field(description="Distinct values in the sample.", examples=[8])]
     missing_in_sample: Annotated[Count, Field(description="Missing values in the sample.", examples=[0])]
-    reason: Annotated[
-        str, Field(max_length=1000, description="Why.", examples=["8 distinct texts in 12 rows"])
-    ]
+    reason: Annotated[str, Field(max_length=1000, examples=["8 distinct texts in 12 rows"])]
+    """Why."""
 
 
 class SchemaProposalAnswer(Answer):
     """A proposal per column, to be read and corrected; nothing applies it by itself."""
 
     rows_in_sample: Annotated[Count, Field(description="Rows looked at.", examples=[12])]
-    attributes: Annotated[
-        list[AttributeProposalAnswer], Field(max_length=10_000, description="One proposal per column.")
-    ]
-
-    @classmethod
-    def of(cls, proposal: SchemaProposal) -> SchemaProposalAnswer:
-        """The use case's answer as a body."""
-        return cls.model_validate(proposal)
+    attributes: Annotated[list[AttributeProposalAnswer], Field(max_length=10_000)]
+    """One proposal per column."""
 
 
 class DialectProposalAnswer(Answer):
     """The dialect that fits a sample best; nothing applies it by itself."""
 
     dialect: Annotated[DialectAnswer, Field(description="The dialect.")]
-    columns: Annotated[
-        list[str],
-        Field(max_length=10_000, description="Columns that it would give.", examples=[["member_id"]]),
-    ]
+    columns: Annotated[list[str], Field(max_length=10_000, examples=[["member_id"]])]
+    """Columns that it would give."""
     rows_in_sample: Annotated[Count, Field(description="Rows that it would give.", examples=[12])]
     notes: Annotated[list[str], Field(max_length=100, description="What is doubtful.", examples=[[]])]
-
-    @classmethod
-    def of(cls, proposal: DialectProposal) -> DialectProposalAnswer:
-        """The use case's answer as a body."""
-        return cls.model_validate(proposal)

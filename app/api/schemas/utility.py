@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.api.schemas.common import Request, Text
+from app.api.schemas.common import Text
+from app.api.schemas.derived import Asking
 from app.services.scoring import utility_building
 
 MOST_NODES = 1_000_000
@@ -16,49 +17,26 @@ DerivedModel = Literal["depth_sum", "inverse_leaves", "log_leaves", "info_loss_x
 Worth = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class UtilityOptions(Request):
+class UtilityOptions(Asking[utility_building.UtilitySpec]):
     """What every way to measure utility may be told beside."""
 
-    weights: Annotated[
-        dict[Text, Worth],
-        Field(
-            max_length=10_000,
-            description="Attribute → what its values count; 1 where not named, 0 for no use.",
-            examples=[{"income": 2}],
-        ),
-    ] = {}  # noqa: RUF012 - pydantic copies it
-    round_before_constraint: Annotated[
-        bool,
-        Field(
-            description="Whether the table's mean is rounded to the nearest whole number before it is "
-            "compared with a threshold, as in published results; tables pass that fall short by up to 0.5."
-        ),
-    ] = False
-    display_rounding: Annotated[
-        utility_building.DisplayRounding,
-        Field(description="`nearest` adds rounded means to the result; no comparison uses them."),
-    ] = "none"
+    weights: Annotated[dict[Text, Worth], Field(max_length=10_000, examples=[{"income": 2}])] = {}  # noqa: RUF012 - pydantic copies it
+    """Attribute → what its values count; 1 where not named, 0 for no use."""
+    round_before_constraint: bool = False
+    """Whether the table's mean is rounded to the nearest whole number before it is compared with a threshold,
+    as in published results; tables pass that fall short by up to 0.5.
+    """
+    display_rounding: utility_building.DisplayRounding = "none"
+    """`nearest` adds rounded means to the result; no comparison uses them."""
 
 
 class DerivedUtility(UtilityOptions):
     """A utility that follows from the hierarchies alone."""
 
-    kind: Annotated[
-        DerivedModel,
-        Field(
-            description="`depth_sum`: levels kept. `inverse_leaves`: 1 / values covered. `log_leaves`: nats "
-            "kept. `info_loss_xt` and `info_loss_lm`: shares of values lost by generalising; less is better."
-        ),
-    ]
-
-    def spec(self) -> utility_building.UtilitySpec:
-        """The value that the use case takes."""
-        return utility_building.UtilitySpec(
-            self.kind,
-            self.weights,
-            round_before_constraint=self.round_before_constraint,
-            display_rounding=self.display_rounding,
-        )
+    kind: DerivedModel
+    """`depth_sum`: levels kept. `inverse_leaves`: 1 / values covered. `log_leaves`: nats kept. `info_loss_xt`
+    and `info_loss_lm`: shares of values lost by generalising; less is better.
+    """
 
 
 class CustomUtility(UtilityOptions):
@@ -75,12 +53,6 @@ class CustomUtility(UtilityOptions):
             examples=[{"race": {"White": 1, "Black": 1, "European": 0.5, "African American": 0.5}}],
         ),
     ]
-
-    def spec(self) -> utility_building.UtilitySpec:
-        """The value that the use case takes."""
-        return utility_building.UtilitySpec(
-            self.kind, self.weights, self.values, self.round_before_constraint, self.display_rounding
-        )
 
 
 def _form(value: Any) -> str | None:  # noqa: ANN401 - whatever was sent
@@ -108,7 +80,7 @@ UtilitySpec = Annotated[
 
 def spec_of(given: DerivedModel | DerivedUtility | CustomUtility) -> utility_building.UtilitySpec:
     """The value that the use case takes."""
-    return utility_building.UtilitySpec(given) if isinstance(given, str) else given.spec()
+    return utility_building.UtilitySpec(given) if isinstance(given, str) else given.request()
 
 
 ShownUtility = Annotated[

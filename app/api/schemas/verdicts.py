@@ -24,10 +24,8 @@ class FoundGroup(Answer):
 
     number: Annotated[Count, Field(description="Its number, from 1.", examples=[1])]
     records: Annotated[Count, Field(description="How many records it has.", examples=[4])]
-    value: Annotated[
-        str | None,
-        Field(description="The value; null for keys without the scope `data:read`.", examples=["White"]),
-    ]
+    value: Annotated[str | None, Field(examples=["White"])]
+    """The value; null for keys without the scope `data:read`."""
 
 
 class FoundPart(Answer):
@@ -36,9 +34,8 @@ class FoundPart(Answer):
     dictionary: Annotated[str | None, Field(description="Slot; null: of none.", examples=["register"])]
     group: Annotated[FoundGroup | None, Field(description="Group of records; null: all records.")]
     value: FoundValue
-    margin: Annotated[
-        Number, Field(description="How far from failing, in the value's unit; negative fails.", examples=[1])
-    ]
+    margin: Annotated[Number, Field(examples=[1])]
+    """How far from failing, in the value's unit; negative fails."""
     outcome: Annotated[Literal["passed", "failed"], Field(description="Whether it holds.")]
 
 
@@ -65,23 +62,15 @@ class CountedWaiver(Answer):
     approved_by: Annotated[str, Field(description="Who takes it on himself.", examples=["Data protection"])]
     reason: Annotated[str, Field(description="Why the criterion need not hold.")]
     until: Annotated[str, Field(description="Last day that it is in force.", examples=["2027-06-30"])]
-    dataset_sha256: Annotated[
-        Hash | None,
-        Field(description="Hash of the dataset that it was granted for; null: of any under the name."),
-    ] = None
-    criterion_sha256: Annotated[
-        Hash | None,
-        Field(description="Hash of the criterion that it was granted for; null: none was recorded."),
-    ] = None
+    dataset_sha256: Hash | None = None
+    """Hash of the dataset that it was granted for; null: of any under the name."""
+    criterion_sha256: Hash | None = None
+    """Hash of the criterion that it was granted for; null: none was recorded."""
     in_force: Annotated[bool, Field(description="Whether it counted.")]
-    lapse: Annotated[
-        Lapse | None,
-        Field(
-            description="Why it did not count: its last day was past, or it was granted for other data under "
-            "the dataset's name, or for another criterion under this one's id.",
-            examples=["expired"],
-        ),
-    ] = None
+    lapse: Annotated[Lapse | None, Field(examples=["expired"])] = None
+    """Why it did not count: its last day was past, or it was granted for other data under the dataset's name,
+    or for another criterion under this one's id.
+    """
 
 
 class CriterionError(Answer):
@@ -96,10 +85,8 @@ class FoundQuantity(Answer):
     """What a value is a number of."""
 
     what: Annotated[str, Field(description="In a few words.", examples=["mean risk of the records"])]
-    of_records: Annotated[
-        Count | None,
-        Field(description="Records that the value is a share of; null if it is none.", examples=[None]),
-    ]
+    of_records: Annotated[Count | None, Field(examples=[None])]
+    """Records that the value is a share of; null if it is none."""
 
 
 class FoundCriterion(Answer):
@@ -109,33 +96,21 @@ class FoundCriterion(Answer):
     title: Annotated[str, Field(description="Its title.", examples=["Nobody is picked out"])]
     reason: Annotated[str, Field(description="Why the policy asks for this number.")]
     severity: Annotated[Severity, Field(description="Whether it blocks.", examples=["block"])]
-    outcome: Annotated[
-        Outcome,
-        Field(
-            description="`not_computable` is never a pass: of a criterion that blocks it makes the verdict "
-            "`error`.",
-            examples=["failed"],
-        ),
-    ]
+    outcome: Annotated[Outcome, Field(examples=["failed"])]
+    """`not_computable` is never a pass: of a criterion that blocks it makes the verdict `error`."""
     demand: Annotated[dict[str, Any], Field(description="What the policy requires.")]
     value: FoundValue
-    quantity: Annotated[
-        FoundQuantity | None,
-        Field(description="What the value is a number of; null in verdicts of before this was said."),
-    ] = None
+    quantity: FoundQuantity | None = None
+    """What the value is a number of; null in verdicts of before this was said."""
     comparison: Annotated[Comparison | None, Field(description="How it is compared with the threshold.")]
     threshold: Annotated[bool | int | Number | None, Field(description="The threshold.", examples=[2])]
-    margin: Annotated[
-        Number | None,
-        Field(description="How far from failing, in the value's unit; negative fails.", examples=[-1]),
-    ]
+    margin: Annotated[Number | None, Field(examples=[-1])]
+    """How far from failing, in the value's unit; negative fails."""
     guarantee: Annotated[Guarantee | None, Field(description="What the value is worth.", examples=["exact"])]
-    standard_error: Annotated[
-        Number | None, Field(description="Of a value from a sample; null for others.", examples=[None])
-    ]
-    parts: Annotated[
-        list[FoundPart], Field(description="Dictionaries and groups; all must hold, the worst is the value.")
-    ]
+    standard_error: Annotated[Number | None, Field(examples=[None])]
+    """Of a value from a sample; null for others."""
+    parts: list[FoundPart]
+    """Dictionaries and groups; all must hold, the worst is the value."""
     worst: Annotated[FoundWorst | None, Field(description="Records that the value is about; null: unknown.")]
     hypotheses: Annotated[list[FoundHypothesis], Field(description="What a claim rests on.")]
     waiver: Annotated[CountedWaiver | None, Field(description="Its waiver, in force or not; null: none.")]
@@ -146,26 +121,19 @@ class FoundCriterion(Answer):
 class FoundChange(Answer):
     """The nearest change of the rule that would pass."""
 
-    for_: Annotated[
-        str, Field(alias="for", description="A criterion's id, or `all` of them.", examples=["all"])
-    ]
-    status: Annotated[
-        Literal["found", "none_exists", "not_found"],
-        Field(description="`none_exists` only if that is proven; `not_found` within the budget of rules."),
-    ]
+    for_: Annotated[str, Field(alias="for", examples=["all"])]
+    """A criterion's id, or `all` of them."""
+    status: Literal["found", "none_exists", "not_found"]
+    """`none_exists` only if that is proven; `not_found` within the budget of rules."""
     proven: Annotated[bool, Field(description="Whether no other change keeps more utility, or none exists.")]
-    levels: Annotated[
-        dict[str, Count] | None,
-        Field(description="Every record is generalised at least so far; null if nothing was found."),
-    ]
+    levels: dict[str, Count] | None
+    """Every record is generalised at least so far; null if nothing was found."""
     suppressed_records: Annotated[Count, Field(description="Records that it suppresses.", examples=[0])]
     utility_before: Annotated[Number | None, Field(description="Mean utility of the rule.", examples=[8])]
     utility_after: Annotated[Number | None, Field(description="Mean utility after it.", examples=[6.5])]
     examined: Annotated[Count, Field(description="Rules that were looked at.", examples=[17])]
-    rule: Annotated[
-        dict[str, Any] | None,
-        Field(description="The changed rule as creating a rule takes it; null where it cannot be said so."),
-    ]
+    rule: dict[str, Any] | None
+    """The changed rule as creating a rule takes it; null where it cannot be said so."""
 
 
 class JudgedPolicy(Answer):
@@ -183,36 +151,23 @@ class VerdictResult(Answer):
 
     kind: Annotated[Literal["verdict"], Field(description="Kind of result.")]
     version: Annotated[int, Field(description="Version of its form.", examples=[1])]
-    verdict: Annotated[
-        Verdict,
-        Field(
-            description="`error`: a criterion that blocks could not be computed, or the policy's schema is a "
-            "draft. `fail`: one failed without a waiver, or a column is not covered. `pass`: none of it.",
-            examples=["fail"],
-        ),
-    ]
+    verdict: Annotated[Verdict, Field(examples=["fail"])]
+    """`error`: a criterion that blocks could not be computed, or the policy's schema is a draft. `fail`: one
+    failed without a waiver, or a column is not covered. `pass`: none of it.
+    """
     policy: Annotated[JudgedPolicy, Field(description="The policy.")]
     subject: Annotated[dict[str, Any], Field(description="What was evaluated, with hashes.")]
-    coverage: Annotated[
-        FoundCoverage | None,
-        Field(description="What was checked before the criteria; null in verdicts from before it was."),
-    ] = None
-    earlier_releases: Annotated[
-        EarlierReleases | None,
-        Field(description="What was released before of the same data; null as above."),
-    ] = None
+    coverage: FoundCoverage | None = None
+    """What was checked before the criteria; null in verdicts from before it was."""
+    earlier_releases: EarlierReleases | None = None
+    """What was released before of the same data; null as above."""
     criteria: Annotated[list[FoundCriterion], Field(description="The criteria in the policy's order.")]
-    changes: Annotated[
-        list[FoundChange],
-        Field(description="Per failed criterion that blocks, and for all, the nearest change that passes."),
-    ]
-    risk: Annotated[
-        dict[str, dict[str, Any] | None] | None,
-        Field(description="Slot → the score of the release in short; null where there is none."),
-    ]
+    changes: list[FoundChange]
+    """Per failed criterion that blocks, and for all, the nearest change that passes."""
+    risk: dict[str, dict[str, Any] | None] | None
+    """Slot → the score of the release in short; null where there is none."""
     not_covered: Annotated[list[str], Field(description="What the verdict says nothing about.")]
-    assumptions: Annotated[
-        list[str], Field(description="What is taken for granted, the order of the released rows for one.")
-    ] = []  # noqa: RUF012 - pydantic copies it
+    assumptions: list[str] = []  # noqa: RUF012 - pydantic copies it
+    """What is taken for granted, the order of the released rows for one."""
     warnings: Annotated[list[str], Field(description="What to know beside.")]
     tolerance: Annotated[dict[str, Number], Field(description="By which real numbers are compared.")]

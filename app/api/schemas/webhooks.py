@@ -8,8 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Request
-from app.services.resources import Page
-from app.services.runs import webhook_values
+from app.api.schemas.derived import Asking
 from app.services.runs.webhook_values import DeliveryState, WebhookEvent
 from app.services.runs.webhooks import MOST_URL, MOST_WEBHOOKS, CreateWebhook, WebhookMade
 
@@ -24,25 +23,17 @@ Events = Annotated[
 ]
 
 
-class NewWebhook(Request):
+class NewWebhook(Asking[CreateWebhook]):
     """An address to be told of events."""
 
     name: Name
     url: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MOST_URL,
-            description="Where messages are posted: https, or http inside networks that the operator allows. "
-            "Addresses that are not public are refused when a message is sent.",
-            examples=["https://hooks.example.org/privacy"],
-        ),
+        str, Field(min_length=1, max_length=MOST_URL, examples=["https://hooks.example.org/privacy"])
     ]
+    """Where messages are posted: https, or http inside networks that the operator allows. Addresses that are
+    not public are refused when a message is sent.
+    """
     events: Events
-
-    def request(self) -> CreateWebhook:
-        """The value that the use case takes."""
-        return CreateWebhook(self.name, self.url, tuple(self.events))
 
 
 class Webhook(Answer):
@@ -53,23 +44,17 @@ class Webhook(Answer):
     url: Annotated[str, Field(max_length=MOST_URL, description="Where messages are posted.")]
     events: Annotated[list[WebhookEvent], Field(max_length=20, description="What it is told of.")]
     created_at: Annotated[datetime, Field(description="When it was created.")]
-    disabled_at: Annotated[
-        datetime | None,
-        Field(description="Since when nothing is sent, because its receiver answered 410; null: it is not."),
-    ]
+    disabled_at: datetime | None
+    """Since when nothing is sent, because its receiver answered 410; null: it is not."""
 
 
 class WebhookWithSecret(Webhook):
     """A webhook with what its messages are signed with."""
 
-    secret: Annotated[
-        str | None,
-        Field(
-            max_length=100,
-            description="Key of the messages' signatures (Standard Webhooks), shown this once: null where "
-            "the webhook was there already, or the request is repeated with its Idempotency-Key.",
-        ),
-    ]
+    secret: Annotated[str | None, Field(max_length=100)]
+    """Key of the messages' signatures (Standard Webhooks), shown this once: null where the webhook was there
+    already, or the request is repeated with its Idempotency-Key.
+    """
 
     @classmethod
     def of(cls, made: WebhookMade) -> WebhookWithSecret:
@@ -86,24 +71,15 @@ class WebhookListing(Answer):
 class SecretRotation(Request):
     """A new secret is wanted."""
 
-    overlap_hours: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=168,
-            description="Hours for which messages are signed with the old secrets as well.",
-            examples=[24],
-        ),
-    ] = 24
+    overlap_hours: Annotated[int, Field(ge=0, le=168, examples=[24])] = 24
+    """Hours for which messages are signed with the old secrets as well."""
 
 
 class Delivery(Answer):
     """One message to a webhook."""
 
-    id: Annotated[
-        str,
-        Field(max_length=100, description="Its `webhook-id`, the same in every attempt: know repeats by it."),
-    ]
+    id: Annotated[str, Field(max_length=100)]
+    """Its `webhook-id`, the same in every attempt: know repeats by it."""
     event: Annotated[str, Field(max_length=100, description="What it tells of.", examples=["run.failed"])]
     state: Annotated[DeliveryState, Field(description="How it stands.")]
     attempts: Annotated[Count, Field(description="How often it was sent.")]
@@ -111,30 +87,13 @@ class Delivery(Answer):
     next_attempt_at: Annotated[datetime | None, Field(description="When it is sent next; null: never again.")]
     delivered_at: Annotated[datetime | None, Field(description="When its receiver took it.")]
     status: Annotated[int | None, Field(description="HTTP status of the last attempt; null: none came.")]
-    error: Annotated[
-        str | None,
-        Field(
-            max_length=100,
-            description="Why no status came: `timeout`, `unreachable`, `unknown-host`, "
-            "`address-not-allowed`, `disabled`.",
-        ),
-    ]
-
-    @classmethod
-    def of(cls, delivery: webhook_values.Delivery) -> Delivery:
-        """The use case's answer as a body."""
-        return cls.model_validate(delivery)
+    error: Annotated[str | None, Field(max_length=100)]
+    """Why no status came: `timeout`, `unreachable`, `unknown-host`, `address-not-allowed`, `disabled`."""
 
 
 class DeliveryListing(Answer):
     """Part of a webhook's messages, newest first."""
 
     items: Annotated[list[Delivery], Field(max_length=200, description="The messages.")]
-    next_cursor: Annotated[
-        str | None, Field(max_length=500, description="Where the next page begins; null on the last one.")
-    ]
-
-    @classmethod
-    def of(cls, page: Page[webhook_values.Delivery]) -> DeliveryListing:
-        """The use case's answer as a body."""
-        return cls(items=[Delivery.of(own) for own in page.items], next_cursor=page.next_cursor)
+    next_cursor: Annotated[str | None, Field(max_length=500)]
+    """Where the next page begins; null on the last one."""

@@ -66,8 +66,35 @@ SECONDS_PER_CHAIN_STEP_AND_ENTITY: Final = 6e-11
 
 # The aggregate objective
 SECONDS_PER_AGGREGATE_VALUE: Final = 4e-8
+SECONDS_PER_READ_ENTITY: Final = 1e-7
+SECONDS_PER_READ_CELL: Final = 2e-8
+"""Of comparing one record with every distinct entity."""
+SECONDS_PER_CLOSURE: Final = 1e-3
+SECONDS_PER_CLOSURE_CELL: Final = 2e-7
+SECONDS_PER_PRODUCT: Final = 5e-7
+"""Of a maximum closure, its cells those of the rows that are told apart."""
+SECONDS_PER_RING_FAMILY: Final = 2e-3
+SECONDS_PER_PAIR_OF_STEPS: Final = 1e-6
+SECONDS_PER_PAIR_OF_STEPS_AND_CELL: Final = 3e-9
+"""Of a submodular minimum over a ring family, which looks at 0.8 of the pairs of steps."""
+SECONDS_PER_PROGRAMME: Final = 3e-3
+SECONDS_PER_PROGRAMME_AND_LINK: Final = 7e-6
+"""Of one linear programme of the approximation."""
+SECONDS_PER_FALLBACK: Final = 1e-4
+SECONDS_PER_FALLBACK_NODE: Final = 1e-7
+"""Of the exact solution of a record that the approximation does not solve."""
 
 # Rules of least loss
+SECONDS_PER_SEARCH: Final = 2e-3
+SECONDS_PER_SEARCHED_ROW: Final = 2e-7
+SECONDS_PER_HELD_RULE: Final = 4e-7
+"""What a search takes before it checks a rule, per distinct record and per rule of the lattice."""
+SECONDS_PER_CHECK: Final = 3e-4
+SECONDS_PER_CHECK_AND_ROW: Final = 1.5e-8
+SECONDS_PER_CHECK_AND_RULE: Final = 2e-9
+"""Per rule checked by the sizes of its classes alone, and rule of the lattice."""
+SECONDS_PER_JUDGED_ROW: Final = 1.35e-7
+"""More per rule checked and distinct record, where more than the sizes of classes counts."""
 BYTES_PER_HELD_RULE: Final = 100
 BYTES_PER_PAIR: Final = 150
 BYTES_PER_PLACE: Final = 24
@@ -84,6 +111,10 @@ SECONDS_PER_DIVERGENCE_AND_ROW: Final = 1.6e-7
 SECONDS_PER_CHECK_SUPPRESSING: Final = 1.5e-4
 SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 7e-8
 """Seconds per rule checked and rule of the lattice, times the root of the share that may be suppressed."""
+SECONDS_PER_RANKED_SEARCH: Final = 5e-4
+SECONDS_PER_RANKED_RULE: Final = 1e-7
+SECONDS_PER_RANKED_RULE_AND_PLACE: Final = 1.4e-7
+"""What a search by ranks takes before it checks a rule, per rule of the lattice and place of its key."""
 SECONDS_PER_RANKED_CHECK: Final = 3.3e-4
 SECONDS_PER_RANKED_CHECK_AND_ROW: Final = 4.5e-8
 SECONDS_PER_RANKED_CHECK_AND_RULE: Final = 1.2e-8
@@ -95,6 +126,7 @@ SECONDS_PER_BELIEF: Final = 1e-6
 # Recodings
 SECONDS_PER_MOVE_STEP: Final = 2e-4
 SECONDS_PER_MOVE_STEP_AND_CELL: Final = 2.8e-8
+SECONDS_PER_BOUND_CELL: Final = 1e-6
 SECONDS_PER_BOUND_LEVEL: Final = 4e-5
 SECONDS_PER_BOUND_LEVEL_AND_RECORD: Final[dict[str, float]] = {
     "discernibility": 0.0,

@@ -33,10 +33,9 @@ from app.domain.gates.findings import Group, Part
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedRecords, Population
 from app.domain.models.overlapping import judged_classes
-from app.domain.models.suppression import require_meaning, suppressed_classes
+from app.domain.models.suppression import own_block, require_meaning, suppressed_classes
 from app.domain.risk.bayes import Knowledge
-from app.domain.risk.class_populations import entities_of_classes, without_records
-from app.domain.rules.rule import TableRule
+from app.domain.risk.class_populations import entities_of_release, without_records
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import highest_accepted
@@ -100,8 +99,9 @@ def failing_without(
     must not be, even if no record is disclosed.
     """
     found = _failing(release, criterion, left_out, grouping, counter)
-    if criterion.table_wide and (release.is_suppressed & ~left_out).any():
-        found |= _failing(release, criterion, left_out | release.is_suppressed, grouping, counter)
+    block = own_block(release.is_suppressed, left_out, "own_block")
+    if criterion.table_wide and block.any():
+        found |= _failing(release, criterion, left_out | block, grouping, counter)
     return found
 
 
@@ -143,11 +143,7 @@ def records_left_out(release: Release, grouping: Grouping) -> Bools:
     suppressed for a missing value.
     """
     silent = silent_records(release)
-    return (
-        silent
-        if grouping.suppressed == "excluded"
-        else silent & left_out_for_missing(release.table, grouping)
-    )
+    return silent & ~own_block(silent, left_out_for_missing(release.table, grouping), grouping.suppressed)
 
 
 def shown_though_lacking(release: Release, grouping: Grouping) -> Bools:
@@ -266,9 +262,6 @@ def _population(
             "The criterion compares the classes with a population, and none is given.",
             "Name a dictionary that lists it.",
         )
-    rule = release.rule
-    levels = rule.levels if isinstance(rule, TableRule) else None
-    entities = entities_of_classes(counter, classes, levels)
-    if not criterion.needs_tuples:
-        return Population(entities, max(0, counter.dictionary.n_entities - int(entities.sum())))
-    return Population(entities, max(0, without_records(counter, release, grouping, "/scope")))
+    entities = entities_of_release(counter, release, classes)
+    outside = max(0, without_records(counter, release, grouping, "/scope")) if criterion.needs_tuples else 0
+    return Population(entities, outside, counter.dictionary.n_entities)

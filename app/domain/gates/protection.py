@@ -14,9 +14,9 @@ import numpy as np
 
 from app.domain.catalogue.result_values import ResultValue
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.models.alone import AloneRecords
 from app.domain.models.beta_likeness import LEAST, BetaLikeness
 from app.domain.models.criterion import Criterion
+from app.domain.models.judging import AloneRecords
 from app.domain.policies.building import built
 from app.domain.policies.policy import MeasureCondition, PrivacyModelCondition, ScoreCondition
 from app.domain.policies.requirements import MEASURE_OF, value_of

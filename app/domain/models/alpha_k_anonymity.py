@@ -19,7 +19,6 @@ from app.domain.catalogue.meanings import (
     MET,
     SHARE,
     STRICTER_DOWN,
-    STRICTER_UP,
 )
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
@@ -28,11 +27,12 @@ from app.domain.classes.named_values import any_called
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Judged, Others
+from app.domain.models.criterion import Criterion
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
-from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
+from app.domain.models.judging import JudgedClasses
+from app.domain.models.k_anonymity import KAnonymity, Records
 from app.domain.models.sensitive_values import (
     LEAST_C,
     Attribute,
@@ -59,9 +59,7 @@ class AlphaKAnonymity(DiversityCriterion):
         STRICTER_DOWN,
         doc("Greatest share of a value, taken as the decimal it is written as."),
     ]
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of records of an equivalence class.")
-    ]
+    k: Records
     values: Annotated[
         Labels | None,
         Len(1, 10_000),
@@ -89,22 +87,18 @@ class AlphaKAnonymity(DiversityCriterion):
         """One value may fill a class of one record."""
         return self.alpha == 1 and self.k == 1
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, "apart"
-
-    def _limited(self, judged: Judged, counts: SensitiveCounts) -> Bools | None:
+    def _limited(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools | None:
         if self.values is None:
             return None
         return any_called(judged.hierarchy(self.attribute), counts.nodes, self.values, "/values")
 
-    def _within(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _within(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return diversity.is_within_share(counts, self._limited(judged, counts), as_written(self.alpha))
 
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~self._within(judged, counts) | (judged.sizes < self.k)
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+    def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
         limited = self._limited(judged, counts)
         ranks = ranked(counts, limited)
         above = ~self._within(judged, counts)
@@ -113,7 +107,7 @@ class AlphaKAnonymity(DiversityCriterion):
         # A class that is left with fewer than k records has to go as a whole.
         return np.where(judged.sizes - removed < self.k, judged.sizes, removed)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Greatest share of a limited value."""
         counts = judged.counts(self.attribute)
         if not counts.n_classes:
@@ -121,12 +115,12 @@ class AlphaKAnonymity(DiversityCriterion):
         shares = diversity.most_frequent(counts, self._limited(judged, counts)) / counts.sizes
         return float(shares.max())
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """At least k records; and 1/α values where every share is limited."""
         least = math.ceil(1 / as_written(self.alpha)) if self.values is None else 1
         return (KAnonymity(self.k), *at_least_values(least, self.attribute))
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """No class has a smaller greatest share than the whole table."""
         found = self._whole(whole)
         if found is None:

@@ -40,11 +40,12 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     Attribute,
     SensitiveAttribute,
@@ -55,6 +56,13 @@ from app.domain.models.sensitive_values import (
 from app.domain.tables.masks import shows_nothing
 
 LEAST = 1e-9
+BoundOfValues = Annotated[
+    LikenessBound,
+    doc(
+        "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
+        "(`enhanced`), or all the same (`basic`)."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -73,20 +81,14 @@ class BetaLikeness(Criterion):
         STRICTER_DOWN,
         doc("Greatest relative gain: 1 means twice as likely."),
     ]
-    bound: Annotated[
-        LikenessBound,
-        doc(
-            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
-            "(`enhanced`), or all the same (`basic`)."
-        ),
-    ] = "enhanced"
+    bound: BoundOfValues = "enhanced"
     attribute: Attribute = None
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which some value is above its bound; exactly at it passes."""
         return unlike(judged.counts(self.attribute), as_written(self.beta), self.bound)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The least β that the classes satisfy; ∞ if enhanced β-likeness holds for none."""
         counts = judged.counts(self.attribute)
         if not counts.n_classes:
@@ -96,12 +98,12 @@ class BetaLikeness(Criterion):
             return float("inf")
         return float(greatest_gains(counts, gains).max())
 
-    def unavoidable(self, judged: Judged) -> Longs:
+    def unavoidable(self, judged: JudgedClasses) -> Longs:
         """What does not fit into any mixture of values below their bounds."""
         counts = judged.counts(self.attribute)
         return np.asarray(counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0))
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The least class that can be filled within the bounds (L4), and how many values it has (L6)."""
         totals = whole.counts(self.attribute).totals
         bounds = self._bounds(totals)
@@ -109,7 +111,7 @@ class BetaLikeness(Criterion):
         size = least_size(fills_up(totals, bounds), totals)
         return least_classes(size, values, self.attribute)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """Nothing is gained from the whole table."""
         return None
 
@@ -128,13 +130,7 @@ class BetaLikenessParameters(Grouping):
     beta: Annotated[
         float, Gt(0), Le(1e6), doc("Classes with a greater relative gain are counted: 1 is twice as likely.")
     ] = 1.0
-    bound: Annotated[
-        LikenessBound,
-        doc(
-            "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
-            "(`enhanced`), or all the same (`basic`)."
-        ),
-    ] = "enhanced"
+    bound: BoundOfValues = "enhanced"
     reference: Annotated[
         Mapping[CellValue, Annotated[int, Ge(0), Le(10**12)]] | None,
         Len(1, 100_000),

@@ -21,7 +21,13 @@ from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.overlapping import judged_classes
-from app.domain.models.suppression import Order, ranks_by_disclosure, require_meaning, suppressed_classes
+from app.domain.models.suppression import (
+    Order,
+    own_block,
+    ranks_by_disclosure,
+    require_meaning,
+    suppressed_classes,
+)
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply, apply_to_codes, suppressed_records
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import rows_without_values
@@ -141,12 +147,10 @@ def withholding(
 def are_hidden(table: Table, records: Bools, missing: Missing, suppressed: Suppressed) -> Bools:
     """(n,) of the withheld ``records`` (n,) those whose sensitive values are not shown either.
 
-    All, unless they are judged as one more block; then those that are left out for a missing value, at which
-    no criterion has looked.
+    No criterion has looked at these: they are not of the own block.
     """
-    if suppressed == "excluded":
-        return records
-    return records & lacking_records(table.codes, table.quasi_identifiers, missing)
+    left_out = lacking_records(table.codes, table.quasi_identifiers, missing)
+    return records & ~own_block(records, left_out, suppressed)
 
 
 def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, Bools]:

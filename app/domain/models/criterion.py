@@ -24,65 +24,18 @@ is ``fewer_fail``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal, Protocol
+from functools import cache
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
 
 from app.domain.arrays import Bools, Floats, Longs
-from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.ranges import require_bounds
-from app.domain.risk.bayes import BayesBlock
+from app.domain.errors import InvalidInput
+from app.domain.models.judging import JudgedClasses, Others
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
-Others = Literal["in_classes", "apart"]
-"""Others split the classes (Machanavajjhala (2008), definition 3.11), or are left aside."""
-
-
-class Judged(Protocol):
-    """The G classes of one rule, as criteria look at them."""
-
-    @property
-    def records(self) -> Longs:
-        """(G,) records of each class, at least 1."""
-
-    @property
-    def sizes(self) -> Longs:
-        """(G,) records that a reader cannot tell from those of the class: its own, and those that match."""
-
-    def table_records(self) -> int:
-        """Records of the table, those in no class included."""
-
-    def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
-        """Values of a sensitive attribute (None: the only one) per class.
-
-        With ``in_classes`` per block instead: records of a class with equal values of all other sensitive
-        attributes. InvalidInput at ``/attribute`` for an attribute that is not sensitive.
-        """
-
-    def class_of_block(self, attribute: str | None) -> Longs:
-        """(B,) the class of each block of ``counts(attribute, "in_classes")``."""
-
-    def hierarchy(self, attribute: str | None) -> Hierarchy:
-        """The hierarchy of a sensitive attribute (None: the only one)."""
-
-    def population(self) -> Longs:
-        """(G,) entities of the population that are disclosed like each class.
-
-        InvalidInput at ``/`` without a population.
-        """
-
-    def outside(self) -> int:
-        """Entities of the population that are in no class of the table."""
-
-    def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
-        """What who knows the population believes of a sensitive attribute (None: the only one).
-
-        Of some units at a time, with (u,) the class of each. InvalidInput at ``/`` without a population,
-        NotSupported for one that does not say the attribute's values.
-        """
 
 
 @dataclass(frozen=True)
@@ -102,9 +55,9 @@ class Criterion(ABC):
     adds_up
         It is table-wide and a quotient of sums over classes, which :meth:`surpluses` tells.
     needs_population
-        It looks at :meth:`Judged.population`.
+        It looks at :meth:`JudgedClasses.population`.
     needs_beliefs
-        It looks at :meth:`Judged.beliefs`, for which the population has to say sensitive values.
+        It looks at :meth:`JudgedClasses.beliefs`, for which the population has to say sensitive values.
     passes_by_fewer_values
         Whether who fails may pass once the values of the sensitive attribute are generalised.
     needs_tuples
@@ -172,27 +125,27 @@ class Criterion(ABC):
         return False
 
     @abstractmethod
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """(G,) which classes fail; none if the criterion is table-wide."""
 
     @abstractmethod
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """What the classes attain of what the criterion bounds, in its unit; None without classes.
 
         For k-anonymity the size of the smallest class, for t-closeness the greatest distance.
         """
 
-    def satisfied(self, judged: Judged) -> bool:
+    def satisfied(self, judged: JudgedClasses) -> bool:
         """Whether the classes meet the criterion together; table-wide criteria say how."""
         return not self.failing(judged).any()
 
-    def failing_alone(self, alone: Judged) -> Bools:
+    def failing_alone(self, alone: JudgedClasses) -> Bools:
         """(G,) which records fail if each is alone in its class; if none does, it protects nobody."""
         if self.table_wide:
             return np.full(len(alone.records), not self.satisfied(alone))
         return self.failing(alone)
 
-    def unavoidable(self, judged: Judged) -> Longs:
+    def unavoidable(self, judged: JudgedClasses) -> Longs:
         """(G,) of the records of each class, how many fail at least in whatever classes it is split into.
 
         0 for classes that pass. Sharper proven bounds make searches faster.
@@ -203,7 +156,7 @@ class Criterion(ABC):
         # Of classes that pass together at least one part must fail, and it has a record.
         return np.where(failing, judged.records if self.merging == "fewer_fail" else 1, 0)
 
-    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+    def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
         """(G,) each: numbers of the classes whose sums over those that are kept may not be above 0.
 
         A criterion that ``adds_up`` is met exactly if none of these sums is above 0; others have none. All
@@ -211,14 +164,14 @@ class Criterion(ABC):
         """
         return ()
 
-    def least_suppressed(self, judged: Judged) -> int:
+    def least_suppressed(self, judged: JudgedClasses) -> int:
         """Records that this rule and every more specific one suppress at least, if these are all classes.
 
         Of a table-wide criterion; 0 where nothing is known.
         """
         return 0
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """Criteria with ``fewer_fail`` that every class meets which meets this one.
 
         ``whole`` is the table as one class.
@@ -226,22 +179,65 @@ class Criterion(ABC):
         return ()
 
     @abstractmethod
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """If not even the table as one class meets the criterion, why and by how much, as one sentence.
 
         Of a table-wide criterion: if no classes of any of its records do, but for none at all. Values of
         cells are not named in it.
         """
 
-    def alternative(self, whole: Judged) -> str:
+    def alternative(self, whole: JudgedClasses) -> str:
         """A sentence on what the table as one class would meet instead; empty if nothing is known."""
         return ""
 
 
-def failing_classes(judged: Judged, attribute: str | None, others: Others, failing: Bools) -> Bools:
+def failing_classes(judged: JudgedClasses, attribute: str | None, others: Others, failing: Bools) -> Bools:
     """(G,) which classes have a failing block; ``failing`` as of ``judged.counts(attribute, others)``."""
     if others == "apart":
         return failing
     found = np.zeros(len(judged.sizes), dtype=bool)
     found[judged.class_of_block(attribute)[failing]] = True
     return found
+
+
+def require_bounds(criterion: object) -> None:
+    """Refuse a number that is beyond the bounds of its field, NaN among them: InvalidInput at the field."""
+    for name, bounds in _bounds(type(criterion)).items():  # type: ignore[arg-type] # types are hashable
+        value = getattr(criterion, name)
+        if value is not None and not all(_is_within(value, bound) for bound in bounds):
+            allowed = " and ".join(map(_described, bounds))
+            raise InvalidInput.of(f"/{name}", "out-of-range", f"{name} must be {allowed}.")
+
+
+@cache
+def _bounds(of: type[Any]) -> dict[str, tuple[Any, ...]]:
+    """The bounds of each field."""
+    hints = get_type_hints(of, include_extras=True)
+    marks = {own.name: getattr(hints[own.name], "__metadata__", ()) for own in fields(of)}
+    return {
+        name: tuple(own for own in said if isinstance(own, Ge | Gt | Le | Lt)) for name, said in marks.items()
+    }
+
+
+def _is_within(value: Any, bound: Any) -> bool:  # noqa: ANN401 - what can be compared
+    match bound:
+        case Ge(least):
+            return bool(value >= least)
+        case Gt(below):
+            return bool(value > below)
+        case Le(most):
+            return bool(value <= most)
+        case _:
+            return bool(value < bound.lt)
+
+
+def _described(bound: Any) -> str:  # noqa: ANN401 - one of four
+    match bound:
+        case Ge(least):
+            return f"at least {least:g}"
+        case Gt(below):
+            return f"above {below:g}"
+        case Le(most):
+            return f"at most {most:g}"
+        case _:
+            return f"below {bound.lt:g}"

@@ -18,10 +18,11 @@ from app.domain.classes.necessary import SAFE, fills_between, least_size, most_p
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import least_by_class
 from app.domain.models.beta_likeness import LEAST
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     Attribute,
     SensitiveAttribute,
@@ -50,11 +51,11 @@ class DeltaDisclosure(Criterion):
     base: Annotated[LogBase, doc("Base of the logarithm: natural (`e`) or binary (`2`).")] = "e"
     attribute: Attribute = None
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which the share of some value is too high or too low, or which lack a value."""
         return disclosing(judged.counts(self.attribute), as_written(self.delta), self.base)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest |log(q / p)|: ∞ if some class lacks a value."""
         counts = judged.counts(self.attribute)
         if not counts.n_classes:
@@ -62,7 +63,7 @@ class DeltaDisclosure(Criterion):
         greatest = float(greatest_ratios(counts, Gains.of(counts)).max())
         return greatest / float(np.log(2)) if self.base == "2" else greatest
 
-    def unavoidable(self, judged: Judged) -> Longs:
+    def unavoidable(self, judged: JudgedClasses) -> Longs:
         """What does not fit into any mixture with all values between their bounds."""
         counts, factor = judged.counts(self.attribute), self._factor
         shares = np.minimum(counts.totals / counts.totals.sum() * factor, 1.0)
@@ -73,13 +74,13 @@ class DeltaDisclosure(Criterion):
         at_most = np.where(lacks_values(counts), 0, most).astype(np.int64)
         return np.asarray(np.maximum(counts.sizes - at_most, self.failing(judged)))
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """All values, and the least class that can have them in about their shares."""
         totals = whole.counts(self.attribute).totals
         size = least_size(fills_between(totals, self._factor), totals)
         return least_classes(size, len(totals), self.attribute)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The whole table is like itself."""
         return None
 

@@ -15,12 +15,14 @@ from annotated_types import Ge, Le, doc
 from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import ASKED, FAILING, LOW_SHARE, MET, SHARE, STRICTER_DOWN, STRICTER_UP
 from app.domain.classes.grouping import Grouping
-from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.errors import InvalidInput, pointing_into
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
-from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
+from app.domain.models.judging import JudgedClasses
+from app.domain.models.populations import Population, cost_of_classes, people_of, population_of
 from app.domain.risk.class_populations import (
+    entities_of_release,
     outside_presence,
     population_sizes,
     presence_shares,
@@ -60,25 +62,23 @@ class DeltaPresence(Criterion):
         """Whether people of whom no record can be break the lower bound."""
         return lowest_accepted(self.lower) > 0
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes whose share is out of bounds; all if people without a record break the lower one."""
         if self.bars_outsiders and judged.outside():
             return np.ones(len(judged.sizes), dtype=bool)
         people = people_of(judged)
         return outside_presence(judged.records, people, self.lower, self.upper)
 
-    def satisfied(self, judged: Judged) -> bool:
+    def satisfied(self, judged: JudgedClasses) -> bool:
         """No class fails, and people without a record do not break the lower bound."""
-        if self.bars_outsiders and judged.outside():
-            return False
-        return not self.failing(judged).any()
+        return not (self.bars_outsiders and judged.outside()) and super().satisfied(judged)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest share."""
         shares = presence_shares(judged.records, people_of(judged))
         return float(shares.max()) if len(shares) else None
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The share of the whole population that is in the release is out of bounds."""
         people = people_of(whole)
         if not outside_presence(whole.records, people, self.lower, self.upper).any():
@@ -124,10 +124,10 @@ class DeltaPresenceFound:
 
 
 def _compute(context: MeasureContext, parameters: DeltaPresenceParameters, tick: Tick) -> DeltaPresenceFound:
-    _require_bounds(parameters)
+    criterion = _criterion(parameters)
     classes = context.release.classes(parameters)
     without = without_records(context.counter, context.release, parameters)
-    entities = entities_of(context, classes)
+    entities = entities_of_release(context.counter, context.release, classes)
     people = population_sizes(entities, classes.records)
     shares = presence_shares(classes.records, people)
     failing = outside_presence(classes.records, people, parameters.lower, parameters.upper)
@@ -142,22 +142,20 @@ def _compute(context: MeasureContext, parameters: DeltaPresenceParameters, tick:
         classes_failing=int(np.count_nonzero(failing)),
         records_failing=int(classes.records[failing].sum()),
         entities_without_records=without,
-        is_delta_present=not failing.any() and (without == 0 or lowest_accepted(parameters.lower) <= 0),
+        is_delta_present=not failing.any() and not (without and criterion.bars_outsiders),
         most_present=worst_class(classes, shares),
         least_present=worst_class(classes, -shares),
         population=population_of(context, classes, entities),
     )
 
 
-def _require_bounds(parameters: DeltaPresenceParameters) -> None:
-    if parameters.lower > parameters.upper:
-        raise InvalidInput.of(
-            "/measure/lower", "out-of-range", "The lower bound is above the upper one.", "Exchange the two."
-        )
+def _criterion(parameters: DeltaPresenceParameters) -> DeltaPresence:
+    with pointing_into("/measure"):
+        return DeltaPresence(parameters.lower, parameters.upper)
 
 
 def _cost(context: MeasureContext, parameters: DeltaPresenceParameters) -> Cost:
-    _require_bounds(parameters)
+    _criterion(parameters)
     return cost_of_classes(context, parameters, counts_people=True)
 
 

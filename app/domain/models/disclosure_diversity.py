@@ -18,9 +18,9 @@ from app.domain.classes.grouping import Grouping
 from app.domain.classes.named_values import harmless_values, values_called
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Judged, Others
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses, Others
 from app.domain.models.recursive_l_diversity import needs_c
 from app.domain.models.sensitive_values import (
     Attribute,
@@ -54,18 +54,14 @@ class PdRecursiveLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
-    def _harmless(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _harmless(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return harmless_values(judged.hierarchy(self.attribute), counts.nodes, self.harmless, "/harmless")
 
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         harmless = self._harmless(judged, counts)
         return ~diversity.is_disclosure_recursive(counts, harmless, as_written(self.c), self.l)
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+    def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
         if self.l == 1:
             return failing.astype(np.int64)
         harmless, ranks = self._harmless(judged, counts), ranked(counts)
@@ -75,12 +71,12 @@ class PdRecursiveLDiversity(DiversityCriterion):
         removed = evening.removed_for_disclosure(harmful, short, as_written(self.c), right)
         return np.maximum(removed, failing)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least c with which it holds: any greater one does."""
         counts = judged.counts(*self._of)
         return float(self._least_c(judged, counts).max()) if counts.n_classes else None
 
-    def _least_c(self, judged: Judged, counts: SensitiveCounts) -> Floats:
+    def _least_c(self, judged: JudgedClasses, counts: SensitiveCounts) -> Floats:
         if self.l == 1:
             return np.zeros(counts.n_classes)
         harmless = self._harmless(judged, counts)
@@ -88,7 +84,7 @@ class PdRecursiveLDiversity(DiversityCriterion):
             *diversity.disclosure_terms(ranked(counts), counts, harmless, self.l)
         )
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """No class holds with a smaller c than the whole table."""
         found = self._whole(whole)
         if found is None:
@@ -122,7 +118,7 @@ class NpdRecursiveLDiversity(PdRecursiveLDiversity):
         """Nor does it ask for a share of any protected value."""
         return super().asks_nothing and not self.least_percent
 
-    def _rare(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _rare(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         """(B,) blocks in which a protected value is too rare."""
         percent, rare = as_written(self.least_percent), np.zeros(counts.n_classes, dtype=bool)
         hierarchy = judged.hierarchy(self.attribute)
@@ -131,10 +127,10 @@ class NpdRecursiveLDiversity(PdRecursiveLDiversity):
             rare |= ~diversity.has_percentage(amounts, percent, counts.sizes)
         return rare
 
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return np.asarray(super()._failing(judged, counts) | self._rare(judged, counts))
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """No class holds with a smaller c than the whole table, nor has more of every protected value."""
         found = self._whole(whole)
         if found is not None and self._rare(whole, found[0]).any():

@@ -5,58 +5,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from app.domain.arrays import Bools, Longs
+from app.domain.arrays import Bools
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Judged, Merging, Others
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
-from app.domain.models.sensitive_values import GREATEST_L, Attribute, DiversityCriterion, Ell, OtherAttributes
+from app.domain.models.sensitive_values import (
+    GREATEST_L,
+    Attribute,
+    Ell,
+    OtherAttributes,
+    WholeBlockCriterion,
+)
 
 
 @dataclass(frozen=True)
-class DistinctLDiversity(DiversityCriterion):
+class DistinctLDiversity(WholeBlockCriterion):
     """Every class has at least ℓ different sensitive values."""
 
     kind: ClassVar[str] = "distinct_l_diversity"
     title: ClassVar[str] = "distinct ℓ-diversity: at least ℓ different values in every class"
-    merging: ClassVar[Merging] = "fewer_fail"
-    passes_by_fewer_values: ClassVar[bool] = False
 
     l: Ell  # noqa: E741
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.others == "in_classes":
-            # A block that fails may join a class that had none and take its records along.
-            object.__setattr__(self, "merging", "passes_stay")
-
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return counts.distinct < self.l
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
-        """No part of a block has more values than the block."""
-        return np.where(failing, counts.sizes, 0)
-
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least number of different values."""
         counts = judged.counts(*self._of)
         return int(counts.distinct.min()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """ℓ values of the attribute apart, and ℓ records."""
         own: tuple[Criterion, ...] = ()
         if self.others == "in_classes":
             own = (DistinctLDiversity(self.l, self.attribute, "apart"),)
         return (*own, KAnonymity(min(self.l, GREATEST_K)))
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """There are fewer than ℓ values."""
         found = self._whole(whole)
         if found is None:

@@ -18,9 +18,16 @@ from app.domain.catalogue.meanings import STRICTER_UP
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ESTIMATE_TOLERANCE, corrected_values, has_corrected_entropy, ranked
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Judged, Merging, Others
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import at_least_values
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import GREATEST_L, Attribute, DiversityCriterion, OtherAttributes
+
+
+def _whole_values(ell: float, tolerance: float) -> int:
+    """⌈ℓ⌉, unless ln ℓ is within the tolerance of the next smaller number's."""
+    least = math.floor(ell)
+    return least + (math.log(least) < math.log(ell) - tolerance)
 
 
 @dataclass(frozen=True)
@@ -41,29 +48,22 @@ class EntropyLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~diversity.has_entropy(counts, self.l)
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+    def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
         return evening.removed_for_entropy(ranked(counts), failing, self.l)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least effective number of values."""
         counts = judged.counts(*self._of)
         return float(diversity.effective_entropy(counts).min()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """⌈ℓ⌉ different values, and as many records."""
-        least = math.floor(self.l)
-        if math.log(least) < math.log(self.l) - diversity.ENTROPY_TOLERANCE:
-            least += 1
-        return at_least_values(least, self.attribute)
+        return at_least_values(_whole_values(self.l, diversity.ENTROPY_TOLERANCE), self.attribute)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """No class is more uncertain than the whole table."""
         found = self._whole(whole)
         if found is None:
@@ -95,30 +95,23 @@ class CorrectedEntropyLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~has_corrected_entropy(counts, self.l)
 
-    def unavoidable(self, judged: Judged) -> Longs:
+    def unavoidable(self, judged: JudgedClasses) -> Longs:
         """Nothing is known: the parts of a class that fails may all have a greater estimate."""
         return np.zeros(len(judged.records), dtype=np.int64)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least estimated number of equally frequent values."""
         counts = judged.counts(*self._of)
         return float(corrected_values(counts).min()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """⌈ℓ⌉ different values, and as many records: no estimate counts for more than the values shown."""
-        least = math.floor(self.l)
-        if math.log(least) < math.log(self.l) - ESTIMATE_TOLERANCE:
-            least += 1
-        return at_least_values(least, self.attribute)
+        return at_least_values(_whole_values(self.l, ESTIMATE_TOLERANCE), self.attribute)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """Only too few values are known to be in the way: a part of the table may have a greater estimate."""
         values = int(whole.counts(self.attribute, "apart").distinct.max(initial=0))
         if math.log(max(values, 1)) >= math.log(self.l) - ESTIMATE_TOLERANCE:

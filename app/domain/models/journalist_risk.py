@@ -11,26 +11,36 @@ from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.arrays import Floats, Longs
 from app.domain.catalogue.meanings import STRICTER_DOWN
-from app.domain.models.criterion import Criterion, Judged
+from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_map import KMap
 from app.domain.models.populations import people_of
-from app.domain.models.prosecutor_risk import SMALLEST_RISK, HighestRisk, MeanRisk, least_class, riskier
+from app.domain.models.prosecutor_risk import SMALLEST_RISK, GuessRisk, HighestRisk, MeanRisk, least_class
 from app.domain.models.table_wide import SAME_SUM
 from app.domain.tables.numbers import highest_accepted
 
 
-def _riskier_than_all_people(whole: Judged, threshold: float) -> str | None:
-    people = int(people_of(whole).sum())
-    return riskier(people, f"The population has {people} people", threshold)
+@dataclass(frozen=True)
+class _AgainstPopulation(GuessRisk):
+    """A risk against the population."""
+
+    needs_population: ClassVar[bool] = True
+
+    def _hidden_among(self, judged: JudgedClasses) -> Longs:
+        """(G,) people of each class, records being people."""
+        return people_of(judged)
+
+    def _everybody(self, whole: JudgedClasses) -> tuple[int, str]:
+        people = int(people_of(whole).sum())
+        return people, f"The population has {people} people"
 
 
 @dataclass(frozen=True)
-class HighestJournalistRisk(HighestRisk):
+class HighestJournalistRisk(_AgainstPopulation, HighestRisk):
     """No released record is found in the population with a higher probability."""
 
     kind: ClassVar[str] = "highest_journalist_risk"
     title: ClassVar[str] = "Highest journalist risk of a record"
-    needs_population: ClassVar[bool] = True
 
     threshold: Annotated[
         float,
@@ -40,30 +50,16 @@ class HighestJournalistRisk(HighestRisk):
         doc("Greatest risk 1/F of a record, F people of the population being like its class."),
     ]
 
-    def _hidden_among(self, judged: Judged) -> Longs:
-        """(G,) people of each class, records being people."""
-        return people_of(judged)
-
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """k-map with the least k of a low enough risk."""
         return (KMap(least_class(self.threshold)),)
 
-    def impossible(self, whole: Judged) -> str | None:
-        """There are too few people for so low a risk."""
-        return _riskier_than_all_people(whole, self.threshold)
-
 
 @dataclass(frozen=True)
-class _AgainstPopulation(MeanRisk):
+class _MeanAgainstPopulation(_AgainstPopulation, MeanRisk):
     """A mean risk against the population."""
 
-    needs_population: ClassVar[bool] = True
-
-    def _hidden_among(self, judged: Judged) -> Longs:
-        """(G,) people of each class, records being people."""
-        return people_of(judged)
-
-    def least_suppressed(self, judged: Judged) -> int:
+    def least_suppressed(self, judged: JudgedClasses) -> int:
         """So many of the records of highest risk that the mean over the others is low enough.
 
         A record has no more people like it at a more specific rule, nor if others of its class go, hence no
@@ -84,13 +80,9 @@ class _AgainstPopulation(MeanRisk):
         part = math.ceil(missing / each * (1 - SAME_SUM)) if each > 0 else 0
         return whole + min(max(part, 0), int(records[last]))
 
-    def impossible(self, whole: Judged) -> str | None:
-        """There are too few people for so low a risk."""
-        return _riskier_than_all_people(whole, self.threshold)
-
 
 @dataclass(frozen=True)
-class AverageJournalistRisk(_AgainstPopulation):
+class AverageJournalistRisk(_MeanAgainstPopulation):
     """The released records are found in the population with no higher probability on average."""
 
     kind: ClassVar[str] = "average_journalist_risk"
@@ -107,20 +99,20 @@ class AverageJournalistRisk(_AgainstPopulation):
         ),
     ]
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greater of the two averages."""
         people = people_of(judged)
         per_record = super().attained(judged)
         return None if per_record is None else max(len(people) / int(people.sum()), per_record)
 
-    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+    def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
         """Those of the mean over records, and 1 − t · F of a class among F people for that over classes."""
         people = people_of(judged)
         return *super().surpluses(judged), np.asarray(1.0 - highest_accepted(self.threshold) * people)
 
 
 @dataclass(frozen=True)
-class MarketerRisk(_AgainstPopulation):
+class MarketerRisk(_MeanAgainstPopulation):
     """Who links every released record with the population gets no larger share of them right."""
 
     kind: ClassVar[str] = "marketer_risk"

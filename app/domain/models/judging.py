@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Others
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.risk.bayes import BayesBlock, Knowledge
 from app.domain.tables.distinct import distinct_rows, row_keys
 from app.domain.tables.table import Table
+
+Others = Literal["in_classes", "apart"]
+"""Others split the classes (Machanavajjhala (2008), definition 3.11), or are left aside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Entities of a population (G,) that are disclosed like each class, and how many like none.
+    """Entities of a population (G,) that are disclosed like each class, how many like none, and all of them.
 
     Attributes
     ----------
@@ -43,13 +45,20 @@ class Population:
 
     entities: Longs
     outside: int
+    total: int
     shown: Ints | None = None
     knowledge: Knowledge | None = None
 
     def only(self, kept: Bools) -> Population:
         """Of the classes that are kept."""
         shown = None if self.shown is None else self.shown[kept]
-        return Population(self.entities[kept], self.outside, shown, self.knowledge)
+        return replace(self, entities=self.entities[kept], shown=shown)
+
+    def with_block(self, gone: Bools) -> Population:
+        """With one more class before those that are not gone: anybody may be in it, and nobody is outside."""
+        kept = self.only(~gone)
+        shown = None if kept.shown is None else with_top(kept.shown)
+        return replace(kept, entities=np.append(self.total, kept.entities), outside=0, shown=shown)
 
 
 class JudgedRecords:
@@ -167,7 +176,7 @@ class JudgedRecords:
 
 
 class JudgedClasses:
-    """The classes of one rule; a :class:`Judged`."""
+    """The G classes of one rule, as criteria look at them."""
 
     overlaps: ClassVar[bool] = False
     """Whether a record may be like those of several classes, so that withholding one changes others."""
@@ -194,12 +203,12 @@ class JudgedClasses:
 
     @property
     def records(self) -> Longs:
-        """(G,) records of each class."""
+        """(G,) records of each class, at least 1."""
         return self._own
 
     @property
     def sizes(self) -> Longs:
-        """(G,) the same: nobody else is like them."""
+        """(G,) records that a reader cannot tell from those of the class: here its own alone."""
         return self._own
 
     def table_records(self) -> int:
@@ -207,7 +216,11 @@ class JudgedClasses:
         return self._records.n_records
 
     def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
-        """Values of a sensitive attribute per class, or per block of ``class_of_block``."""
+        """Values of a sensitive attribute (None: the only one) per class.
+
+        With ``in_classes`` per block instead: records of a class with equal values of all other sensitive
+        attributes. InvalidInput at ``/attribute`` for an attribute that is not sensitive.
+        """
         index = self._records.index(attribute)
         if len(self._records.sensitive) == 1:
             others = "apart"
@@ -240,7 +253,7 @@ class JudgedClasses:
         return found
 
     def class_of_block(self, attribute: str | None) -> Longs:
-        """(B,) the class of each block: its records with equal values of the other sensitive attributes."""
+        """(B,) the class of each block of ``counts(attribute, "in_classes")``."""
         index = self._records.index(attribute)
         if len(self._records.sensitive) == 1:
             return np.arange(self.n_classes, dtype=np.int64)
@@ -251,7 +264,7 @@ class JudgedClasses:
         return self._records.hierarchy(self._records.index(attribute))
 
     def population(self) -> Longs:
-        """(G,) entities of the population per class; InvalidInput without one."""
+        """(G,) entities of the population that are disclosed like each class; InvalidInput without one."""
         return self._required_population.entities
 
     def outside(self) -> int:
@@ -259,7 +272,10 @@ class JudgedClasses:
         return self._required_population.outside
 
     def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:
-        """What who knows the population believes of some units at a time, and (u,) the class of each."""
+        """What who knows the population believes of some units at a time, and (u,) the class of each.
+
+        InvalidInput at ``/`` without a population, NotSupported for one that does not say the values.
+        """
         given = self._required_population
         if given.knowledge is None or given.shown is None:
             raise self._no_population()
@@ -287,6 +303,19 @@ class JudgedClasses:
             return self
         nothing = None if self._shows_nothing is None else self._shows_nothing[kept]
         return JudgedClasses(self._records, *self._only(kept), nothing)
+
+    def with_block(self, gone: Bools) -> JudgedClasses:
+        """The classes that are not gone, and before them the own block: the records of those that are.
+
+        It shows nothing, and nobody else is like its records.
+        """
+        return JudgedClasses(self._records, *self._with_block(gone))
+
+    def _with_block(self, gone: Bools) -> tuple[Longs, int, Population | None]:
+        """Class of each group, number of classes and population with the block."""
+        becomes = np.append(np.where(gone, 0, np.cumsum(~gone)), -1)
+        population = None if self._population is None else self._population.with_block(gone)
+        return becomes[self.class_of_group], 1 + int(np.count_nonzero(~gone)), population
 
     def _only(self, kept: Bools) -> tuple[Longs, int, Population | None]:
         """Class of each group, number of classes and population of those that are kept."""
@@ -318,6 +347,34 @@ class JudgedClasses:
     def _per_class(self, amounts: Longs, of: Longs) -> Longs:
         kept = of >= 0
         return np.bincount(of[kept], amounts[kept], self.n_classes).astype(np.int64)
+
+
+class AloneRecords(JudgedClasses):
+    """What no protection looks like: a class of one record per combination of sensitive values that occurs.
+
+    Distributions are compared with that of the whole table. Of the population nobody else is like a record,
+    and somebody is like none.
+
+    Parameters
+    ----------
+    table
+        The table whose hierarchies count.
+    shown
+        (n, m) the disclosed nodes of its records; None: those of the table.
+    """
+
+    def __init__(self, table: Table, shown: Ints | None = None) -> None:
+        every = JudgedRecords(table, np.zeros(table.n_records, dtype=np.int32), shown)
+        self.amounts: Longs = every.amounts
+        """(G,) how many records of the table each stands for."""
+        alone = every.one_of_each()
+        somebody = Population(alone.amounts, outside=1, total=alone.n_groups + 1)
+        super().__init__(alone, np.arange(alone.n_groups, dtype=np.int64), alone.n_groups, somebody)
+
+
+def with_top(codes: Ints) -> Ints:
+    """(G + 1, q) codes of classes behind one of which nothing is shown."""
+    return np.concatenate([np.full_like(codes, TOP, shape=(1, codes.shape[1])), codes])
 
 
 def _column(codes: Ints, amounts: Longs, n_nodes: int) -> _Column:

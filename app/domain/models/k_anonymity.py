@@ -12,14 +12,18 @@ from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, HIDING, LOW, LOW_SHARE, MET, STRICTER_UP
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, seconds_of_grouping
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
+from app.domain.models.judging import JudgedClasses
 from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
 from app.domain.tables.distinct import DistinctRows, distinct_rows
 from app.domain.tables.table import Table
 
 GREATEST_K: Final = 1_000_000
+Records = Annotated[
+    int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of records of an equivalence class.")
+]
 
 
 @dataclass(frozen=True)
@@ -31,24 +35,22 @@ class KAnonymity(Criterion):
     source: ClassVar[str] = "Samarati and Sweeney (1998)"
     merging: ClassVar[Merging] = "fewer_fail"
 
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of records of an equivalence class.")
-    ]
+    k: Records
 
     @property
     def least_alike(self) -> int:
         """K."""
         return self.k
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of fewer than k records."""
         return judged.sizes < self.k
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Records of the smallest class."""
         return int(judged.sizes.min()) if len(judged.sizes) else None
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The table has fewer than k records."""
         records = int(whole.sizes.sum())
         if records >= self.k:

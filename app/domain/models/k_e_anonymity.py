@@ -29,16 +29,17 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class, least_by_class
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.numbers import GREATEST_SUM, ends, whole_numbers
-from app.domain.models.criterion import Criterion, Judged, Merging, Others
+from app.domain.models.criterion import Criterion
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     GREATEST_L,
     Attribute,
-    DiversityCriterion,
     OtherAttributes,
     SensitiveAttribute,
+    WholeBlockCriterion,
     cost_of_counting,
     sensitive_values,
 )
@@ -81,14 +82,12 @@ def _numbers(counts: SensitiveCounts, hierarchy: Hierarchy, name: str, pointer: 
 
 
 @dataclass(frozen=True)
-class KEAnonymity(DiversityCriterion):
+class KEAnonymity(WholeBlockCriterion):
     """Every class has at least k different sensitive numbers, the greatest at least e above the least."""
 
     kind: ClassVar[str] = "k_e_anonymity"
     title: ClassVar[str] = "(k, e)-anonymity: k different numbers in every class, with a range of at least e"
     source: ClassVar[str] = "Zhang et al. (2007)"
-    merging: ClassVar[Merging] = "fewer_fail"
-    passes_by_fewer_values: ClassVar[bool] = False
 
     k: Annotated[int, Ge(1), Le(GREATEST_L), STRICTER_UP, doc("Least number of different values.")]
     e: Annotated[
@@ -101,45 +100,31 @@ class KEAnonymity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.others == "in_classes":
-            # A block that fails may join a class that had none and take its records along.
-            object.__setattr__(self, "merging", "passes_stay")
-
     @property
     def asks_nothing(self) -> bool:
         """Any one value is enough."""
         return self.k == 1 and self.e == 0
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
-    def _numbers(self, judged: Judged, counts: SensitiveCounts) -> _Numbers:
+    def _numbers(self, judged: JudgedClasses, counts: SensitiveCounts) -> _Numbers:
         name = self.attribute or "the sensitive attribute"
         return _numbers(counts, judged.hierarchy(self.attribute), name, "/attribute")
 
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return self._numbers(judged, counts).failing(self.k, self.e)
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
-        """No part of a block has more values or a wider range than the block."""
-        return np.where(failing, counts.sizes, 0)
-
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least range."""
         counts = judged.counts(*self._of)
         return float(self._numbers(judged, counts).ranges.min()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The same of the attribute apart; k different values and records, and two for any range."""
         own: tuple[Criterion, ...] = ()
         if self.others == "in_classes":
             own = (KEAnonymity(self.k, self.e, self.attribute, "apart"),)
         return (*own, *at_least_values(max(self.k, 2 if self.e else 1), self.attribute))
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """There are too few values, or they are too close together."""
         found = self._whole(whole)
         if found is None:

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, doc
 
-from app.domain.arrays import Bools, Longs
+from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import DictionaryIf
 from app.domain.catalogue.meanings import (
     ASKED,
@@ -25,15 +25,20 @@ from app.domain.catalogue.meanings import (
     STRICTER_DOWN,
     STRICTER_UP,
 )
-from app.domain.classes.grouping import EquivalenceClasses, Grouping
+from app.domain.classes.grouping import Grouping
 from app.domain.classes.uniqueness import SampleTest, least_sample_class
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
-from app.domain.models.populations import Population, cost_of_classes, entities_of, people_of, population_of
-from app.domain.risk.class_populations import population_sizes
+from app.domain.models.populations import Population, cost_of_classes, people_of, population_of
+from app.domain.risk.class_populations import entities_of_release, population_sizes
+
+People = Annotated[
+    int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
+]
 
 
 @dataclass(frozen=True)
@@ -46,25 +51,23 @@ class KMap(Criterion):
     merging: ClassVar[Merging] = "fewer_fail"
     needs_population: ClassVar[bool] = True
 
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
-    ]
+    k: People
 
     @property
     def enough_records(self) -> int:
         """k: records are people."""
         return self.k
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of fewer than k people, records being people."""
         return people_of(judged) < self.k
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """People of the smallest class."""
         sizes = people_of(judged)
         return int(sizes.min()) if len(sizes) else None
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The population has fewer than k people."""
         people = int(people_of(whole).sum())
         if people >= self.k:
@@ -87,9 +90,7 @@ class EstimatedKMap(Criterion):
     merging: ClassVar[Merging] = "fewer_fail"
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "heuristic"
 
-    k: Annotated[
-        int, Ge(1), Le(GREATEST_K), STRICTER_UP, doc("Least number of people of the population in a class.")
-    ]
+    k: People
     sampling_fraction: Annotated[
         float,
         Gt(0),
@@ -116,11 +117,11 @@ class EstimatedKMap(Criterion):
     def _least(self, k: int) -> int:
         return _least_class(k, self.sampling_fraction, self.by, self.significance)
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of too few records."""
         return np.asarray(judged.records < self.least_records)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest k that the smallest class speaks for."""
         if not len(judged.records):
             return None
@@ -132,11 +133,11 @@ class EstimatedKMap(Criterion):
             low, high = (middle, high) if self._least(middle) <= records else (low, middle)
         return low
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """k-anonymity with the least records of a class."""
         return (KAnonymity(self.least_records),)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """There are too few records for one class to speak for k people."""
         records, least = int(whole.records.sum()), self.least_records
         if records >= least:
@@ -227,18 +228,20 @@ def _fraction(parameters: KMapParameters) -> float:
     return parameters.sampling_fraction
 
 
-def _result(
-    context: MeasureContext,
-    parameters: KMapParameters,
-    classes: EquivalenceClasses,
-    *,
-    sizes: Longs,
-    least: int,
-    sample: SampleThreshold | None,
-    population: Population | None,
-) -> KMapFound:
+def _compute(context: MeasureContext, parameters: KMapParameters, tick: Tick) -> KMapFound:
+    classes = context.release.classes(parameters)
+    sizes, least, sample, population = classes.records, parameters.k, None, None
+    counted = parameters.by == "dictionary"
+    if parameters.by == "dictionary":
+        entities = entities_of_release(context.counter, context.release, classes)
+        sizes = population_sizes(entities, classes.records)
+        population = population_of(context, classes, entities)
+    else:
+        test: SampleTest = parameters.by
+        least, chance = least_sample_class(parameters.k, _fraction(parameters), test, parameters.significance)
+        sample = SampleThreshold(least, chance)
     failing = sizes < least
-    counted = population is not None
+    tick(1)
     return KMapFound(
         judged=judged_on(context.table, parameters, classes),
         k=parameters.k,
@@ -252,35 +255,6 @@ def _result(
         is_k_map=not failing.any(),
         worst_class=worst_class(classes, -sizes.astype(np.float64)),
     )
-
-
-def _compute(context: MeasureContext, parameters: KMapParameters, tick: Tick) -> KMapFound:
-    classes = context.release.classes(parameters)
-    if parameters.by == "dictionary":
-        entities = entities_of(context, classes)
-        result = _result(
-            context,
-            parameters,
-            classes,
-            sizes=population_sizes(entities, classes.records),
-            least=parameters.k,
-            sample=None,
-            population=population_of(context, classes, entities),
-        )
-    else:
-        test: SampleTest = parameters.by
-        least, chance = least_sample_class(parameters.k, _fraction(parameters), test, parameters.significance)
-        result = _result(
-            context,
-            parameters,
-            classes,
-            sizes=classes.records,
-            least=least,
-            sample=SampleThreshold(least, chance),
-            population=None,
-        )
-    tick(1)
-    return result
 
 
 def _cost(context: MeasureContext, parameters: KMapParameters) -> Cost:

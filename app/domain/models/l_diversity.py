@@ -18,11 +18,11 @@ from app.domain.classes.diversity import RankedCounts, corrected_values, has_cor
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Others
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.entropy_l_diversity import CorrectedEntropyLDiversity, EntropyLDiversity
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import Others
 from app.domain.models.recursive_l_diversity import RecursiveLDiversity
 from app.domain.models.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 from app.domain.tables.numbers import exact_sum
@@ -216,14 +216,10 @@ def _reading(
 
 
 def _estimate(values: SensitiveValues, ell: int) -> EntropyEstimate:
-    of_class = corrected_values(values.counts)
-    scores, failing = of_class[values.judged], values.judged & ~has_corrected_entropy(values.counts, ell)
-    return EntropyEstimate(
-        value=float(scores.min()) if len(scores) else None,
-        classes_failing=int(np.count_nonzero(failing)),
-        records_failing=values.records_of(failing),
-        worst=values.ref(values.worst(-of_class)),
+    found = _reading(
+        values, corrected_values(values.counts), has_corrected_entropy(values.counts, ell), attainable=0.0
     )
+    return EntropyEstimate(found.value, found.classes_failing, found.records_failing, found.worst)
 
 
 def _shares(ranks: RankedCounts) -> npt.NDArray[np.float64]:

@@ -10,8 +10,7 @@ from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.sensitive_counts import matching_counts
 from app.domain.classes.wildcards import matches_between, matching_records
-from app.domain.models.criterion import Others
-from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Others, Population, with_top
 from app.domain.tables.masks import rows_without_values, shows_nothing
 
 
@@ -79,7 +78,14 @@ class OverlappingClasses(JudgedClasses):
             return self
         of_group, n_classes, population = self._only(kept)
         shown, is_wildcard = self._shown[kept], self._is_wildcard[kept]
-        return type(self)(self._records, of_group, n_classes, shown, is_wildcard, population)
+        return OverlappingClasses(self._records, of_group, n_classes, shown, is_wildcard, population)
+
+    def with_block(self, gone: Bools) -> OverlappingClasses:
+        """With the own block, which is no wildcard: it matches nobody who shows something."""
+        of_group, n_classes, population = self._with_block(gone)
+        shown, is_wildcard = with_top(self._shown[~gone]), self._is_wildcard[~gone]
+        is_wildcard = np.concatenate([np.zeros((1, is_wildcard.shape[1]), dtype=bool), is_wildcard])
+        return OverlappingClasses(self._records, of_group, n_classes, shown, is_wildcard, population)
 
     def _with_others(
         self, found: tuple[Longs, Ints, Longs], key: tuple[int, Others], n_values: int

@@ -29,9 +29,9 @@ from app.domain.classes.uniqueness import (
     zayatz,
 )
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Judged
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.populations import cost_of_classes
 from app.domain.models.table_wide import AtMost, fewest_in_order
 from app.domain.tables.numbers import highest_accepted
@@ -50,18 +50,18 @@ class SampleUniqueness(AtMost):
         float, Ge(0), Le(1), STRICTER_DOWN, doc("Greatest share of records that are unique.")
     ]
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The share of unique records."""
         if not len(judged.records):
             return None
         return int(judged.records[judged.sizes == 1].sum()) / int(judged.records.sum())
 
-    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+    def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
         """1 − t of a unique record, −t · f of any other class of f records."""
         uniques = np.where(judged.sizes == 1, judged.records, 0)
         return (uniques - highest_accepted(self.threshold) * judged.records,)
 
-    def least_suppressed(self, judged: Judged) -> int:
+    def least_suppressed(self, judged: JudgedClasses) -> int:
         """So many uniques that the rest has few enough.
 
         Who is unique here is unique at every more specific rule that keeps it, so that what such a rule
@@ -70,7 +70,7 @@ class SampleUniqueness(AtMost):
         order = np.argsort(judged.records, kind="stable")
         return fewest_in_order(self.surpluses(judged), order)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """A single record is unique, whatever is disclosed of it."""
         if self.threshold >= 1 or int(whole.records.sum()) != 1:
             return None
@@ -114,16 +114,16 @@ class PopulationUniqueness(AtMost):
                 "Give one of them.",
             )
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """No single class; InvalidInput for a population that the table cannot be a sample of."""
         self._people(judged)
         return super().failing(judged)
 
-    def failing_alone(self, alone: Judged) -> Bools:
+    def failing_alone(self, alone: JudgedClasses) -> Bools:
         """All, whatever an estimator may say, unless everybody may be unique."""
         return np.full(len(alone.records), self.threshold < 1)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The share; infinite if the estimator has no solution, so that it is never accepted."""
         records = int(judged.records.sum())
         if not records:
@@ -145,14 +145,14 @@ class PopulationUniqueness(AtMost):
             return decision_rule(sample, pitman(sample), by_zayatz, NOT_ASKED).uniques
         return decision_rule(sample, NOT_ASKED, by_zayatz, slide_negative_binomial(sample)).uniques
 
-    def _people(self, judged: Judged) -> int:
+    def _people(self, judged: JudgedClasses) -> int:
         """People of the population; InvalidInput for fewer than records, and for more than can be."""
         records = judged.table_records()
         if self.sampling_fraction is not None:
             return people_of_fraction(records, self.sampling_fraction, "")
         return people_with_all(records, self.population or 0, "")
 
-    def least_suppressed(self, judged: Judged) -> int:
+    def least_suppressed(self, judged: JudgedClasses) -> int:
         """What the estimators of Zayatz and Pitman need at least (``classes.least_uniqueness``).
 
         Of the slide negative binomial nothing is known, nor of the decision rule where it may take that one.
@@ -169,7 +169,7 @@ class PopulationUniqueness(AtMost):
         threshold = highest_accepted(self.threshold)
         return least_gone(len(judged.records), unique, records, scaled, threshold, by_pitman)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """A single record has the same estimate, whatever is disclosed of it."""
         if int(whole.records.sum()) != 1 or self.satisfied(whole):
             return None

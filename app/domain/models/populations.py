@@ -9,13 +9,12 @@ from annotated_types import doc
 
 from app.domain.arrays import Longs
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, positions_of, seconds_of_grouping
-from app.domain.models.criterion import Judged
 from app.domain.models.entry import Cost, MeasureContext
-from app.domain.risk.class_populations import entities_of_classes, population_sizes
-from app.domain.rules.rule import TableRule
+from app.domain.models.judging import JudgedClasses
+from app.domain.risk.class_populations import population_sizes
 
 
-def people_of(judged: Judged) -> Longs:
+def people_of(judged: JudgedClasses) -> Longs:
     """(G,) people of each class, records being people."""
     return population_sizes(judged.population(), judged.records)
 
@@ -44,13 +43,6 @@ def population_of(context: MeasureContext, classes: EquivalenceClasses, entities
         known=tuple(n for n in (context.table.attributes[j] for j in classes.attributes) if n in linked),
         records_beyond=int(classes.records[entities < classes.records].sum()),
     )
-
-
-def entities_of(context: MeasureContext, classes: EquivalenceClasses) -> Longs:
-    """(G,) entities of the context's dictionary that are consistent with each class."""
-    rule = context.release.rule
-    levels = rule.levels if isinstance(rule, TableRule) else None
-    return entities_of_classes(context.counter, classes, levels)
 
 
 def cost_of_classes(context: MeasureContext, grouping: Grouping, *, counts_people: bool) -> Cost:

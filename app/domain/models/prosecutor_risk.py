@@ -11,24 +11,13 @@ from annotated_types import Ge, Gt, Le, doc
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.catalogue.meanings import STRICTER_DOWN
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
 from app.domain.models.table_wide import AtMost, fewest_in_order
 from app.domain.tables.numbers import exact_sum, highest_accepted
 
 SMALLEST_RISK: Final = 1 / GREATEST_K
-
-
-def riskier(together: int, said: str, threshold: float) -> str | None:
-    """Why not even so many records or people together have so low a risk; None if they do."""
-    if together and 1.0 / together <= highest_accepted(threshold):
-        return None
-    return f"{said}: together as one class they still have a higher risk."
-
-
-def _riskier_than_all_records(whole: Judged, threshold: float) -> str | None:
-    records = int(whole.records.sum())
-    return riskier(records, f"There are {records} records", threshold)
 
 
 def least_class(threshold: float) -> int:
@@ -41,12 +30,36 @@ def least_class(threshold: float) -> int:
 
 
 @dataclass(frozen=True)
-class HighestRisk(Criterion):
+class GuessRisk(Criterion):
+    """A bound on the risk 1 / ``_hidden_among`` of guessing right."""
+
+    source: ClassVar[str] = "El Emam (2013)"
+
+    threshold: float
+
+    def _hidden_among(self, judged: JudgedClasses) -> Longs:
+        """(G,) whom an attacker cannot tell from the records of a class."""
+        return judged.sizes
+
+    def _everybody(self, whole: JudgedClasses) -> tuple[int, str]:
+        """Whom records can hide among at most, and how that is said."""
+        records = int(whole.records.sum())
+        return records, f"There are {records} records"
+
+    def impossible(self, whole: JudgedClasses) -> str | None:
+        """There are too few for so low a risk."""
+        together, said = self._everybody(whole)
+        if together and 1.0 / together <= highest_accepted(self.threshold):
+            return None
+        return f"{said}: together as one class they still have a higher risk."
+
+
+@dataclass(frozen=True)
+class HighestRisk(GuessRisk):
     """No record that is not suppressed is re-identified with a higher probability."""
 
     kind: ClassVar[str] = "highest_risk"
     title: ClassVar[str] = "Highest prosecutor risk of a record"
-    source: ClassVar[str] = "El Emam (2013)"
     merging: ClassVar[Merging] = "fewer_fail"
 
     threshold: Annotated[
@@ -57,46 +70,33 @@ class HighestRisk(Criterion):
         doc("Greatest risk 1/f of a record in a class of f records."),
     ]
 
-    def _hidden_among(self, judged: Judged) -> Longs:
-        """(G,) whom an attacker cannot tell from the records of a class."""
-        return judged.sizes
-
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of records with a higher risk."""
         failing: Bools = 1.0 / self._hidden_among(judged) > highest_accepted(self.threshold)
         return failing
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The highest risk."""
         among = self._hidden_among(judged)
         return 1.0 / int(among.min()) if len(among) else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """k-anonymity with the least k of a low enough risk."""
         return (KAnonymity(least_class(self.threshold)),)
 
-    def impossible(self, whole: Judged) -> str | None:
-        """There are too few records for so low a risk."""
-        return _riskier_than_all_records(whole, self.threshold)
-
 
 @dataclass(frozen=True)
-class MeanRisk(AtMost):
+class MeanRisk(GuessRisk, AtMost):
     """A mean over records of 1/``_hidden_among``."""
 
-    source: ClassVar[str] = "El Emam (2013)"
     adds_up: ClassVar[bool] = True
 
-    def _hidden_among(self, judged: Judged) -> Longs:
-        """(G,) whom an attacker cannot tell from the records of a class."""
-        return judged.sizes
-
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The mean risk."""
         risks = judged.records / self._hidden_among(judged)
         return exact_sum(risks) / int(judged.records.sum()) if len(risks) else None
 
-    def surpluses(self, judged: Judged) -> tuple[Floats, ...]:
+    def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
         """What f records among F add to the sum: f · (1/F − t), above 0 if their risk is above t."""
         records = judged.records
         among = self._hidden_among(judged)
@@ -114,7 +114,7 @@ class AverageRisk(MeanRisk):
         float, Gt(0), Le(1), STRICTER_DOWN, doc("Greatest mean risk of a record: classes divided by records.")
     ]
 
-    def least_suppressed(self, judged: Judged) -> int:
+    def least_suppressed(self, judged: JudgedClasses) -> int:
         """The smallest classes, as many as bring the rest to the threshold.
 
         Let K be what a more specific rule keeps. It makes no fewer classes of K than this rule does, so
@@ -125,7 +125,3 @@ class AverageRisk(MeanRisk):
         order = np.argsort(judged.records, kind="stable")
         gone = fewest_in_order(self.surpluses(judged), order)
         return int(judged.records[order[:gone]].sum())
-
-    def impossible(self, whole: Judged) -> str | None:
-        """There are too few records for so low a risk."""
-        return _riskier_than_all_records(whole, self.threshold)

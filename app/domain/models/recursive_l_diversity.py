@@ -13,8 +13,9 @@ from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Judged, Others
+from app.domain.models.criterion import Criterion
 from app.domain.models.distinct_l_diversity import at_least_values
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import Attribute, C, DiversityCriterion, Ell, OtherAttributes
 
 
@@ -31,30 +32,26 @@ class RecursiveLDiversity(DiversityCriterion):
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
-    @property
-    def _of(self) -> tuple[str | None, Others]:
-        return self.attribute, self.others
-
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~diversity.is_recursive(counts, as_written(self.c), self.l)
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+    def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
         if self.l == 1:
             return np.zeros(counts.n_classes, dtype=np.int64)
         return evening.removed_for_recursion(ranked(counts), failing, as_written(self.c), self.l)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Least c with which it holds: any greater one does."""
         counts = judged.counts(*self._of)
         return float(diversity.least_c(ranked(counts), self.l).max()) if counts.n_classes else None
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """r_1 < c · (m − ℓ + 1) · r_1 takes more than ℓ − 1 + 1/c values."""
         if self.l == 1:
             return ()
         return at_least_values(self.l + int(1 / as_written(self.c)), self.attribute)
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """No class holds with a smaller c than the whole table."""
         found = self._whole(whole)
         if found is None:

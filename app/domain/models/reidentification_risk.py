@@ -17,9 +17,9 @@ from app.domain.classes.grouping import EquivalenceClasses, Grouping
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.journalist_risk import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
-from app.domain.models.populations import Population, cost_of_classes, entities_of, population_of
+from app.domain.models.populations import Population, cost_of_classes, population_of
 from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
-from app.domain.risk.class_populations import RiskFigures, population_sizes, risk_figures
+from app.domain.risk.class_populations import RiskFigures, entities_of_release, population_sizes, risk_figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ def _journalist(
 ) -> Journalist | None:
     if context.dictionary is None:
         return None
-    entities = entities_of(context, classes)
+    entities = entities_of_release(context.counter, context.release, classes)
     people = population_sizes(entities, classes.records)
     figures = risk_figures(classes.records, people, parameters.threshold)
     total = int(people.sum())

@@ -10,7 +10,8 @@ from annotated_types import Gt, Lt, doc
 
 from app.domain.arrays import Bools
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import Attribute
 from app.domain.risk.bayes import breaches, greatest_shift
 
@@ -56,7 +57,7 @@ class RhoPrivacy(Criterion):
                 "Choose 0 < rho_1 < rho_2 < 1.",
             )
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes with a breach, and those of whose records nothing can be said: they fit no population."""
         failing: Bools = np.zeros(len(judged.records), dtype=bool)
         for block, class_ in judged.beliefs(self.attribute):
@@ -64,11 +65,11 @@ class RhoPrivacy(Criterion):
             failing[class_[(up | down).any(axis=1) | ~block.is_judged]] = True
         return failing
 
-    def failing_alone(self, alone: Judged) -> Bools:
+    def failing_alone(self, alone: JudgedClasses) -> Bools:
         """All, for whoever is alone is known; unless no value is improbable enough to be looked at."""
         return np.full(len(alone.records), self.rho_1 > _LEAST_PRIOR)
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """The least rho_2 without a breach for this rho_1; ∞ if the population does not know of a record."""
         if not len(judged.records):
             return None
@@ -79,6 +80,6 @@ class RhoPrivacy(Criterion):
             greatest = max(greatest, greatest_shift(block, self.rho_1))
         return greatest
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """Classes may breach together or apart: one class of all says nothing of the others."""
         return None

@@ -18,9 +18,10 @@ from app.domain.catalogue.meanings import STRICTER_DOWN, STRICTER_UP
 from app.domain.classes.grouping import EquivalenceClasses, Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Criterion, Judged, Merging, Others, failing_classes
+from app.domain.models.criterion import Criterion, Merging, failing_classes
 from app.domain.models.entry import Cost, MeasureContext
 from app.domain.models.judged import ClassRef, class_ref
+from app.domain.models.judging import JudgedClasses, Others
 
 GREATEST_L: Final = 1_000_000
 LEAST_C: Final = 1e-9
@@ -60,26 +61,26 @@ class DiversityCriterion(Criterion):
     merging: ClassVar[Merging] = "passes_stay"
 
     @property
-    @abstractmethod
     def _of(self) -> tuple[str | None, Others]:
-        """The attribute, and what becomes of the others."""
+        """The attribute, and what becomes of the others: left aside, unless the criterion asks."""
+        return getattr(self, "attribute", None), getattr(self, "others", "apart")
 
     @abstractmethod
-    def _failing(self, judged: Judged, counts: SensitiveCounts) -> Bools:
+    def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         """(B,) which blocks fail."""
 
-    def _removed(self, judged: Judged, counts: SensitiveCounts, failing: Bools) -> Longs:
+    def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
         """(B,) records of failing blocks that fail however the block is split, 0 for the others."""
         return failing.astype(np.int64)
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes with a block that fails."""
         attribute, others = self._of
         return failing_classes(
             judged, attribute, others, self._failing(judged, judged.counts(attribute, others))
         )
 
-    def unavoidable(self, judged: Judged) -> Longs:
+    def unavoidable(self, judged: JudgedClasses) -> Longs:
         """Records of the blocks that cannot pass with the others, in all blocks of a class."""
         attribute, others = self._of
         counts = judged.counts(attribute, others)
@@ -89,7 +90,7 @@ class DiversityCriterion(Criterion):
         owners = judged.class_of_block(attribute)
         return np.bincount(owners, removed, len(judged.sizes)).astype(np.int64)
 
-    def _whole(self, whole: Judged) -> tuple[SensitiveCounts, str] | None:
+    def _whole(self, whole: JudgedClasses) -> tuple[SensitiveCounts, str] | None:
         """Counts of the table as one class, and what they are of; None if that meets the criterion."""
         attribute, others = self._of
         counts = whole.counts(attribute, others)
@@ -99,13 +100,30 @@ class DiversityCriterion(Criterion):
             return counts, "Of all records as one class, those equal in the other sensitive attributes"
         return counts, "All records as one class"
 
-    def alternative(self, whole: Judged) -> str:
+    def alternative(self, whole: JudgedClasses) -> str:
         """The attribute by itself, where only the other sensitive attributes are in the way."""
         attribute, others = self._of
         if others == "apart" or whole.counts(attribute, others).n_classes <= len(whole.sizes):
             return ""
         beside = replace(self, **{"others": "apart"})
         return BY_ITSELF if beside.impossible(whole) is None else ""
+
+
+@dataclass(frozen=True)
+class WholeBlockCriterion(DiversityCriterion):
+    """One that no part of a block meets if the block does not, with ``others`` among its fields."""
+
+    merging: ClassVar[Merging] = "fewer_fail"
+    passes_by_fewer_values: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self._of[1] == "in_classes":
+            # A block that fails may join a class that had none and take its records along.
+            object.__setattr__(self, "merging", "passes_stay")
+
+    def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
+        return np.where(failing, counts.sizes, 0)
 
 
 SECONDS_PER_CELL: Final = 3e-8

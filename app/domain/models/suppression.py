@@ -37,6 +37,10 @@ out for a missing value: the class shows nothing, anybody of the population may 
 has to hold with it, those of the whole table without it as well. Who is outside of a population is told by
 the tuples of all records: what is suppressed is not known to be absent.
 
+By its definition δ-presence counts who is suppressed as in the release, and anybody as who that may be. What
+is counted here does not: shares are of the records in classes. So where every quasi-identifier is ⊥ and some
+records show nothing else either, a measure has nobody to judge and a gate those whose other values are shown.
+
 For criteria of the whole table classes go *in order* until these are met, and not one more:
 
 1. those of whom nothing is shown;
@@ -63,11 +67,11 @@ from typing import Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
-from app.domain.classes.grouping import Missing
+from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.classes.uniqueness import OVERLAPPING
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Criterion, Judged
+from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.populations import people_of
 from app.domain.models.table_wide import Indices, fewest_in_order
@@ -110,7 +114,7 @@ def ranks_by_disclosure(trees: Sequence[Hierarchy], shown: Ints) -> Longs:
     return ranks
 
 
-def failing_any(judged: Judged, criteria: Sequence[Criterion]) -> Bools:
+def failing_any(judged: JudgedClasses, criteria: Sequence[Criterion]) -> Bools:
     """(G,) classes that fail at least one criterion."""
     failing = np.zeros(len(judged.records), dtype=bool)
     for criterion in criteria:
@@ -133,6 +137,20 @@ def peeled(
             break
         gone[~gone] = failing
     return gone
+
+
+def own_block(suppressed: Bools, left_out: Bools, judged_as: Suppressed) -> Bools:
+    """(n,) the suppressed records that are one more class: none, or all that were not left out (n,)."""
+    return suppressed & ~left_out if judged_as == "own_block" else np.zeros_like(suppressed)
+
+
+def passes_with_block(judged: JudgedClasses, criteria: Sequence[Criterion], gone: Bools) -> bool:
+    """Whether all criteria hold of the classes of which those that are gone (G,) are the own block.
+
+    Those of the whole table have to hold without it as well, which is not looked at here.
+    """
+    found = judged.with_block(gone)
+    return all(criterion.satisfied(found) for criterion in criteria)
 
 
 def suppressed_classes(
@@ -165,16 +183,16 @@ def suppressed_classes(
     table_wide = [criterion for criterion in criteria if criterion.table_wide]
     records = judged.records
     budget = int(records.sum()) if allowed is None else allowed
-    necessary, broken = gone, _first_broken(judged, gone, table_wide)
+    necessary, broken = gone, first_broken(judged, gone, table_wide)
     if broken is not None and (judged.shows_nothing & ~gone).any():
         # Whoever is suppressed for it, those of whom nothing is shown go with them.
         gone = necessary = _with(judged, criteria, gone, judged.shows_nothing)
-        broken = _first_broken(judged, gone, table_wide)
+        broken = first_broken(judged, gone, table_wide)
     while broken is not None:
         gone = _next(judged, criteria, gone, broken, ranks)
         if records[gone].sum() > budget:
             return SuppressedClasses(necessary, False, necessary)
-        broken = _first_broken(judged, gone, table_wide)
+        broken = first_broken(judged, gone, table_wide)
     return SuppressedClasses(gone, bool(records[gone].sum() <= budget), necessary)
 
 
@@ -183,7 +201,7 @@ def _with(judged: JudgedClasses, criteria: Sequence[Criterion], gone: Bools, mor
     return peeled(judged, criteria, gone | more) if judged.overlaps else gone | more
 
 
-def _first_broken(judged: JudgedClasses, gone: Bools, table_wide: Sequence[Criterion]) -> Criterion | None:
+def first_broken(judged: JudgedClasses, gone: Bools, table_wide: Sequence[Criterion]) -> Criterion | None:
     """Which criterion of the whole table the classes that are not gone break; without classes none."""
     if not table_wide or gone.all():
         return None
@@ -207,7 +225,7 @@ def _next(
         m = max(1, fewest_in_order(surpluses, order))
         while (
             m < len(order)
-            and _first_broken(judged, gone | _at(gone, places[order[:m]]), (broken,)) is not None
+            and first_broken(judged, gone | _at(gone, places[order[:m]]), (broken,)) is not None
         ):
             m += 1
         return gone | _at(gone, places[order[:m]])
@@ -218,11 +236,11 @@ def _next(
         return _with(judged, criteria, gone, _at(gone, places[equal[:m]]))
 
     too_few, enough = 0, len(equal)
-    if _first_broken(judged, after(enough), (broken,)) is not None:
+    if first_broken(judged, after(enough), (broken,)) is not None:
         return after(enough)
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        suffices = _first_broken(judged, after(middle), (broken,)) is None
+        suffices = first_broken(judged, after(middle), (broken,)) is None
         too_few, enough = (too_few, middle) if suffices else (middle, enough)
     return after(enough)
 

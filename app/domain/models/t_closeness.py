@@ -28,10 +28,11 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import in_groups
 from app.domain.errors import NotSupported
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     Attribute,
     SensitiveAttribute,
@@ -73,18 +74,18 @@ class TCloseness(Criterion):
         """All distances but the divergence of Kullback and Leibler are at most 1."""
         return self.distance != "kl" and self.t >= 1
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """Classes that are farther than t; exactly at t passes."""
         counts = judged.counts(self.attribute)
         return farther(counts, self.distance, as_written(self.t), judged.hierarchy(self.attribute))
 
-    def attained(self, judged: Judged) -> float | None:
+    def attained(self, judged: JudgedClasses) -> float | None:
         """Distance of the farthest class."""
         counts = judged.counts(self.attribute)
         found = distances(counts, self.distance, judged.hierarchy(self.attribute))
         return float(found.max()) if len(found) else None
 
-    def unavoidable(self, judged: Judged) -> Longs:
+    def unavoidable(self, judged: JudgedClasses) -> Longs:
         """What does not fit into any mixture of values, or of groups of them, near the whole table's."""
         counts = judged.counts(self.attribute)
         most = counts.sizes
@@ -95,7 +96,7 @@ class TCloseness(Criterion):
             most = np.where(lacks_values(counts), 0, most)
         return np.asarray(np.maximum(counts.sizes - most, self.failing(judged)))
 
-    def implied(self, whole: Judged) -> tuple[Criterion, ...]:
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The least class that can be as close, and how many values it has."""
         totals = whole.counts(self.attribute).totals
         size, values = 1, len(totals) if self.distance == "kl" else 1
@@ -108,7 +109,7 @@ class TCloseness(Criterion):
             values = max(values, least_values(totals / totals.sum(), least_mass(self.t)))
         return least_classes(size, values, self.attribute)
 
-    def _shifts(self, judged: Judged) -> list[tuple[SensitiveCounts, float]]:
+    def _shifts(self, judged: JudgedClasses) -> list[tuple[SensitiveCounts, float]]:
         """Counts of values or of groups of them, and the mass of those that may be elsewhere at most."""
         counts = judged.counts(self.attribute)
         if self.distance == "hierarchical":
@@ -124,7 +125,7 @@ class TCloseness(Criterion):
         }[self.distance]
         return [(counts, shift)] if shift < 1 else []
 
-    def impossible(self, whole: Judged) -> str | None:
+    def impossible(self, whole: JudgedClasses) -> str | None:
         """The whole table is at distance 0 from itself, if the distance is defined."""
         if self.distance == "ordered" and has_missing(whole.counts(self.attribute)):
             return "Some records lack the sensitive value, and a missing value has no place in an order."

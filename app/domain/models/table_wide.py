@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats
-from app.domain.models.criterion import Criterion, Judged, Merging
+from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.judging import JudgedClasses
 from app.domain.tables.numbers import highest_accepted
 
 SAME_SUM: Final = 1e-12
@@ -52,11 +53,11 @@ class AtMost(Criterion):
 
     threshold: float
 
-    def failing(self, judged: Judged) -> Bools:
+    def failing(self, judged: JudgedClasses) -> Bools:
         """No single class."""
         return np.zeros(len(judged.sizes), dtype=bool)
 
-    def satisfied(self, judged: Judged) -> bool:
+    def satisfied(self, judged: JudgedClasses) -> bool:
         """Whether the number is low enough; without classes it is."""
         attained = self.attained(judged)
         return attained is None or attained <= highest_accepted(self.threshold)

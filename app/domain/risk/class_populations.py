@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Levels, Longs
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalence_classes, positions_of
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
@@ -26,21 +26,35 @@ from app.domain.tables.table import Table
 
 
 def entities_of_classes(
-    counter: Counter, classes: EquivalenceClasses, levels: Sequence[int] | None = None
+    counter: Counter, attributes: Sequence[int], codes: Ints, levels: Sequence[int] | None = None
 ) -> Longs:
-    """(G,) entities of the dictionary that are consistent with the quasi-identifiers of each class.
+    """(G,) entities of the dictionary that are consistent with classes that show ``codes`` (G, q) each.
 
-    Attributes that the dictionary carries and classes are not grouped by tell nothing here. ``levels``, one
-    per attribute of the table, says that the classes come from one table-level rule, which saves work.
+    ``attributes`` are those that classes are grouped by. ``levels``, one per attribute of the table, says
+    that the classes come from one table-level rule, which saves work.
     """
-    place = {attribute: i for i, attribute in enumerate(classes.attributes)}
-    nodes = np.zeros((classes.n_classes, len(counter.linked)), dtype=np.int32, order="F")
-    at = []
+    at = None
+    if levels is not None:
+        at = [levels[j] if j in attributes else counter.table.heights[j] for j in counter.linked]
+    return counter.count(linked_nodes(counter, attributes, codes), at).values
+
+
+def entities_of_release(counter: Counter, release: Release, classes: EquivalenceClasses) -> Longs:
+    """(G,) entities of the dictionary that are consistent with each class of a release."""
+    levels = release.rule.levels if isinstance(release.rule, TableRule) else None
+    return entities_of_classes(counter, classes.attributes, classes.codes, levels)
+
+
+def linked_nodes(counter: Counter, attributes: Sequence[int], codes: Ints) -> Ints:
+    """(G, p) what the classes show of the attributes that the dictionary carries.
+
+    Attributes that it carries and classes are not grouped by tell nothing here.
+    """
+    nodes = np.zeros((len(codes), len(counter.linked)), dtype=np.int32, order="F")
     for i, j in enumerate(counter.linked):
-        if j in place:
-            nodes[:, i] = classes.codes[:, place[j]]
-        at.append(counter.table.heights[j] if levels is None or j not in place else levels[j])
-    return counter.count(nodes, None if levels is None else at).values
+        if j in attributes:
+            nodes[:, i] = codes[:, attributes.index(j)]
+    return nodes
 
 
 def population_sizes(entities: Longs, records: Longs) -> Longs:
@@ -114,7 +128,8 @@ def without_records(counter: Counter, release: Release, grouping: Grouping, poin
     require_tuples(table, counter.dictionary, attributes, levels, pointer)
     nobody = np.zeros(table.n_records, dtype=bool)
     every = equivalence_classes(table, apply(TableRule(levels), table), nobody, grouping)
-    return counter.dictionary.n_entities - int(entities_of_classes(counter, every, levels).sum())
+    entities = entities_of_classes(counter, attributes, every.codes, levels)
+    return counter.dictionary.n_entities - int(entities.sum())
 
 
 def _shared_levels(release: Release, attributes: Sequence[int]) -> tuple[int, ...] | None:
@@ -126,13 +141,25 @@ def _shared_levels(release: Release, attributes: Sequence[int]) -> tuple[int, ..
     if isinstance(release.rule, TableRule):
         return release.rule.levels
     table, kept = release.table, ~release.is_suppressed
+    trees = [table.hierarchies[j] for j in attributes]
+    found = shared_levels(trees, release.codes[kept][:, attributes], table.codes[kept][:, attributes])
+    if found is None:
+        return None
     levels = [0] * table.n_attributes
-    for j in attributes:
-        found = shared_level(table.hierarchies[j], release.codes[kept, j], table.codes[kept, j])
-        if found is None:
-            return None
-        levels[j] = found
+    for j, level in zip(attributes, found, strict=True):
+        levels[j] = level
     return tuple(levels)
+
+
+def shared_levels(trees: Sequence[Hierarchy], shown: Ints, original: Ints) -> Levels | None:
+    """The least levels at which ``original`` nodes (r, q) are ``shown`` (r, q); None if there are none."""
+    found = []
+    for tree, own, raw in zip(trees, shown.T, original.T, strict=True):
+        level = shared_level(tree, own, raw)
+        if level is None:
+            return None
+        found.append(level)
+    return tuple(found)
 
 
 def shared_level(hierarchy: Hierarchy, shown: Ints, original: Ints) -> int | None:

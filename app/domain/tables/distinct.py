@@ -34,6 +34,13 @@ class DistinctRows:
         return len(self.counts)
 
 
+def one_of_each(numbers: Integers, size: int) -> Longs:
+    """(size,) the last row that has each number below ``size``, 0 if none has; rows of −1 have no number."""
+    found = np.zeros(size + 1, dtype=np.int64)
+    found[numbers] = np.arange(len(numbers))
+    return found[:size]
+
+
 def sort_with_positions(keys: Longs, limit: int) -> tuple[Longs, Longs]:
     """Sorted keys (0 ≤ key < limit) and the stable permutation that sorts them.
 

@@ -13,7 +13,7 @@ from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, takes_absence_for_safety
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.models.alone import AloneRecords
+from app.domain.models.judging import AloneRecords
 from app.domain.policies.requirements import slots_of
 from app.domain.policies.schema import Giver
 from app.domain.rules.rule import TableRule

@@ -11,9 +11,8 @@ import httpx
 import pytest
 
 from privacy_risk import AsyncClient, Client, ProblemError, Retries
-from privacy_risk.asynchronous.connection import AsyncConnection
+from privacy_risk.pools import AwaitedPool, BlockingPool
 from privacy_risk.retries import retry_after
-from privacy_risk.synchronous.connection import Connection
 
 CREATED = {"id": "id-race", "name": "race", "sha256": "00"}
 IN_FLIGHT = {
@@ -45,7 +44,11 @@ class Script:
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses that the blocking client makes, none of which takes time."""
     pauses: list[float] = []
-    monkeypatch.setattr(Connection.__init__, "__defaults__", (pauses.append,))
+
+    async def sleep(pool: BlockingPool, seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(BlockingPool, "sleep", sleep)
     return pauses
 
 
@@ -222,10 +225,10 @@ def test_retries_that_make_no_sense_are_refused(said):
 async def test_the_other_client_does_the_same(monkeypatch: pytest.MonkeyPatch):
     pauses: list[float] = []
 
-    async def sleep(seconds: float) -> None:
+    async def sleep(pool: AwaitedPool, seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(AsyncConnection.__init__, "__defaults__", (sleep,))
+    monkeypatch.setattr(AwaitedPool, "sleep", sleep)
     script: Script = Script(busy(), httpx.ReadError("x"), created(), created())
     names: Sequence[str] = ()
     async with AsyncClient(

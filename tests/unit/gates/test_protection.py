@@ -9,7 +9,7 @@ import pytest
 from app.domain.analyses.catalogue import CRITERIA
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, Reading, reading_of
-from app.domain.models.alone import AloneRecords
+from app.domain.models.judging import AloneRecords
 from app.domain.risk.models import RiskModel
 from app.domain.sensitivity.sensitivity import constant_sensitivity
 from app.services.gates.policy_documents import policy_of

@@ -26,9 +26,9 @@ from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.search.budget import Budget
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.search.local_recoding.cells import Cells
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_losses import recoding_loss_of
 from app.domain.search.local_recoding.demands import Demands
-from app.domain.search.local_recoding.kinds import cell_loss_of, recoding_loss_of
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.search.plans import least_loss_plan

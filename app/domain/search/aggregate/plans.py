@@ -13,6 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
+from app.domain.counting.calibration import (
+    SECONDS_PER_FALLBACK,
+    SECONDS_PER_FALLBACK_NODE,
+    SECONDS_PER_PROGRAMME,
+    SECONDS_PER_PROGRAMME_AND_LINK,
+)
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.search.aggregate.approximation import (
     ROUNDING_OF_BOUND,
@@ -23,7 +29,14 @@ from app.domain.search.aggregate.approximation import (
 )
 from app.domain.search.aggregate.chain_records import NODES_LIMIT, ChainRecords, refusal, refusal_of_family
 from app.domain.search.aggregate.objective import aggregate_values, power
-from app.domain.search.aggregate.records import HALTED, Records, records_for, result_type
+from app.domain.search.aggregate.records import (
+    HALTED,
+    SECONDS_PER_BLOCK,
+    Records,
+    records_for,
+    result_type,
+    seconds_of_reading,
+)
 from app.domain.search.budget import UNLIMITED, Budget, Halted
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import AggregateObjective, Lagrangian
@@ -34,7 +47,6 @@ from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
 from app.domain.search.solvers import Approx, Auto, Enumeration, Solver
 from app.domain.tables.numbers import exact_sum, lowest_accepted
 
-SECONDS_PER_BLOCK = 2.0
 EXACT, FALLBACK = 1, 2
 """How a record was solved, if not by programmes: where that was plain, or for missing what was promised."""
 
@@ -240,9 +252,13 @@ class ApproximationPlan(RecordSearch):
         lattice = self._context.n_rules
         rows = min(size, lattice)
         programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
-        one = programmes * (3e-3 + rows * table.n_attributes * 7e-6)
-        fallback = 1e-4 + lattice * 1e-7 if lattice <= NODES_LIMIT else 0.0
-        return self.units * (size * (table.n_attributes * 2e-8 + 1e-7) + one + fallback / 2)
+        one = programmes * (
+            SECONDS_PER_PROGRAMME + rows * table.n_attributes * SECONDS_PER_PROGRAMME_AND_LINK
+        )
+        fallback = (
+            SECONDS_PER_FALLBACK + lattice * SECONDS_PER_FALLBACK_NODE if lattice <= NODES_LIMIT else 0.0
+        )
+        return self.units * (seconds_of_reading(self._context) + one + fallback / 2)
 
     @property
     def n_bytes(self) -> int:

@@ -10,7 +10,17 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.counting.calibration import SECONDS_PER_AGGREGATE_VALUE
+from app.domain.counting.calibration import (
+    SECONDS_PER_AGGREGATE_VALUE,
+    SECONDS_PER_CLOSURE,
+    SECONDS_PER_CLOSURE_CELL,
+    SECONDS_PER_PAIR_OF_STEPS,
+    SECONDS_PER_PAIR_OF_STEPS_AND_CELL,
+    SECONDS_PER_PRODUCT,
+    SECONDS_PER_READ_CELL,
+    SECONDS_PER_READ_ENTITY,
+    SECONDS_PER_RING_FAMILY,
+)
 from app.domain.errors import NotSupported
 from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.aggregate.chain_records import (
@@ -57,6 +67,12 @@ def result_type(n_attributes: int) -> np.dtype[np.void]:
             ("value", "<f8"), ("bound", "<f8"), ("visited", "<i8"),
         ]
     )  # fmt: skip
+
+
+def seconds_of_reading(context: SearchContext) -> float:
+    """Estimated time of comparing one record with every distinct entity."""
+    entities = context.dictionary.reduced.size
+    return entities * (context.table.n_attributes * SECONDS_PER_READ_CELL + SECONDS_PER_READ_ENTITY)
 
 
 class Records(DistinctRecords, Protocol):
@@ -167,14 +183,17 @@ class LiftedRecords:
         table, entities = self._records.context.table, self._records.context.dictionary.reduced.size
         n_steps, lattice = sum(table.heights), self.context.n_rules
         rows = min(entities, lattice)
-        reading = entities * (table.n_attributes * 2e-8 + 1e-7)
         boxes = table.n_attributes if self._asked.phi_zero_policy == "exclude" else 1
         if self.name == "closure":
             products = n_products(n_steps, self._asked.kappa)
-            step = 1e-3 + 2e-7 * rows * table.n_attributes + 5e-7 * products
+            cells = SECONDS_PER_CLOSURE_CELL * rows * table.n_attributes
+            step = SECONDS_PER_CLOSURE + cells + SECONDS_PER_PRODUCT * products
         else:
-            step = 2e-3 + 0.8 * n_steps * n_steps * (1e-6 + rows * table.n_attributes * 3e-9)
-        return reading + boxes * 3 * step
+            per_pair = (
+                SECONDS_PER_PAIR_OF_STEPS + rows * table.n_attributes * SECONDS_PER_PAIR_OF_STEPS_AND_CELL
+            )
+            step = SECONDS_PER_RING_FAMILY + 0.8 * n_steps * n_steps * per_pair
+        return seconds_of_reading(self._records.context) + boxes * 3 * step
 
     @property
     def rows_per_block(self) -> int:

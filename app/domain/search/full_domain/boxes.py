@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,7 @@ import numpy.typing as npt
 from app.domain.arrays import Bools, Floats, Indices, Levels, Longs
 from app.domain.search.full_domain.checks import ROUNDING, Checks
 from app.domain.search.full_domain.class_sizes import ClassSizes
+from app.domain.tables.distinct import one_of_each
 
 MOST_GROUPS: Final = 512
 """Attributes are counted from their finest level with at most this many groups on."""
@@ -80,8 +81,7 @@ def _axis(classes: ClassSizes, attribute: int, height: int) -> _Axis:
     while classes.values(attribute, finest).size > MOST_GROUPS:
         finest += 1
     base = classes.values(attribute, finest)
-    member = np.empty(base.size, dtype=np.intp)
-    member[base.of] = np.arange(len(base.of))
+    member = one_of_each(base.of, base.size)
     blocks: list[Floats] = []
     for level in range(finest, height + 1):
         groups = classes.values(attribute, level)
@@ -266,7 +266,7 @@ class BoxSearch:
         if raised > bound + ROUNDING:
             self._push(raised, lo, hi)
             return
-        self._branch(box, conflicts[int(np.lexsort((ways_out.sum(axis=1), -least))[0])])
+        self._branch(box, conflicts[int(np.lexsort((ways_out.sum(axis=1), -least))[0])].tolist())
 
     def _ways_out(self, lo: Levels, hi: Levels, conflicts: Numbers) -> tuple[Bools, Floats]:
         """In which attributes a box can leave each conflict, and what that costs at least (∞: it cannot)."""
@@ -275,10 +275,10 @@ class BoxSearch:
         costs = self._costs[columns, conflicts + 1] - self._costs[columns, np.array(lo)]
         return ways_out, np.where(ways_out, costs, math.inf).min(axis=1, initial=math.inf)
 
-    def _branch(self, box: Box, conflict: Numbers) -> None:
+    def _branch(self, box: Box, conflict: Sequence[int]) -> None:
         """Cut a box into those parts that leave a conflict by a first attribute, each rule in one part."""
         bound, lo, hi = box
-        for j, level in enumerate(conflict.tolist()):
+        for j, level in enumerate(conflict):
             if level < hi[j]:
                 raised = with_level(lo, j, level + 1)
                 self._push(max(bound, self._base(raised)), raised, hi)
@@ -295,11 +295,7 @@ class BoxSearch:
         if self.progress.loss.is_monotone and self._descent.suppressed.get(lo) == 0:
             # Nothing above it loses less, and what ties comes after it.
             return
-        for j, level in enumerate(lo):
-            if level < hi[j]:
-                raised = with_level(lo, j, level + 1)
-                self._push(max(bound, self._base(raised)), raised, hi)
-                hi = with_level(hi, j, level)
+        self._branch(box, lo)
 
     def _push(self, bound: float, lo: Levels, hi: Levels) -> None:
         if bound <= self.progress.limit:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Indices, Levels
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.tables.distinct import group
+from app.domain.tables.distinct import group, one_of_each
 from app.domain.tables.table import Table
 
 SPARSE: Final = 8
@@ -56,23 +56,11 @@ def summed(keys: Indices, amounts: Floats, size: int = 0) -> Floats:
     return np.asarray(np.bincount(keys, amounts, size), dtype=np.float64)
 
 
-class Part(Protocol):
-    """Some attributes, with their distinct combinations in the table numbered from 0."""
-
-    attributes: tuple[int, ...]
-    size: int
-    positions: Indices
-    """Combination of every distinct record."""
-
-    def groups(self, levels: Levels) -> Groups:
-        """What the combinations become at the levels, given for all attributes of the table."""
-
-    def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
-        """Put the mass of each combination on each attribute's values."""
-
-
 class Single:
-    """One attribute; its combinations are the nodes that occur, ascending."""
+    """One attribute; its distinct combinations are the nodes that occur, numbered ascending.
+
+    ``positions`` (d,) are the combinations of the distinct records.
+    """
 
     attributes: tuple[int, ...]
 
@@ -86,7 +74,7 @@ class Single:
         self._kept: dict[int, Groups] = {}
 
     def groups(self, levels: Levels) -> Groups:
-        """The nodes that occur, by what they become at the attribute's level."""
+        """What the combinations become at the levels, given for all attributes of the table."""
         return self.at(levels[self.attributes[0]])
 
     def at(self, level: int) -> Groups:
@@ -97,12 +85,16 @@ class Single:
         return self._kept[level]
 
     def spread(self, mass: Floats, found: dict[int, Floats]) -> None:
-        """The combinations are the values: their mass is the attribute's."""
+        """Put the mass of each combination on each attribute's values: here they are the same."""
         found[self.attributes[0]] = mass
 
 
 class Halves:
     """Two parts together."""
+
+    attributes: tuple[int, ...]
+    size: int
+    positions: Indices
 
     def __init__(self, left: Part, right: Part) -> None:
         self.attributes = left.attributes + right.attributes
@@ -153,6 +145,10 @@ class Everything:
         """There is nothing to spread over."""
 
 
+Part = Single | Halves | Everything
+"""Some attributes, with their distinct combinations in the table numbered from 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Rows:
     """Distinct records at the levels of the left half: their left group, right combination and number.
@@ -196,12 +192,6 @@ class ClassSizes:
         """Records in classes of fewer than ``k``; never more of them at more general levels."""
         sizes = self._sizes(levels)
         return int(sizes[sizes < k].sum())
-
-    def kept(self, levels: Levels, k: int) -> tuple[int, int | None]:
-        """How many classes have at least ``k`` records, and the smallest of these."""
-        sizes = self._sizes(levels)
-        left = sizes[sizes >= max(k, 1)]
-        return len(left), int(left.min()) if len(left) else None
 
     def values_below(self, levels: Levels, k: int) -> list[npt.NDArray[np.int64]]:
         """Per attribute, how many of the records of classes below ``k`` have each value that occurs."""
@@ -307,8 +297,7 @@ class ClassSizes:
 
     def _rows(self, left: Groups, finer: _Rows | None) -> _Rows:
         """The distinct records with the left half at coarser groups, from finer ones."""
-        members = np.empty(left.size, dtype=np.intp)
-        members[left.of] = np.arange(len(left.of))
+        members = one_of_each(left.of, left.size)
         if finer is None:
             return _Rows(left.of[self._left.positions], self._right.positions, self._counts, members)
         keys = left.of[finer.members][finer.left]

@@ -1,4 +1,4 @@
-"""Classes of rules, counted from those of more specific rules, and the people of a population like each.
+"""Classes of rules, counted from those of more specific rules.
 
 Every class of a rule is made of whole classes of any rule that generalises no attribute further, and records
 and sensitive values of these add up. There are far fewer classes than distinct records, so that adding up is
@@ -8,7 +8,7 @@ faster than counting anew. Some rules' classes are kept for that, and the fewest
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,17 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
-from app.domain.classes.grouping import EquivalenceClasses
-from app.domain.classes.quasi_part import rule_for
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
-from app.domain.counting.counter import Counter
-from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
-from app.domain.models.criterion import Others
-from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
-from app.domain.risk.bayes import Knowledge
-from app.domain.risk.class_populations import entities_of_classes, shared_level
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Others
 from app.domain.search.full_domain.class_sizes import ClassSizes, Groups
+from app.domain.tables.distinct import distinct_rows, one_of_each
 from app.domain.tables.table import Table
 
 MOST_KEPT: Final = 16
@@ -85,8 +78,7 @@ class MergedClasses(JudgedClasses):
 
     def kept(self, groups: Groups, sizes: ClassSizes) -> _Kept:
         """What other rules' classes can be made of."""
-        members = np.empty(groups.size, dtype=np.intp)
-        members[groups.of] = np.arange(len(groups.of))
+        members = one_of_each(groups.of, groups.size)
         return _Kept(groups, sizes.halves(members), self.records, self._counts)
 
 
@@ -119,10 +111,7 @@ class ClassesOfRules:
             groups, becomes = self._sizes.merged(levels, finer.groups, finer.halves)
             parts = finer, becomes
         of_group = groups.of.astype(np.int64, copy=False)
-        nothing = None
-        if shows_nothing is not None:
-            nothing = np.zeros(groups.size, dtype=bool)
-            nothing[of_group[shows_nothing]] = True
+        nothing = None if shows_nothing is None else classes_of(shows_nothing, of_group, groups.size)
         found = MergedClasses(self._records, of_group, groups.size, nothing, parts)
         if place is None or self._levels[place].tolist() != list(levels):
             self._keep(levels, found.kept(groups, self._sizes))
@@ -153,56 +142,53 @@ class ClassesOfRules:
         self._amounts[place], self._used[place] = found.groups.size, self._now
 
 
-class ClassEntities:
-    """Counts the entities of a dictionary that are disclosed like the classes of rules."""
+class ShowsNothing:
+    """Of which distinct records of a table of quasi-identifiers a rule discloses nothing at all.
 
-    def __init__(self, table: Table, quasi: Table, dictionary: Dictionary) -> None:
-        self._table = table
-        self._quasi = quasi
-        self._counter = Counter(table, dictionary)
-        self._knowledge = Knowledge(table, dictionary, quasi.reduced.codes)
-        self.total = dictionary.n_entities
+    It does not disclose an attribute where the level is the highest one, or the value is missing.
 
-    def of(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
-        """The population of the classes that groups make at levels."""
-        shown = shown_by_classes(self._quasi, levels, of_group, n_classes)
-        none = np.zeros(n_classes, dtype=np.int64)
-        classes = EquivalenceClasses(
-            self._table.quasi_identifiers, shown, none, np.empty(0, dtype=np.int32), 0, 0
-        )
-        entities = entities_of_classes(self._counter, classes, rule_for(self._table, levels).levels)
-        return Population(entities, max(0, self.total - int(entities.sum())), shown, self._knowledge)
+    Parameters
+    ----------
+    matters
+        Whether it is asked for; if not, there are never any.
 
-    def with_block(self, levels: Levels, of_group: Longs, n_classes: int) -> Population:
-        """The same where class 0 is the block of whoever is withheld: nothing is known of its members.
+    Attributes
+    ----------
+    always
+        (d,) distinct records of which no rule discloses anything; None if there are none.
+    """
 
-        Nobody is taken for outside of it: :meth:`outside` tells that.
-        """
-        found = self.of(levels, of_group, n_classes)
-        found.entities[0] = self.total
-        if found.shown is not None:
-            found.shown[0] = TOP
-        return replace(found, outside=0)
+    def __init__(self, table: Table, *, matters: bool = True) -> None:
+        self._heights = table.heights if matters else None
+        lacking = table.reduced_missing
+        self.always: Bools | None = None
+        self._patterns: Bools | None = None
+        self._everybody: Bools = np.ones(len(lacking), dtype=bool)
+        if not (matters and lacking.any()):
+            return
+        patterns = distinct_rows(list(lacking.T.astype(np.int8)), (2,) * lacking.shape[1], len(lacking))
+        self._patterns, self._pattern_of = np.asarray(patterns.codes > 0), patterns.inverse
+        if self._patterns.all(axis=1).any():
+            self.always = np.asarray(lacking.all(axis=1))
 
-    def outside(self, levels: Levels, withheld: Bools, classes: ClassSizes) -> int:
-        """Entities who would be disclosed like no record, were none of them withheld.
+    def at(self, levels: Levels) -> Bools | None:
+        """(d,) the distinct records of which a rule discloses nothing; None if there are none."""
+        if self._patterns is None:
+            return self._everybody if levels == self._heights else None
+        whole = np.array(levels) == self._heights
+        found = np.asarray((self._patterns | whole).all(axis=1))
+        return found[self._pattern_of] if found.any() else None
 
-        What is withheld (d,) is not known to be absent. Readers take the least levels that disclose what is
-        shown of the other records.
-        """
-        kept, trees = self._quasi.reduced.codes[~withheld], self._quasi.hierarchies
-        told = []
-        for tree, level, column in zip(trees, levels, kept.T, strict=True):
-            least = shared_level(tree, tree.ancestors_at(level)[column], column)
-            told.append(level if least is None else least)
-        groups = classes.classes(tuple(told))
-        return self.of(tuple(told), groups.of.astype(np.int64, copy=False), groups.size).outside
+
+def classes_of(rows: Bools, of_group: Longs, n_classes: int) -> Bools:
+    """(G,) the classes that some distinct records (d,) are in."""
+    found = np.zeros(n_classes, dtype=bool)
+    found[of_group[rows]] = True
+    return found
 
 
 def shown_by_classes(quasi: Table, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
     """(G, q) what classes of a table's distinct records show at levels; any if a class has none."""
-    one = np.zeros(n_classes, dtype=np.intp)
-    inside = np.flatnonzero(of_group >= 0)
-    one[of_group[inside]] = inside
+    one = one_of_each(of_group, n_classes)
     columns = zip(quasi.hierarchies, levels, quasi.reduced.codes[one].T, strict=True)
     return np.stack([tree.ancestors_at(level)[column] for tree, level, column in columns], axis=1)

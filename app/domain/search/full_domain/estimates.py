@@ -32,6 +32,9 @@ from app.domain.counting.calibration import (
     SECONDS_PER_RANKED_CHECK_AND_ROW,
     SECONDS_PER_RANKED_CHECK_AND_RULE,
     SECONDS_PER_RANKED_PLACE,
+    SECONDS_PER_RANKED_RULE,
+    SECONDS_PER_RANKED_RULE_AND_PLACE,
+    SECONDS_PER_RANKED_SEARCH,
 )
 from app.domain.losses.loss import Aggregate, LossKind
 from app.domain.tables.distinct import distinct_rows
@@ -179,7 +182,8 @@ def seconds_of_ranks(own: Asked, places: int, steps: int, rows: int, judging: fl
     per_rule = (
         SECONDS_PER_RANKED_CHECK + SECONDS_PER_RANKED_CHECK_AND_ROW * rows + per_open * own.rules + judging
     )
-    return 5e-4 + (1e-7 + 1.4e-7 * places) * own.rules + steps * per_rule
+    per_held = SECONDS_PER_RANKED_RULE + SECONDS_PER_RANKED_RULE_AND_PLACE * places
+    return SECONDS_PER_RANKED_SEARCH + per_held * own.rules + steps * per_rule
 
 
 def _steps_suppressing(own: Asked, kind: LossKind) -> float:

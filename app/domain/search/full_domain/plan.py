@@ -9,13 +9,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import rule_for
-from app.domain.counting.calibration import BYTES_PER_HELD_RULE, BYTES_PER_PAIR, BYTES_PER_PLACE
+from app.domain.counting.calibration import (
+    BYTES_PER_HELD_RULE,
+    BYTES_PER_PAIR,
+    BYTES_PER_PLACE,
+    SECONDS_PER_CHECK,
+    SECONDS_PER_CHECK_AND_ROW,
+    SECONDS_PER_CHECK_AND_RULE,
+    SECONDS_PER_HELD_RULE,
+    SECONDS_PER_JUDGED_ROW,
+    SECONDS_PER_SEARCH,
+    SECONDS_PER_SEARCHED_ROW,
+)
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.losses.catalogue import loss_of
@@ -45,12 +56,17 @@ from app.domain.search.full_domain.lattice import (
     minimal_rules,
     places_of,
 )
-from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem, Attained, Refusal
+from app.domain.search.full_domain.problem import (
+    AnonymityOutcome,
+    AnonymityProblem,
+    Attained,
+    BlockFound,
+    Refusal,
+    told_of,
+)
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.search.outcome import Bounds, Counters, Status
 from app.domain.tables.table import Table
-
-_POINTERS = {"/objective/privacy": "/suppress_classes_failing", "/objective": ""}
 
 RULES_HELD: Final = 2_000_000
 ATTRIBUTES_HELD: Final = 32
@@ -91,53 +107,30 @@ def suppressed_at(table: Table, judge: Judge, levels: tuple[int, ...]) -> Bools:
 
 def _pointer(asked: str) -> str:
     """Where a rule says what an objective says at ``asked``."""
-    for before, after in _POINTERS.items():
-        if asked.startswith(before):
-            return after + asked.removeprefix(before)
-    return asked
+    return asked.removeprefix("/objective").replace("/privacy", "/suppress_classes_failing", 1)
 
 
-@dataclass(frozen=True)
-class _Found:
+@dataclass(frozen=True, kw_only=True)
+class _Found(BlockFound):
     """What a block found.
 
-    ``levels`` are those of the quasi-identifiers, None if no rule was found, ``smallest_class`` None if the
-    rule suppresses all records; ``attained`` is per criterion; ``bound`` is of the least loss; ``refused``
-    means that the criteria were refused before any rule was looked at; ``minimal`` are the minimal rules,
-    None if they were not asked for or not all of them are known; ``attribute_losses`` are the weighted losses
-    of the quasi-identifiers, None where the loss is plain.
+    ``levels`` are those of the quasi-identifiers, None if no rule was found; ``bound`` is of the least loss;
+    ``refused`` means that the criteria were refused before any rule was looked at; ``minimal`` are the
+    minimal rules, None if they were not asked for or not all of them are known; ``attribute_losses`` are the
+    weighted losses of the quasi-identifiers, None where the loss is plain.
     """
 
     levels: list[int] | None = None
-    loss: float = math.inf
-    suppressed: int = 0
-    classes: int = 0
-    smallest_class: int | None = None
-    attained: tuple[float | None, ...] = ()
     bound: float = math.inf
     proven: bool = True
-    complete: bool = True
     refused: bool = False
     minimal: list[list[int]] | None = None
     attribute_losses: list[float] | None = None
-    visited: int = 0
     counted: int = 0
     evaluated: int = 0
 
 
-class Search(Protocol):
-    """A search; ``least_open`` bounds the loss of the rules that are still open, ∞ if none is."""
-
-    @property
-    def progress(self) -> Checks | ClassProgress:
-        """What was found so far, and how far the search is."""
-
-    @property
-    def least_open(self) -> float:
-        """The least loss that an open rule may have, ∞ if none is open."""
-
-    def run(self) -> None:
-        """Search until nothing is open that may be better, or it is halted."""
+Search = ClassLossSearch | GuidedSearch | RankedSearch | SumSearch | BoxSearch
 
 
 class AnonymityPlan:
@@ -233,14 +226,21 @@ class AnonymityPlan:
     def seconds(self) -> float:
         """Estimated time; of a search by boxes the most it can take."""
         rows, rules = len(self._judge.records.group), self.units if self._holds_lattice else 0
-        judging = self._judge.more_seconds + (0.0 if self._judge.is_plain else 1.35e-7 * rows)
+        judging = self._judge.more_seconds
+        judging += 0.0 if self._judge.is_plain else SECONDS_PER_JUDGED_ROW * rows
         if self._problem.loss.is_ranked:
             return seconds_of_ranks(self._asked, self._places, self._steps, rows, judging)
-        per_rule = 3e-4 + 1.5e-8 * rows + 2e-9 * rules + judging
+        per_rule = (
+            SECONDS_PER_CHECK
+            + SECONDS_PER_CHECK_AND_ROW * rows
+            + SECONDS_PER_CHECK_AND_RULE * rules
+            + judging
+        )
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
         per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
-        return 2e-3 + 2e-7 * rows + 4e-7 * rules + self._steps * per_rule
+        begun = SECONDS_PER_SEARCH + SECONDS_PER_SEARCHED_ROW * rows + SECONDS_PER_HELD_RULE * rules
+        return begun + self._steps * per_rule
 
     @property
     def n_bytes(self) -> int:
@@ -257,7 +257,7 @@ class AnonymityPlan:
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON; ``tick`` takes the rules checked so far."""
         if self._judge.refusals():
-            return _encoded(_Found(refused=True, minimal=[] if self._problem.minimal_rules else None))
+            return _Found(refused=True, minimal=[] if self._problem.minimal_rules else None).encoded()
         search = self._search(tick, halted)
         search.run()
         progress = search.progress
@@ -271,7 +271,7 @@ class AnonymityPlan:
         if self._problem.minimal_rules and found.complete:
             minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted))
             found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
-        return _encoded(found)
+        return found.encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""
@@ -280,6 +280,7 @@ class AnonymityPlan:
         none = found.levels is None
         status: Status = ("infeasible" if none else "optimal") if found.proven else "heuristic"
         infeasible = status == "infeasible"
+        minimal, by = found.minimal, found.attribute_losses
         return AnonymityOutcome(
             problem=self._problem,
             solver=self.solver,
@@ -301,19 +302,9 @@ class AnonymityPlan:
             ),
             refusals=self._refusals(found) if infeasible else (),
             withheld_for_missing=0 if none else self._judge.left_out,
-            minimal=self._minimal(found),
-            attribute_losses=self._attribute_losses(found),
+            minimal=None if minimal is None else tuple(rule_for(self._table, tuple(own)) for own in minimal),
+            attribute_losses=None if by is None else tuple(zip(self._quasi.attributes, by, strict=True)),
         )
-
-    def _attribute_losses(self, found: _Found) -> tuple[tuple[str, float], ...] | None:
-        if found.attribute_losses is None:
-            return None
-        return tuple(zip(self._quasi.attributes, found.attribute_losses, strict=True))
-
-    def _minimal(self, found: _Found) -> tuple[TableRule, ...] | None:
-        if found.minimal is None:
-            return None
-        return tuple(rule_for(self._table, tuple(levels)) for levels in found.minimal)
 
     def _search(self, tick: Callable[[int], None], halted: Halted) -> Search:
         """The search that fits the loss and the number of rules."""
@@ -338,27 +329,25 @@ class AnonymityPlan:
         # What the rules that are settled may lose with other sets of suppressed classes is open, too.
         least_open = min(least_open, progress.lower if progress.lower < progress.best else math.inf)
         proven = math.isinf(least_open)
-        work = {
-            "proven": proven,
-            "complete": not progress.halted,
-            "visited": progress.visited,
-            "counted": progress.counted,
-            "evaluated": progress.evaluated,
-        }
+        none = _Found(
+            bound=math.inf if proven else max(0.0, least_open),
+            proven=proven,
+            complete=not progress.halted,
+            visited=progress.visited,
+            counted=progress.counted,
+            evaluated=progress.evaluated,
+        )
         if best is None:
-            return _Found(bound=math.inf if proven else max(0.0, least_open), **work)  # type: ignore[arg-type]
+            return none
         levels, loss, suppressed = best
-        remaining = self._judge.remaining(levels)
-        return _Found(
+        return replace(
+            none,
             levels=list(levels),
             loss=loss,
             suppressed=suppressed,
-            classes=remaining.n_classes,
-            smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
-            attained=tuple(own.attained(remaining) for own in self._problem.privacy),
+            **told_of(self._judge.remaining(levels), self._problem.privacy),
             bound=loss if proven else max(0.0, min(loss, least_open)),
             attribute_losses=self._losses_by(levels),
-            **work,  # type: ignore[arg-type]
         )
 
     def _losses_by(self, levels: Levels) -> list[float] | None:
@@ -368,7 +357,3 @@ class AnonymityPlan:
             return None
         added = loss.added(judge.withheld_values(levels, judge.judge(levels)))
         return list(loss.of_attributes(levels, added))
-
-
-def _encoded(found: _Found) -> bytes:
-    return json.dumps(asdict(found), sort_keys=True).encode()

@@ -1,16 +1,22 @@
-"""The rule of least information loss among those that meet privacy criteria: what is asked and found."""
+"""The rule of least information loss among those that meet privacy criteria: what is asked and found.
+
+And what criteria say before a rule is looked at: that none can meet them, or how they prune.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, pointing_into
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criterion import Criterion
+from app.domain.models.judging import JudgedClasses
+from app.domain.models.k_anonymity import KAnonymity
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.objectives import MOST_CRITERIA, MinLoss
 from app.domain.search.outcome import Bounds, Counters, Status
@@ -142,6 +148,36 @@ class Attained:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class BlockFound:
+    """What a block found: the loss of the best rule or recoding, and the classes that it discloses.
+
+    ``smallest_class`` is None if all records are suppressed; ``attained`` is per criterion; ``visited`` are
+    steps of the budget.
+    """
+
+    loss: float = math.inf
+    suppressed: int = 0
+    classes: int = 0
+    smallest_class: int | None = None
+    attained: Sequence[float | None] = ()
+    complete: bool = True
+    visited: int = 0
+
+    def encoded(self) -> bytes:
+        """As JSON."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True).encode()
+
+
+def told_of(remaining: JudgedClasses, privacy: Sequence[Criterion]) -> dict[str, Any]:
+    """The fields of :class:`BlockFound` that tell of the disclosed classes."""
+    return {
+        "classes": remaining.n_classes,
+        "smallest_class": int(remaining.sizes.min()) if remaining.n_classes else None,
+        "attained": [own.attained(remaining) for own in privacy],
+    }
+
+
 @dataclass(frozen=True)
 class Refusal:
     """Why a criterion cannot be met; ``criterion`` is None if each could be met alone."""
@@ -254,3 +290,78 @@ class AnonymityOutcome:
 
     def _levels(self, rule: TableRule) -> dict[str, int]:
         return dict(zip(self.attributes, rule.levels, strict=True))
+
+
+def refusals_of(
+    problem: AnonymityProblem, whole: JudgedClasses | None, allowed: int, left_out: int, *, overlaps: bool
+) -> tuple[Refusal, ...]:
+    """Why no rule is allowed, if that is known.
+
+    Parameters
+    ----------
+    whole
+        The records that are not left out as the classes of the most general rule; None: there are none.
+    allowed, left_out
+        Records that may be suppressed, and that every rule suppresses for a missing value.
+    overlaps
+        Whether a missing value matches everything, and there is one.
+    """
+    found = []
+    for criterion in problem.privacy:
+        if whole is None:
+            break
+        own, reason = _lost_as_one_class(criterion, whole, overlaps=overlaps)
+        least = left_out + own
+        if own and criterion.table_wide and problem.suppressed == "own_block":
+            # Who is suppressed has to meet it with the others, and all of them are no better than one.
+            found.append(Refusal(criterion, reason))
+        elif own and least > allowed:
+            said = f"{reason} {_of_the_limit(least, allowed)} {criterion.alternative(whole)}"
+            found.append(Refusal(criterion, said.rstrip()))
+    if not found and left_out > allowed:
+        reason = f"{left_out} records have a missing quasi-identifier and would be suppressed."
+        found.append(Refusal(None, f"{reason} {_of_the_limit(left_out, allowed)}"))
+    return tuple(found)
+
+
+def _lost_as_one_class(criterion: Criterion, whole: JudgedClasses, *, overlaps: bool) -> tuple[int, str]:
+    """Records that no rule keeps, known from all of them as one class, and why."""
+    cannot = "The criterion cannot be met."
+    everybody = int(whole.records.sum())
+    if criterion.table_wide:
+        reason = criterion.impossible(whole)
+        return (0, "") if reason is None else (everybody, reason)
+    if not overlaps:
+        return int(criterion.unavoidable(whole).sum()), criterion.impossible(whole) or cannot
+    # Classes that overlap may all meet what their records as one class do not.
+    for own in (criterion, *criterion.implied(whole)):
+        if own.merging == "fewer_fail" and own.failing(whole).any():
+            return everybody, own.impossible(whole) or cannot
+    return 0, ""
+
+
+def _of_the_limit(least: int, allowed: int) -> str:
+    return f"At least {least} records would have to be suppressed, and {allowed} may be."
+
+
+def sorted_criteria(
+    privacy: Sequence[Criterion], whole: JudgedClasses | None
+) -> tuple[list[Criterion], list[Criterion]]:
+    """Criteria that generalising never breaks for a record, implied ones included, and the others.
+
+    ``whole`` are the records as one class, None if there are none. What is wrong with a criterion for this
+    table is raised.
+    """
+    given = [own for own in privacy if own.merging == "fewer_fail" and not own.table_wide]
+    others = [own for own in privacy if own not in given]
+    implied: list[Criterion] = []
+    for i, own in enumerate(privacy):
+        with pointing_into(f"/objective/privacy/{i}"):
+            if whole is None:
+                break
+            implied += own.implied(whole)
+            # What is wrong with a criterion for this table shows when it is asked.
+            own.failing(whole)
+    k = max(own.least_alike or 1 for own in (KAnonymity(1), *given, *implied))
+    rest = [own for own in dict.fromkeys((*given, *implied)) if own.least_alike is None]
+    return [KAnonymity(k), *rest], others

@@ -24,25 +24,25 @@ from app.domain.arrays import Bools, Ints, Levels, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.hierarchies.hierarchy import TOP
-from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
+from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import (
     Order,
     SuppressedClasses,
     failing_any,
+    own_block,
+    passes_with_block,
     peeled,
     ranks_by_disclosure,
     require_meaning,
     suppressed_classes,
 )
 from app.domain.risk.class_populations import require_tuples
+from app.domain.search.class_entities import ClassEntities
 from app.domain.search.full_domain.class_sizes import ClassSizes
-from app.domain.search.full_domain.classes import ClassEntities, ClassesOfRules, shown_by_classes
-from app.domain.search.full_domain.criteria import refusals_of, sorted_criteria
+from app.domain.search.full_domain.classes import ClassesOfRules, ShowsNothing, classes_of, shown_by_classes
 from app.domain.search.full_domain.estimates import seconds_of_believing, seconds_of_overlapping
-from app.domain.search.full_domain.problem import AnonymityProblem, Attained, Refusal
-from app.domain.search.full_domain.shows_nothing import ShowsNothing
+from app.domain.search.full_domain.problem import AnonymityProblem, Refusal, refusals_of, sorted_criteria
 from app.domain.search.full_domain.verdict import Choice, Verdict, choice_of, least_records
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
@@ -106,7 +106,7 @@ class Judge:
         groups = group_of_row(table, self.table)
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
         self._classes = ClassesOfRules(self.classes, self.records)
-        self._entities = None if dictionary is None else ClassEntities(table, self.table, dictionary)
+        self._entities = None if dictionary is None else ClassEntities(table, dictionary, reduced.codes)
         self.overlaps = problem.missing == "matches_everything" and bool(self.table.reduced_missing.any())
         require_meaning(table, problem.privacy, problem.missing)
         self._monotone, self._others = sorted_criteria(
@@ -241,11 +241,6 @@ class Judge:
         remaining = judged.only(kept)
         return np.append(remaining.sizes, 0)[remaining.class_of_group]
 
-    def attained(self, levels: Levels) -> tuple[Attained, ...]:
-        """What the classes that a rule keeps attain of each criterion."""
-        judged = self.remaining(levels)
-        return tuple(Attained(own, own.attained(judged)) for own in self._problem.privacy)
-
     def remaining(self, levels: Levels) -> JudgedClasses:
         """The classes that a rule keeps."""
         judged = self._judged(levels)
@@ -280,27 +275,19 @@ class Judge:
             return self._classes.judged(levels, rows)
         groups = self.classes.classes(levels)
         of_group = groups.of.astype(np.int64, copy=False)
-        population = None if self._entities is None else self._entities.of(levels, of_group, groups.size)
+        population = None
+        if self._entities is not None or self.overlaps:
+            shown = self._shown(levels, of_group, groups.size)
+            population = None if self._entities is None else self._entities.under_rule(levels, shown)
         if self.overlaps:
-            return self._overlapping(levels, of_group, groups.size, population)
-        nothing = None
-        if rows is not None:
-            nothing = np.zeros(groups.size, dtype=bool)
-            nothing[of_group[rows]] = True
+            # Below the highest level only what is missing is disclosed as ⊥.
+            is_wildcard = shows_nothing(shown) & (np.array(levels) < self.table.heights)
+            return OverlappingClasses(self.records, of_group, groups.size, shown, is_wildcard, population)
+        nothing = None if rows is None else classes_of(rows, of_group, groups.size)
         if self.left_out:
             of_group = np.where(self.rows_left_out, -1, of_group)
         judged = self.records.judged(of_group, groups.size, population, nothing)
         return judged.only(judged.records > 0) if self.left_out else judged
-
-    def _overlapping(
-        self, levels: Levels, of_group: Longs, n_classes: int, population: Population | None, block: int = 0
-    ) -> OverlappingClasses:
-        """Classes of which the first ``block`` are of suppressed records, who are like nobody else."""
-        shown = self._shown(levels, of_group, n_classes)
-        # Below the highest level only what is missing is disclosed as ⊥.
-        is_wildcard = shows_nothing(shown) & (np.array(levels) < self.table.heights)
-        shown[:block], is_wildcard[:block] = TOP, False
-        return OverlappingClasses(self.records, of_group, n_classes, shown, is_wildcard, population)
 
     @staticmethod
     def _rows(judged: JudgedClasses, classes: Bools) -> Bools:
@@ -341,9 +328,9 @@ class Judge:
         rows = self._rows(judged, found.classes)
         allowed = found.satisfied and suppressed <= self.allowed
         if allowed and suppressed and self._entities is not None and self._bars_outsiders:
-            allowed = self._entities.outside(levels, rows, self.classes) == 0
-        if allowed and found.classes.any() and self._problem.suppressed == "own_block":
-            allowed = self._block_passes(levels, judged, found.classes)
+            allowed = self._entities.outside(levels, rows) == 0
+        if allowed and own_block(rows, self.rows_left_out, self._problem.suppressed).any():
+            allowed = passes_with_block(judged, self._problem.privacy, found.classes)
         verdict = Verdict(unavoidable, suppressed, allowed, rows, lost)
         return replace(verdict, choice=self._choice(judged, found, verdict))
 
@@ -364,20 +351,6 @@ class Judge:
             return None
         choice = choice_of(judged, found.necessary, necessary, () if judged.overlaps else self._table_wide)
         return None if least_records(choice, self._counts) > self.allowed else choice
-
-    def _block_passes(self, levels: Levels, judged: JudgedClasses, failing: Bools) -> bool:
-        """Whether the classes and that of the suppressed records, without those left out, pass."""
-        number = np.append(np.where(failing, 0, np.cumsum(~failing)), -1)
-        of_group = number[judged.class_of_group]
-        n_classes = int(of_group.max()) + 1
-        population = None
-        if self._entities is not None:
-            population = self._entities.with_block(levels, of_group, n_classes)
-        found = self.records.judged(of_group, n_classes, population)
-        if self.overlaps:
-            found = self._overlapping(levels, of_group, n_classes, population, block=1)
-        found = found.only(found.records > 0)
-        return all(criterion.satisfied(found) for criterion in self._problem.privacy)
 
     def _shown(self, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
         """(G, q) what the classes that groups make at levels show."""

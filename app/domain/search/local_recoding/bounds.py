@@ -43,21 +43,17 @@ records cannot be as dense as t says and gives to where they can.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Floats, Longs
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
-from app.domain.losses.cells import CellLoss
-from app.domain.losses.kl_boxes import log_areas
-from app.domain.losses.loss import LeafDomain, Sums
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.search.local_recoding.cells import Cells, Pairs, Side
 from app.domain.search.local_recoding.demands import Demands, numbered
 from app.domain.search.local_recoding.record_costs import GoesOn, cheapest_alone, record_prices
-from app.domain.tables.table import Table
 
 Work = Literal["little", "some", "much"]
 
@@ -76,14 +72,21 @@ SWEEPS: Final[Mapping[Work, int]] = {"little": 1, "some": 2, "much": 3}
 """How many t are tried."""
 
 
-class LossBound:
-    """What no recoding loses less than, narrowed step by step.
+class Bound:
+    """What no recoding loses less than; ``least`` is the bound found so far."""
 
-    Attributes
-    ----------
-    least
-        The bound found so far.
-    """
+    def __init__(self, least: float) -> None:
+        self.least = least
+
+    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is.
+
+        Of a bound that is known beforehand nothing is left to do.
+        """
+
+
+class LossBound(Bound):
+    """A bound of a sum over cells, narrowed step by step."""
 
     def __init__(self, cells: Cells, demands: Demands) -> None:
         self._cells = cells
@@ -172,7 +175,7 @@ def most_levels(cells: Cells, work: Work) -> int:
 
 def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
     """The attributes in groups of at most so many levels together (or one alone), the most telling first."""
-    heights = [cells.table.heights[j] for j in cells.attributes]
+    heights = cells.heights
     telling = [
         len(np.unique(column)) if height else 0 for column, height in zip(cells.raw.T, heights, strict=True)
     ]
@@ -188,36 +191,15 @@ def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
     return found
 
 
-class Bound(Protocol):
-    """What no recoding loses less than; ``least`` is the bound found so far."""
-
-    least: float
-
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
-        """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is."""
-
-
-class KnownBound:
-    """A bound that is known beforehand."""
-
-    def __init__(self, least: float) -> None:
-        self.least = least
-
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
-        """Nothing is left to do."""
-
-
-class AmbiguityBound:
+class AmbiguityBound(Bound):
     """Σ over records of the least product of leaves that each may show alone."""
 
     def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
         self._cells = cells
         self._demands = demands
         self._as_they_are = np.zeros(cells.size)
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._as_they_are += np.log(leaves_under(hierarchy, records, domain)[cells.raw[:, i]])
+        for i, leaves in enumerate(cells.leaves(domain)):
+            self._as_they_are += np.log(leaves[cells.raw[:, i]])
         self.least = self._of(np.exp(self._as_they_are))
 
     def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
@@ -243,26 +225,6 @@ class AmbiguityBound:
         found = float(of_records @ self._cells.amounts) * (1 - SLACK)
         # Products of leaves are whole numbers.
         return float(math.ceil(found)) if found < MOST_EXACT else found
-
-
-class LeafLogarithms(CellLoss):
-    """Mean logarithm of the leaves under cells: the ambiguity of a record is a product of these leaves."""
-
-    def __init__(self, table: Table, attributes: tuple[int, ...], domain: LeafDomain) -> None:
-        super().__init__(
-            table, attributes, "ambiguity", lambda _, h, records: _Logarithms(h, records, domain)
-        )
-
-
-class _Logarithms(CellCost):
-    """ln of the leaves under the node shown."""
-
-    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
-        self._logarithms = np.log(leaves_under(hierarchy, records, domain).clip(1))
-        self.scale = int(records.sum())
-
-    def of(self, original: Nodes, shown: Nodes) -> Sums:
-        return np.asarray(self._logarithms[shown])
 
 
 def least_discernibility(cells: Cells, demands: Demands) -> float:
@@ -292,25 +254,17 @@ def _possible(n: int, withheld: Longs, classes: Longs) -> np.ndarray[tuple[int, 
     return np.asarray((classes > 0) | (withheld == n))
 
 
-class DivergenceBound:
-    """What no recoding diverges less than, in nats.
-
-    Attributes
-    ----------
-    least
-        The bound found so far.
-    """
+class DivergenceBound(Bound):
+    """What no recoding diverges less than, in nats."""
 
     def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
         self._cells = cells
         self._demands = demands
-        self._areas: list[Floats] = []
+        self._areas = cells.areas(domain)
         self._are_leaves = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._areas.append(log_areas(hierarchy, records, domain))
-            self._are_leaves.append(not records[TOP] and bool(hierarchy.is_leaf[records > 0].all()))
+        for i, tree in enumerate(cells.trees):
+            records = cells.records_of(i)
+            self._are_leaves.append(not records[TOP] and bool(tree.is_leaf[records > 0].all()))
         self.least = 0.0
 
     def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
@@ -379,3 +333,20 @@ class _Densest:
             areas = area + self._right.of_nodes(levels, self._of_right)[pairs.right]
             np.maximum(found, inside * np.exp(-areas), out=found)
         return found
+
+
+def bound_of(cells: Cells, demands: Demands, choice: LossChoice, least_height: Callable[[], float]) -> Bound:
+    """A lower bound of the loss of all recodings; ``least_height`` bounds the height where that is asked."""
+    match choice.kind:
+        case "discernibility":
+            return Bound(least_discernibility(cells, demands))
+        case "average_class_size":
+            return Bound(least_average_class_size(cells, demands))
+        case "ambiguity":
+            return AmbiguityBound(cells, demands, choice.leaves)
+        case "kl_divergence":
+            return DivergenceBound(cells, demands, choice.leaves)
+        case "height":
+            return Bound(least_height())
+        case _:
+            return LossBound(cells, demands)

@@ -17,14 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Ints, Levels, Longs
-from app.domain.hierarchies.hierarchy import TOP
-from app.domain.losses.cells import CellLoss
-from app.domain.losses.loss import Sums
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.losses.catalogue import loss_of
+from app.domain.losses.cell_costs import CellCost, Nodes, leaves_under
+from app.domain.losses.cells import CellLoss, DomainLoss
+from app.domain.losses.kl_boxes import log_areas
+from app.domain.losses.loss import LeafDomain, LossChoice, Sums
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.suppression import failing_any
 from app.domain.rules.rule import CellRule, RecordRule, apply
 from app.domain.search.local_recoding.demands import Demands, numbered
-from app.domain.tables.distinct import DistinctRows, distinct_rows, group, row_keys
+from app.domain.tables.distinct import DistinctRows, distinct_rows, group, one_of_each, row_keys
 from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
@@ -52,8 +55,8 @@ class Cells:
         (d, q) nodes of the table.
     most
         (d, q) steps from each cell to ⊥.
-    sizes
-        Nodes per hierarchy.
+    trees, sizes
+        Their hierarchies, and nodes per hierarchy.
     missing
         (d, q) values that are missing and hence match everything; None if they do not, or there are none.
 
@@ -72,6 +75,7 @@ class Cells:
         self.amounts: Longs = table.reduced.counts
         self.raw: Ints = np.asfortranarray(table.reduced.codes[:, self.attributes])
         trees = [table.hierarchies[j] for j in self.attributes]
+        self.trees = trees
         self.sizes = [tree.n_nodes for tree in trees]
         self.missing: Bools | None = None
         self._patterns: DistinctRows | None = None
@@ -100,6 +104,26 @@ class Cells:
     def n_attributes(self) -> int:
         """q, the quasi-identifiers."""
         return len(self.attributes)
+
+    @property
+    def heights(self) -> Levels:
+        """The levels of the rule that discloses nothing."""
+        return tuple(tree.height for tree in self.trees)
+
+    def records_of(self, i: int) -> Longs:
+        """(nodes,) records that have each node of the i-th quasi-identifier."""
+        return np.bincount(self.raw[:, i], self.amounts, self.sizes[i]).astype(np.int64)
+
+    def areas(self, domain: LeafDomain) -> list[Floats]:
+        """Per quasi-identifier (nodes,) ln of how many values each node has."""
+        return [log_areas(tree, self.records_of(i), domain) for i, tree in enumerate(self.trees)]
+
+    def leaves(self, domain: LeafDomain) -> list[Floats]:
+        """The same as numbers of leaves."""
+        return [
+            leaves_under(tree, self.records_of(i), domain).astype(np.float64)
+            for i, tree in enumerate(self.trees)
+        ]
 
     def nodes(self, i: int, steps: Steps | int, rows: Rows = ALL) -> Ints:
         """What cells of the i-th quasi-identifier become."""
@@ -143,7 +167,7 @@ class Cells:
     def steps_to(self, i: int, level: int, rows: Rows = ALL) -> Steps:
         """(r,) steps from cells of the i-th quasi-identifier to what they are at a level."""
         depth = self._depths[i]
-        becomes = self.table.hierarchies[self.attributes[i]].ancestors_at(level)
+        becomes = self.trees[i].ancestors_at(level)
         found: Steps = (depth - depth[becomes]).astype(np.int16)[self.raw[rows, i]]
         return found
 
@@ -262,7 +286,7 @@ class Side:
         self._weights = weights
         self.n_weights = len(weights)
         self._paid: dict[Levels, Floats] = {}
-        self._trees = [cells.table.hierarchies[cells.attributes[i]] for i in attributes]
+        self._trees = [cells.trees[i] for i in attributes]
         self._costs = [cells.loss.costs[i] for i in attributes]
         self.top: Levels = tuple(tree.height for tree in self._trees)
         self.of: Longs = np.zeros(cells.size, dtype=np.int64)
@@ -270,8 +294,7 @@ class Side:
         for i in attributes:
             keys = self.of * cells.sizes[i] + cells.raw[:, i]
             self.of, self.size = numbered(keys, self.size * cells.sizes[i])
-        first = np.empty(self.size, dtype=np.int64)
-        first[self.of] = np.arange(cells.size)
+        first = one_of_each(self.of, self.size)
         self._raw: list[Ints] = [cells.raw[first, i] for i in attributes]
         self._groups: dict[Levels, tuple[Longs, int]] = {}
 
@@ -342,3 +365,33 @@ class Pairs:
     def fit(self, of: Longs, n_groups: int) -> Bools:
         """(g,) whether the records of each group of pairs meet what is necessary."""
         return ~failing_any(self._records.judged(of, n_groups), self._necessary)
+
+
+class LeafLogarithms(CellLoss):
+    """Mean logarithm of the leaves under cells: the ambiguity of a record is a product of these leaves."""
+
+    def __init__(self, table: Table, attributes: tuple[int, ...], domain: LeafDomain) -> None:
+        super().__init__(
+            table, attributes, "ambiguity", lambda _, h, records: _Logarithms(h, records, domain)
+        )
+
+
+class _Logarithms(CellCost):
+    """ln of the leaves under the node shown."""
+
+    def __init__(self, hierarchy: Hierarchy, records: Longs, domain: LeafDomain) -> None:
+        self._logarithms = np.log(leaves_under(hierarchy, records, domain).clip(1))
+        self.scale = int(records.sum())
+
+    def of(self, original: Nodes, shown: Nodes) -> Sums:
+        return np.asarray(self._logarithms[shown])
+
+
+def cell_loss_of(table: Table, choice: LossChoice) -> CellLoss:
+    """The loss, if it is a sum over cells; else one of cells that says which nodes are dear."""
+    loss = loss_of(table, choice)
+    if isinstance(loss, CellLoss):
+        return loss
+    if choice.kind == "ambiguity":
+        return LeafLogarithms(table, table.quasi_identifiers, choice.leaves)
+    return DomainLoss(table, "geometric", table.quasi_identifiers)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
@@ -23,31 +22,26 @@ from app.domain.arrays import Bools, Floats, Indices, Ints, Longs
 from app.domain.classes.released import Release
 from app.domain.classes.wildcards import matching_records
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.losses.cell_costs import leaves_under
 from app.domain.losses.counting import Counting
 from app.domain.losses.kl_boxes import is_hidden, log_areas
-from app.domain.losses.loss import LeafDomain
+from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.losses.released import ReleaseDivergence
 from app.domain.search.local_recoding.cells import ALL, Cells, Steps
-from app.domain.search.local_recoding.classes import ToldApart, told_apart
-from app.domain.search.local_recoding.demands import codes_by_row, numbered
-from app.domain.search.local_recoding.losses import After, GainsOfSplits, Recoded, RecodingLoss, Split
-from app.domain.tables.distinct import group, row_keys
+from app.domain.search.local_recoding.demands import ToldApart, codes_by_row, numbered, told_apart
+from app.domain.search.local_recoding.losses import (
+    After,
+    CellSums,
+    GainsOfSplits,
+    Recoded,
+    RecodingLoss,
+    Split,
+)
+from app.domain.tables.distinct import group, one_of_each, row_keys
 from app.domain.tables.masks import rows_without_values, shows_nothing
 from app.domain.tables.numbers import exact_sum
 
 NEXT_TO_NOTHING: Final = 1e-9
 """What a step down is worth per record that splits no class: the step after it may."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Changed:
-    """A recoding some of whose records have other steps."""
-
-    steps: Steps
-    codes: Ints
-    of: Longs
-    n_classes: int
 
 
 class ClassSums(RecodingLoss):
@@ -69,7 +63,7 @@ class ClassSums(RecodingLoss):
             codes = recoded.codes.copy(order="F")
             codes[rows] = self._cells.codes(target, rows)
             of, n_classes = self._cells.classes(codes)
-            return self.weighed(_Changed(steps, codes, of.astype(np.int64), n_classes))
+            return self.weighed(Recoded(steps, codes, of.astype(np.int64), n_classes))
 
         return found
 
@@ -182,11 +176,7 @@ class Ambiguity(ClassSums):
 
     def __init__(self, cells: Cells, domain: LeafDomain) -> None:
         super().__init__(cells)
-        self._leaves: list[Floats] = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._leaves.append(leaves_under(hierarchy, records, domain).astype(np.float64))
+        self._leaves = cells.leaves(domain)
 
     def of(self, recoded: Recoded) -> float:
         """Combinations of leaves that all records together may stand for."""
@@ -235,8 +225,7 @@ class Height(RecodingLoss):
         cells = self._cells
         kept = ~cells.is_withheld(recoded.steps)
         found = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = cells.table.hierarchies[j]
+        for i, hierarchy in enumerate(cells.trees):
             shown = recoded.codes[kept & (recoded.steps[:, i] > 0), i]
             found.append(hierarchy.height - int(hierarchy.depth[shown].min(initial=hierarchy.height)))
         return tuple(found)
@@ -281,11 +270,7 @@ class Divergence(ClassSums):
         first, inverse = group(keys, limit)
         self._value: Longs = inverse.astype(np.int64)
         self._n_values = len(first)
-        self._areas: list[Floats] = []
-        for i, j in enumerate(cells.attributes):
-            hierarchy = table.hierarchies[j]
-            records = np.bincount(cells.raw[:, i], cells.amounts, hierarchy.n_nodes).astype(np.int64)
-            self._areas.append(log_areas(hierarchy, records, domain))
+        self._areas = cells.areas(domain)
         of_value = np.zeros(cells.size)
         # Per sensitive attribute that records lack, what it adds if nobody who is disclosed has a value.
         self._open_values: list[tuple[Ints, Floats]] = []
@@ -317,9 +302,7 @@ class Divergence(ClassSums):
             # What is reconstructed is told by what is shown, whatever it is taken to match.
             alike, n_classes = self._cells.alike(recoded.codes)
             of = alike.astype(np.int64)
-        first = np.empty(n_classes, dtype=np.int64)
-        first[of] = np.arange(len(of))
-        shown = recoded.codes[first]
+        shown = recoded.codes[one_of_each(of, n_classes)]
         withheld = rows_without_values(shown)
         known = self._lacking & ~shows_nothing(shown[~withheld]).all(axis=0)
         area = self._area(shown)[of] - self._not_open(known, recoded.codes)
@@ -372,3 +355,21 @@ class Divergence(ClassSums):
             keys, limit = numbered(2 * keys + self._missing[rows, i], 2 * limit)
         keys, limit = numbered(keys, limit)
         return np.asarray(np.bincount(keys, self._cells.amounts[rows], limit)[keys], dtype=np.float64)
+
+
+def recoding_loss_of(cells: Cells, choice: LossChoice) -> RecodingLoss:
+    """The loss of recodings; NotSupported if it is the divergence and a hierarchy is no tree."""
+    match choice.kind:
+        case "discernibility":
+            return Discernibility(cells)
+        case "average_class_size":
+            return AverageClassSize(cells)
+        case "ambiguity":
+            return Ambiguity(cells, choice.leaves)
+        case "kl_divergence":
+            return Divergence(cells, choice.leaves)
+        case "height":
+            names = [cells.table.attributes[j] for j in cells.attributes]
+            return Height(cells, Counting.of(names, choice))
+        case _:
+            return CellSums(cells)

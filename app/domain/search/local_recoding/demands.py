@@ -1,4 +1,11 @@
-"""What the classes of a release with levels of its own per record have to meet."""
+"""What the classes of a release with levels of its own per record have to meet.
+
+Where a missing value matches everything, they are those that measures tell. Records of one class show the
+same and miss the same values: what a recoding withholds of a record is no wildcard. Where nobody shows
+anything of an attribute it tells nobody apart, and whoever misses it is in the class of those of whom it is
+withheld. Withheld records are one class, whatever they miss, and like nobody else: everybody else shows
+something.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +22,18 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import OverlappingClasses
-from app.domain.models.suppression import failing_any, ranks_by_disclosure, suppressed_classes
-from app.domain.risk.bayes import Knowledge
-from app.domain.risk.class_populations import shared_level
+from app.domain.models.suppression import (
+    failing_any,
+    first_broken,
+    passes_with_block,
+    ranks_by_disclosure,
+    suppressed_classes,
+)
+from app.domain.risk.class_populations import shared_levels
+from app.domain.search.class_entities import ClassEntities
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.local_recoding.classes import ClassEntities, told_apart
-from app.domain.tables.masks import rows_without_values
+from app.domain.tables.distinct import distinct_rows, one_of_each
+from app.domain.tables.masks import rows_without_values, shows_nothing
 from app.domain.tables.table import Table
 
 NO_CLASS: Final = -1
@@ -92,7 +105,7 @@ class Demands:
     """
 
     def __init__(self, table: Table, problem: AnonymityProblem, dictionary: Dictionary | None = None) -> None:
-        self._table = table
+        self._trees = [table.hierarchies[j] for j in table.quasi_identifiers]
         self._records = JudgedRecords(table, table.reduced.inverse)
         self._amounts = table.reduced.counts
         self._all = problem.privacy
@@ -102,12 +115,9 @@ class Demands:
         self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
         self._missing: Bools = table.reduced_missing[:, table.quasi_identifiers]
         self._entities = None
-        self._knowledge = None
         compares = [own for own in problem.privacy if own.needs_population]
         if dictionary is not None and compares:
-            self._entities = ClassEntities(table, dictionary)
-            if any(own.needs_beliefs for own in compares):
-                self._knowledge = Knowledge(table, dictionary, self._raw)
+            self._entities = ClassEntities(table, dictionary, self._raw)
         counting = [own for own in compares if not own.needs_beliefs]
         self._counts_people = bool(counting)
         # Only classes of fewer records have to be counted to tell whether they fail.
@@ -160,11 +170,8 @@ class Demands:
         judged = self.judged(placed.without_withheld())
 
         def ranks() -> Longs:
-            first = np.empty(judged.n_classes, dtype=np.int64)
-            inside = np.flatnonzero(judged.class_of_group >= 0)
-            first[judged.class_of_group[inside]] = inside
-            trees = [self._table.hierarchies[j] for j in self._table.quasi_identifiers]
-            return ranks_by_disclosure(trees, placed.codes_of(placed.of[first]))
+            first = one_of_each(judged.class_of_group, judged.n_classes)
+            return ranks_by_disclosure(self._trees, placed.codes_of(placed.of[first]))
 
         gone = suppressed_classes(judged, self._all, ranks, self.allowed).classes
         return np.append(gone, True)[judged.class_of_group]
@@ -179,14 +186,13 @@ class Demands:
             return False
         if not self._table_wide:
             return True
-        readings = [placed.without_withheld()]
-        if placed.withheld != NO_CLASS and not self.leaves_out(placed.of, placed.withheld):
-            readings.append(placed)
-        for own in readings:
-            judged = self.judged(own)
-            if judged.n_classes and not all(criterion.satisfied(judged) for criterion in self._table_wide):
-                return False
-        return True
+        judged = self.judged(placed)
+        block = np.zeros(judged.n_classes, dtype=bool)
+        block[judged.class_of_group[(placed.of == placed.withheld) & (judged.class_of_group >= 0)]] = True
+        if first_broken(judged, block, self._table_wide) is not None:
+            return False
+        is_judged = block.any() and not self.leaves_out(placed.of, placed.withheld)
+        return not is_judged or passes_with_block(judged, self._table_wide, block)
 
     def leaves_out(self, of: Longs, withheld: int) -> bool:
         """Whether the class of the withheld records need not meet the criteria."""
@@ -232,30 +238,74 @@ class Demands:
             wanted &= np.bincount(of[inside], self._amounts[inside], len(shown)) < self._enough
         if wanted.any():
             found[wanted] = self._entities.of(shown[wanted])
-        return Population(found, 0, shown, self._knowledge)
+        return self._entities.population(found, shown)
 
     def _is_one_rule(self, codes: Ints) -> bool:
         """Whether all disclosed records share their levels, with nobody outside who may not be."""
         kept = ~rows_without_values(codes)
-        levels = []
-        for i, j in enumerate(self._table.quasi_identifiers):
-            level = shared_level(self._table.hierarchies[j], codes[kept, i], self._raw[kept, i])
-            if level is None:
-                return False
-            levels.append(level)
+        levels = shared_levels(self._trees, codes[kept], self._raw[kept])
+        if levels is None:
+            return False
         if self._entities is None or not self._bars_outsiders:
             return True
-        return self._entities.outside(tuple(levels)) == 0
+        return self._entities.outside(levels, ~kept) == 0
+
+
+@dataclass(frozen=True, eq=False)
+class ToldApart:
+    """The G classes that are told apart.
+
+    Attributes
+    ----------
+    of
+        (d,) class of each distinct record, −1 for none.
+    shown, is_wildcard
+        (G, q) what each class shows, and where that matches everything.
+    """
+
+    of: Longs
+    shown: Ints
+    is_wildcard: Bools
+
+    @property
+    def size(self) -> int:
+        """G, the classes that are told apart."""
+        return len(self.shown)
+
+
+def told_apart(of: Longs, shown: Ints, missing: Bools) -> ToldApart:
+    """The classes that are told apart, of finer ones.
+
+    Parameters
+    ----------
+    of
+        (d,) number of each distinct record's class, each of the G occurring, −1 for none. Records of a class
+        show the same and, unless that is nothing at all, miss the same.
+    shown
+        (G, q) what the classes show.
+    missing
+        (d, q) the original values that are missing.
+    """
+    first = one_of_each(of, len(shown))
+    is_shown = ~shows_nothing(shown)
+    tells = is_shown.any(axis=0)
+    is_wildcard = missing[first] & np.asarray(is_shown.any(axis=1))[:, None]
+    if not is_wildcard[:, ~tells].any():
+        return ToldApart(of, shown, is_wildcard)
+    is_wildcard &= tells
+    columns = [*shown.T, *is_wildcard.T.astype(np.int8)]
+    sizes = [*(shown.max(axis=0, initial=0) + 1).tolist(), *(2,) * shown.shape[1]]
+    merged = distinct_rows(columns, sizes, len(shown))
+    becomes = np.append(merged.inverse, -1).astype(np.int64)
+    width = shown.shape[1]
+    return ToldApart(becomes[of], merged.codes[:, :width], merged.codes[:, width:].astype(bool))
 
 
 def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
     """What classes disclose, from the class (r,) and the codes (r, q) of rows; −1 is no class."""
 
     def found(classes: Longs) -> Ints:
-        first = np.empty(limit + 1, dtype=np.int64)
-        # The last place takes what is in no class.
-        first[of] = np.arange(len(of))
-        shown: Ints = codes[first[classes]]
+        shown: Ints = codes[one_of_each(of, limit)[classes]]
         return shown
 
     return found

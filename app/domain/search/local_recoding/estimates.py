@@ -15,6 +15,7 @@ from typing import Final
 from app.domain.classes.quasi_part import quasi_part
 from app.domain.counting.calibration import (
     BYTES_PER_KEPT_RECORD,
+    SECONDS_PER_BOUND_CELL,
     SECONDS_PER_BOUND_LEVEL,
     SECONDS_PER_BOUND_LEVEL_AND_CELLS,
     SECONDS_PER_BOUND_LEVEL_AND_RECORD,
@@ -123,7 +124,7 @@ def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:
     if not per_record or all(own.needs_population for own in problem.privacy):
         return 0.0
     heights = [table.heights[j] for j in table.quasi_identifiers]
-    little = 1e-6 * rows * len(heights)
+    little = SECONDS_PER_BOUND_CELL * rows * len(heights)
     if problem.scope == "table_level":
         return little
     levels = _levels_in_groups(heights, min(ROUNDS["much"], int(MOST_WORK / max(1, rows))))

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -23,24 +23,22 @@ TINY: Final = 1e-15
 """What a step down is worth that costs as much as before, as the step after it may cost less."""
 
 
-class Recoded(Protocol):
-    """The distinct records of a table with their steps and codes (d, q), and the class (d,) of each."""
+@dataclass(eq=False)
+class Recoded:
+    """The distinct records of a table recoded, and the classes that they make.
 
-    @property
-    def steps(self) -> Steps:
-        """(d, q) steps up from each cell."""
+    Attributes
+    ----------
+    steps, codes
+        (d, q) steps up from each cell, and disclosed nodes.
+    of, n_classes
+        (d,) class of each distinct record, withheld ones included.
+    """
 
-    @property
-    def codes(self) -> Ints:
-        """(d, q) disclosed nodes."""
-
-    @property
-    def of(self) -> Longs:
-        """(d,) class of each distinct record."""
-
-    @property
-    def n_classes(self) -> int:
-        """Classes, those of withheld records included."""
+    steps: Steps
+    codes: Ints
+    of: Longs
+    n_classes: int
 
 
 @dataclass(frozen=True, eq=False)

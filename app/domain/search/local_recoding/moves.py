@@ -16,12 +16,12 @@ from app.domain.arrays import Bools, Floats, Indices, Ints, Longs
 from app.domain.search.local_recoding.demands import dense, numbered
 from app.domain.search.local_recoding.losses import TINY, Split, exchanged
 from app.domain.search.local_recoding.recoding import Recoding
+from app.domain.search.local_recoding.record_costs import GoesOn
+from app.domain.tables.distinct import one_of_each
 from app.domain.tables.masks import rows_without_values
 
 MOST_TAKEN_IN: Final = 2_000
 """Distinct records that look for a class above them at a time, one by one."""
-
-GoesOn = Callable[[], bool]
 
 MOST_JOINS: Final = 60
 """Rules whose classes records are offered in one sweep: those of most records."""
@@ -123,10 +123,9 @@ def _passes(
     """(r,) whether the groups of some rows meet the criteria, with other nodes of one attribute."""
 
     def codes_of(numbers: Longs) -> Ints:
-        first = np.empty(n_groups, dtype=np.int64)
-        first[groups] = np.arange(len(rows))
-        shown = recoding.codes[rows[first[numbers]]]
-        shown[:, instead[0]] = instead[1][first[numbers]]
+        first = one_of_each(groups, n_groups)[numbers]
+        shown = recoding.codes[rows[first]]
+        shown[:, instead[0]] = instead[1][first]
         return shown
 
     placed = recoding.placed_apart(rows, groups, n_groups, codes_of)
@@ -155,9 +154,7 @@ def join_above(recoding: Recoding) -> int:
     """Let withheld records join the class above them that costs least; how many records moved."""
     cells = recoding.cells
     rows = np.flatnonzero(cells.is_withheld(recoding.steps) & recoding.movable)[:MOST_TAKEN_IN]
-    first = np.empty(recoding.n_classes, dtype=np.int64)
-    first[recoding.of] = np.arange(cells.size)
-    shown = recoding.codes[first]
+    shown = recoding.codes[one_of_each(recoding.of, recoding.n_classes)]
     shown = np.asfortranarray(shown[~rows_without_values(shown)])
     slopes = cells.slopes(recoding.steps)
     target = recoding.steps[rows]
@@ -175,8 +172,7 @@ def levels_in_use(recoding: Recoding) -> Iterator[tuple[int, ...]]:
     """Levels for the table that classes of the recoding have, those of most records first."""
     cells = recoding.cells
     levels = np.empty(cells.raw.shape, dtype=np.int64)
-    for i, j in enumerate(cells.attributes):
-        tree = cells.table.hierarchies[j]
+    for i, tree in enumerate(cells.trees):
         levels[:, i] = tree.height - tree.depth[recoding.codes[:, i]]
     found, inverse = np.unique(levels, axis=0, return_inverse=True)
     records = np.bincount(inverse.reshape(-1), cells.amounts)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,8 +33,7 @@ from app.domain.search.local_recoding.class_losses import Height
 from app.domain.search.local_recoding.demands import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.moves import join_above
 from app.domain.search.local_recoding.recoding import Recoding
-
-GoesOn = Callable[[], bool]
+from app.domain.search.local_recoding.record_costs import GoesOn
 
 MOST_ROUNDS: Final = 1_000
 LEAST_SAVED: Final = 1e-12
@@ -80,8 +79,7 @@ class RoundSearch:
         self._cells = recoding.cells
         self._rows = rows
         self._goes_on = goes_on
-        highest: Levels = tuple(self._cells.table.heights[j] for j in self._cells.attributes)
-        self._top = highest if top is None else top
+        self._top = self._cells.heights if top is None else top
         self._after = recoding.losses.after(recoding)
         nobody = np.empty(0, dtype=np.int64)
         self._checked: dict[Levels, float] = {self._top: self._after(nobody, recoding.steps[nobody])}
@@ -117,8 +115,7 @@ class RoundSearch:
 
 def lowest(begun: Recoding | None, everything: Recoding, losses: Height, goes_on: GoesOn) -> Recoding | None:
     """The lowest recoding found; ``everything`` withholds all records."""
-    cells = everything.cells
-    highest = within(everything, tuple(cells.table.heights[j] for j in cells.attributes), goes_on)
+    highest = within(everything, everything.cells.heights, goes_on)
     candidates = [own for own in (begun, everything, highest) if own is not None and own.is_valid]
     best = min(candidates, key=lambda own: own.loss, default=None)
     lowered = best is not None
@@ -137,10 +134,7 @@ def lowest(begun: Recoding | None, everything: Recoding, losses: Height, goes_on
 def within(everything: Recoding, levels: Levels, goes_on: GoesOn) -> Recoding:
     """A recoding of no record beyond the levels; not valid if none was found."""
     cells, demands = everything.cells, everything.demands
-    steps = cells.at_levels(levels)
-    gone = demands.to_withhold(Recoding(cells, demands, everything.losses, steps).placed)
-    steps[gone] = cells.most[gone]
-    found = Recoding(cells, demands, everything.losses, steps)
+    found = Recoding.of_rule(cells, demands, everything.losses, levels)
     while found.withheld_records > demands.allowed and goes_on():
         rows = np.flatnonzero(cells.is_withheld(found.steps) & found.movable)
         search = RoundSearch(found, rows, goes_on, levels)
@@ -161,7 +155,7 @@ def best_levels(
     everything
         Withholds all records.
     """
-    heights = _heights(everything)
+    heights = everything.cells.heights
     candidates = [own for own in (begun, everything) if own is not None and own.is_valid]
     best = min(candidates, key=lambda own: own.loss, default=None)
     rules = math.prod(height + 1 for height in heights)
@@ -242,10 +236,6 @@ def _better(best: Recoding | None, found: Recoding) -> Recoding | None:
     if not found.is_valid or (best is not None and found.loss >= best.loss):
         return best
     return found
-
-
-def _heights(recoding: Recoding) -> Levels:
-    return tuple(recoding.cells.table.heights[j] for j in recoding.cells.attributes)
 
 
 def _next_to(levels: Levels, heights: Levels) -> Iterator[Levels]:

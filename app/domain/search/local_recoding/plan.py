@@ -17,26 +17,32 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Bools, Levels
+from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.losses.cells import CellLoss
 from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.suppression import own_block
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.full_domain.plan import AnonymityPlan
-from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem, Attained
-from app.domain.search.local_recoding.bounds import Work
-from app.domain.search.local_recoding.cells import Cells, Steps
-from app.domain.search.local_recoding.class_losses import Height
+from app.domain.search.full_domain.problem import (
+    AnonymityOutcome,
+    AnonymityProblem,
+    Attained,
+    BlockFound,
+    told_of,
+)
+from app.domain.search.local_recoding.bounds import Bound, Work, bound_of
+from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_losses import Height, recoding_loss_of
 from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
-from app.domain.search.local_recoding.kinds import bound_of, cell_loss_of, recoding_loss_of
 from app.domain.search.local_recoding.moves import improve, specialise
 from app.domain.search.local_recoding.one_rule import (
     Round,
@@ -59,8 +65,8 @@ FOR_THE_TABLE: Final = (
 )
 
 
-@dataclass(frozen=True)
-class _Found:
+@dataclass(frozen=True, kw_only=True)
+class _Found(BlockFound):
     """What a block found.
 
     ``for_table`` is the packed answer of the search for a rule of the whole table. ``steps`` (d, q) are
@@ -70,15 +76,8 @@ class _Found:
 
     for_table: str
     steps: str | None = None
-    loss: float = math.inf
-    suppressed: int = 0
-    classes: int = 0
-    smallest_class: int | None = None
-    attained: Sequence[float | None] = ()
     rounds: Sequence[tuple[Sequence[int], int]] = ()
     bound: float | None = None
-    complete: bool = True
-    visited: int = 0
 
 
 class _Steps:
@@ -149,14 +148,15 @@ class RecodingPlan:
         start = self._for_table.combine({0: block})
         if any(refusal.criterion for refusal in start.refusals):
             # What one class of all records cannot be split into is no recoding either.
-            return _encoded(_Found(packed, bound=None))
+            return _Found(for_table=packed, bound=None).encoded()
         steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
         demands = Demands(self._table, self._problem, self._dictionary)
-        asked = _Asked(
-            self._table, self._problem, self._loss, demands, lambda: self._least_height(demands, start, steps)
+        cells = Cells(self._table, self._loss, overlapping=demands.overlaps)
+        bound = bound_of(
+            cells, demands, self._problem.loss, lambda: self._least_height(demands, start, steps)
         )
-        search = _Search(asked, start, steps)
-        return _encoded(search.run(packed, self._budget))
+        search = _Search(self._problem, cells, demands, bound, start, steps)
+        return search.run(packed, self._budget).encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best recoding and a bound of the least loss; without the block, those known at once."""
@@ -194,7 +194,9 @@ class RecodingPlan:
         """What no recoding is lower than: the lowest table-level rule under what joining never breaks."""
         problem = self._problem
         necessary = demands.necessary or (KAnonymity(1),)
-        limit, lacking = problem.suppression_limit, _lacking(self._table)
+        limit, rows = problem.suppression_limit, self._table.reduced
+        misses = lacking_records(rows.codes, self._table.quasi_identifiers, "excluded")
+        lacking = int(rows.counts[misses].sum())
         if problem.missing == "excluded" or not lacking:
             is_answered = problem.suppressed == "excluded" and set(necessary) == set(problem.privacy)
             if is_answered and start.bounds is not None:
@@ -211,35 +213,30 @@ class RecodingPlan:
         cells = Cells(self._table, self._loss)
         flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
         steps = flat.reshape(cells.most.shape, order="F")
-        problem, misses = self._problem, self._table.reduced_missing[:, cells.attributes].any(axis=1)
-        # Who is left out for a missing value is judged by nothing, and so shows nothing.
-        hidden = np.full(cells.size, problem.suppressed == "excluded")
-        return cells.rule(steps, hidden | (misses & (problem.missing == "excluded")))
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A question, with ``least_height`` for a bound of the height."""
-
-    table: Table
-    problem: AnonymityProblem
-    loss: CellLoss
-    demands: Demands
-    least_height: Callable[[], float]
+        everybody, missing = np.ones(cells.size, dtype=bool), self._problem.missing
+        left_out = lacking_records(cells.raw, range(cells.n_attributes), missing)
+        return cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed))
 
 
 class _Search:
     """One search, from the best rule for the whole table on."""
 
-    def __init__(self, asked: _Asked, start: AnonymityOutcome, steps: _Steps) -> None:
-        problem = asked.problem
+    def __init__(
+        self,
+        problem: AnonymityProblem,
+        cells: Cells,
+        demands: Demands,
+        bound: Bound,
+        start: AnonymityOutcome,
+        steps: _Steps,
+    ) -> None:
         self._problem = problem
+        self._cells = cells
+        self._demands = demands
+        self._bound = bound
         self._start = start
         self._steps = steps
-        self._demands = asked.demands
-        self._cells = Cells(asked.table, asked.loss, overlapping=asked.demands.overlaps)
-        self._losses = recoding_loss_of(self._cells, problem.loss)
-        self._bound = bound_of(self._cells, self._demands, problem.loss, asked.least_height)
+        self._losses = recoding_loss_of(cells, problem.loss)
 
     def run(self, packed: str, budget: Budget) -> _Found:
         """The best recoding, with a bound."""
@@ -256,7 +253,8 @@ class _Search:
                 improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._steps.goes_on)
         loss = math.inf if best is None else self._losses.of(best)
         least = min(self._bound.least, loss)
-        found = _Found(packed, bound=least, complete=not self._steps.halted, visited=self._steps.visited)
+        steps = self._steps
+        found = _Found(for_table=packed, bound=least, complete=not steps.halted, visited=steps.visited)
         return found if best is None else self._described(found, best, loss, rounds)
 
     @property
@@ -273,18 +271,12 @@ class _Search:
             return None
         return tuple(self._start.rule.levels[j] for j in self._cells.attributes)
 
-    def _at(self, steps: Steps) -> Recoding:
-        return Recoding(self._cells, self._demands, self._losses, steps)
-
     def _begun(self) -> Recoding | None:
         """The best table-level rule; None if there is none, or if it is not allowed of single records."""
         levels = self._levels()
         if levels is None:
             return None
-        steps = self._cells.at_levels(levels)
-        gone = self._demands.to_withhold(self._at(steps).placed)
-        steps[gone] = self._cells.most[gone]
-        begun = self._at(steps)
+        begun = Recoding.of_rule(self._cells, self._demands, self._losses, levels)
         # A class that the rule discloses as ⊥ throughout is withheld if records have levels of their own.
         return begun if begun.is_valid else None
 
@@ -297,7 +289,7 @@ class _Search:
 
     def _recoded(self, begun: Recoding | None) -> Recoding | None:
         """The best recoding found from the beginning and from everything withheld."""
-        everything = self._at(self._cells.most)
+        everything = Recoding(self._cells, self._demands, self._losses, self._cells.most)
         if self._demands.shares_levels:
             return best_levels(begun, self._levels(), everything, self._steps.goes_on)
         if isinstance(self._losses, Height):
@@ -320,17 +312,9 @@ class _Search:
             steps=base64.b64encode(zlib.compress(raw)).decode("ascii"),
             loss=loss,
             suppressed=best.withheld_records,
-            classes=remaining.n_classes,
-            smallest_class=int(remaining.sizes.min()) if remaining.n_classes else None,
-            attained=[own.attained(remaining) for own in self._problem.privacy],
+            **told_of(remaining, self._problem.privacy),
             rounds=[(own.levels, own.records) for own in rounds],
         )
-
-
-def _lacking(table: Table) -> int:
-    """Records that miss a quasi-identifier."""
-    misses = table.reduced_missing[:, table.quasi_identifiers].any(axis=1)
-    return int(table.reduced.counts[misses].sum())
 
 
 def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budget:
@@ -355,7 +339,3 @@ def _bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> Ano
     proven = loss - bound <= tie_margin(loss)
     bounds = Bounds(loss, 0.0) if proven else Bounds(bound, loss - bound)
     return replace(outcome, status="optimal" if proven else "heuristic", bounds=bounds)
-
-
-def _encoded(found: _Found) -> bytes:
-    return json.dumps(asdict(found), sort_keys=True).encode()

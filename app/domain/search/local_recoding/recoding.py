@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Indices, Ints, Longs
+from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
 from app.domain.search.local_recoding.cells import Cells, Steps
 from app.domain.search.local_recoding.demands import (
     NO_CLASS,
@@ -27,7 +27,7 @@ from app.domain.search.local_recoding.demands import (
     dense,
     withheld_class,
 )
-from app.domain.search.local_recoding.losses import RecodingLoss
+from app.domain.search.local_recoding.losses import Recoded, RecodingLoss
 from app.domain.tables.masks import rows_without_values
 
 HALVINGS: Final = 2
@@ -122,27 +122,19 @@ class Batch:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
+@dataclass(eq=False)
+class _State(Recoded):
     """A recoding as it was."""
 
-    steps: Steps
-    codes: Ints
-    of: Longs
-    n_classes: int
     loss: float
     fails_withheld: bool | None
 
 
-class Recoding:
+class Recoding(Recoded):
     """The steps of every distinct record, and the classes that they make.
 
     Attributes
     ----------
-    steps, codes
-        (d, q) steps up and disclosed nodes.
-    of, n_classes
-        (d,) class of each distinct record, withheld ones included.
     movable
         (d,) records that may be given other steps; the others stay withheld.
     """
@@ -159,6 +151,14 @@ class Recoding:
         self.of: Longs = found.astype(np.int64)
         self._loss: float | None = None
         self._fails_withheld: bool | None = None
+
+    @classmethod
+    def of_rule(cls, cells: Cells, demands: Demands, losses: RecodingLoss, levels: Levels) -> Recoding:
+        """That of a table-level rule, whose failing classes are withheld."""
+        steps = cells.at_levels(levels)
+        gone = demands.to_withhold(cls(cells, demands, losses, steps).placed)
+        steps[gone] = cells.most[gone]
+        return cls(cells, demands, losses, steps)
 
     @property
     def loss(self) -> float:

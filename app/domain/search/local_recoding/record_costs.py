@@ -54,6 +54,7 @@ from app.domain.models.judging import JudgedRecords
 from app.domain.models.suppression import failing_any
 from app.domain.search.local_recoding.cells import MOST_KEPT, Cells, Pairs, Side
 from app.domain.search.local_recoding.demands import NO_CLASS, Demands, numbered
+from app.domain.tables.distinct import one_of_each
 
 GoesOn = Callable[[], bool]
 
@@ -165,8 +166,7 @@ class _Prices:
         # Who has to be withheld comes last, in no class.
         kept = ~demands.left_out
         self._of, self._size = numbered(np.where(kept, pairs, size + pairs), 2 * size)
-        first = np.empty(self._size, dtype=np.int64)
-        first[self._of] = np.arange(cells.size)
+        first = one_of_each(self._of, self._size)
         self._n_priced = len(np.unique(self._of[kept]))
         self._amounts = np.bincount(self._of, cells.amounts, self._size).astype(np.int64)[: self._n_priced]
         self._logarithms = None if logarithms is None else logarithms[first]

@@ -6,22 +6,22 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from privacy_risk.answers import cursor_in, items_in
-from privacy_risk.asynchronous.connection import VERSION, AsyncConnection, Parameters
+from privacy_risk.calls import Calls, call, stream
+from privacy_risk.connection import Parameters
 from privacy_risk.periods import period
+from privacy_risk.pools import Pool
 from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 
-class AsyncReadable:
+class Readable(Calls[Pool]):
     """Get and list resources of one kind; a ``ref`` is an id or a name."""
 
-    def __init__(self, connection: AsyncConnection, path: str) -> None:
-        self._connection = connection
-        self._path = VERSION + path
-
+    @call
     async def get(self, ref: str) -> Resource:
         """The resource."""
         return Resource.from_document(await self._connection.get_json(f"{self._path}/{ref}"))
 
+    @call
     async def page(
         self,
         limit: int | None = None,
@@ -37,6 +37,7 @@ class AsyncReadable:
         created = period(created_after, created_before)
         return await self._page(self._path, {"limit": limit, "cursor": cursor, "name": name, **created})
 
+    @stream
     async def list(
         self,
         name: str | None = None,
@@ -53,50 +54,62 @@ class AsyncReadable:
         items = tuple(Resource.from_document(item) for item in items_in(document))
         return ResourcePage(items, cursor_in(document))
 
-    async def _stream(self, path: str, parameters: Parameters) -> AsyncIterator[bytes]:
-        async with self._connection.stream(path, parameters) as response:
-            async for chunk in response.aiter_bytes():
-                yield chunk
 
-    async def _content(self, path: str, parameters: Parameters) -> bytes:
-        return b"".join([chunk async for chunk in self._stream(path, parameters)])
-
-
-class AsyncDeletable(AsyncReadable):
+class Deletable(Readable[Pool]):
     """Resources that the service makes, to be read and deleted."""
 
+    @call
     async def delete(self, ref: str) -> None:
         """Delete the resource; refused while others use it."""
         await self._connection.delete(f"{self._path}/{ref}")
 
 
-class AsyncCollection(AsyncDeletable):
+class Evidenced(Readable[Pool]):
+    """Resources that there is signed evidence of."""
+
+    @call
+    async def evidence(self, ref: str) -> bytes:
+        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
+        return await self._connection.content(f"{self._path}/{ref}/evidence")
+
+    @call
+    async def report(self, ref: str) -> str:
+        """The evidence as an HTML page to read or print."""
+        return (await self._connection.get(f"{self._path}/{ref}/report")).text
+
+
+class Collection(Deletable[Pool]):
     """Create, list, get and delete resources of one kind."""
 
+    @call
     async def create(self, body: Json) -> Resource:
         """Create the resource, or get the identical one that exists."""
         return Resource.from_document(await self._connection.post(self._path, body))
 
 
-class AsyncAnswered(AsyncCollection):
+class Answered(Collection[Pool]):
     """Questions that are answered directly or, above the direct budget, by a run."""
 
+    @call
     async def start_run(self, body: Json) -> Run:
         """Answer in the background, as work above the direct budget must be."""
         return Run.from_document(await self._connection.post(f"{self._path}/runs", body))
 
+    @call
     async def plan(self, body: Json) -> Json:
         """What it would take to answer: cost, route and missing inputs; nothing is computed or stored."""
         return await self._connection.post(self._path, body, {"dry_run": True})
 
 
-class AsyncSearched(AsyncDeletable):
+class Searched(Deletable[Pool]):
     """Questions that always take a run."""
 
+    @call
     async def start_run(self, body: Json) -> Run:
         """Ask; the run's result holds the answer."""
         return Run.from_document(await self._connection.post(self._path, body))
 
+    @call
     async def plan(self, body: Json) -> Json:
         """What it would take to answer: cost, route and missing inputs; nothing is computed or stored."""
         return await self._connection.post(self._path, body, {"dry_run": True})

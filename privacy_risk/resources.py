@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
-from privacy_risk.asynchronous.collection import (
-    AsyncAnswered,
-    AsyncCollection,
-    AsyncDeletable,
-    AsyncSearched,
-)
-from privacy_risk.asynchronous.connection import VERSION
 from privacy_risk.bodies import Content
+from privacy_risk.calls import call, stream
+from privacy_risk.collection import (
+    Answered,
+    Collection,
+    Deletable,
+    Evidenced,
+    Searched,
+)
+from privacy_risk.connection import VERSION
 from privacy_risk.frames import frame_of, parquet_of
+from privacy_risk.pools import Pool
 from privacy_risk.values import Json, Resource, ResourcePage
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class AsyncHierarchies(AsyncCollection):
+class Hierarchies(Collection[Pool]):
     """Value generalisation hierarchies."""
 
+    @call
     async def create_from_csv(self, name: str, content: bytes, delimiter: str = ";") -> Resource:
         """Create from the common CSV form: a row per leaf, from the leaf to its most general value."""
         document = await self._connection.post_content(
@@ -30,6 +34,7 @@ class AsyncHierarchies(AsyncCollection):
         )
         return Resource.from_document(document)
 
+    @call
     async def tree(
         self, ref: str, node: int | None = None, depth: int | None = None, limit: int | None = None
     ) -> Json:
@@ -38,11 +43,12 @@ class AsyncHierarchies(AsyncCollection):
         return await self._connection.get_json(f"{self._path}/{ref}/tree", parameters)
 
 
-class AsyncUploads(AsyncDeletable):
+class Uploads(Deletable[Pool]):
     """Uploaded tables."""
 
+    @call
     async def create_from(
-        self, name: str, content: Content, format: str = "csv", **dialect: str | bool | Sequence[str]
+        self, /, name: str, content: Content, format: str = "csv", **dialect: str | bool | Sequence[str]
     ) -> Resource:
         """Stream a table; ``dialect``: delimiter, quote, encoding, header, trim, missing.
 
@@ -53,8 +59,9 @@ class AsyncUploads(AsyncDeletable):
         )
         return Resource.from_document(document)
 
+    @call
     async def create_from_form(
-        self, name: str, content: bytes, format: str = "csv", **dialect: str | bool | Sequence[str]
+        self, /, name: str, content: bytes, format: str = "csv", **dialect: str | bool | Sequence[str]
     ) -> Resource:
         """The same as a browser's form sends it."""
         document = await self._connection.post_form(
@@ -62,34 +69,40 @@ class AsyncUploads(AsyncDeletable):
         )
         return Resource.from_document(document)
 
+    @call
     async def create_from_frame(self, name: str, frame: pd.DataFrame) -> Resource:
         """Upload the columns of a pandas frame, without its index; None and NaN are missing cells.
 
         The service keeps texts: numbers and dates as pandas holds them, so that a column of codes such as
         ZIP codes must be one of texts in the frame already. Raises ValueError for columns without names.
         """
-        return await self.create_from(name, parquet_of(frame), "parquet")
+        return await Uploads.create_from(self, name, parquet_of(frame), "parquet")
 
+    @call
     async def propose_schema(self, ref: str) -> Json:
         """Types and roles that would fit the columns; nothing applies them by itself."""
         return await self._connection.get_json(f"{self._path}/{ref}/proposal")
 
 
-class AsyncDatasets(AsyncCollection):
+class Datasets(Collection[Pool]):
     """Typed tables to be disclosed."""
 
+    @call
     async def preview(self, ref: str, limit: int = 10) -> Json:
         """The first rows."""
         return await self._connection.get_json(f"{self._path}/{ref}/preview", {"limit": limit})
 
+    @call
     async def profile(self, ref: str, limit: int | None = None) -> Json:
         """Distinct, missing and unknown values of each attribute."""
         return await self._connection.get_json(f"{self._path}/{ref}/profile", {"limit": limit})
 
+    @call
     async def releases(self, ref: str, limit: int | None = None, cursor: str | None = None) -> ResourcePage:
         """Part of the list of what was released of the dataset, newest first."""
         return await self._page(f"{self._path}/{ref}/releases", {"limit": limit, "cursor": cursor})
 
+    @call
     async def tree(
         self,
         ref: str,
@@ -105,68 +118,66 @@ class AsyncDatasets(AsyncCollection):
         return await self._connection.get_json(f"{self._path}/{ref}/attributes/{attribute}/tree", parameters)
 
 
-class AsyncDictionarySets(AsyncCollection):
+class DictionarySets(Collection[Pool]):
     """Sets of dictionaries of which the attacker has one."""
 
+    @call
     async def compare(self, dataset: str, smaller: str, larger: str) -> Json:
         """Whether a dictionary's entities are all in another one, as precisely or vaguer."""
         body = {"dataset": dataset, "smaller": smaller, "larger": larger}
         return await self._connection.post(f"{VERSION}/dictionary-orders", body)
 
 
-class AsyncRules(AsyncCollection):
+class Rules(Collection[Pool]):
     """Disclosure rules."""
 
+    @call
     async def preview(self, body: Json) -> Json:
         """Some records before and after a rule."""
         return await self._connection.post(f"{VERSION}/rule-previews", body)
 
 
-class AsyncAssessments(AsyncAnswered):
+class Assessments(Answered[Pool], Evidenced[Pool]):
     """Scores of rules."""
 
-    async def records(self, ref: str, format: str = "csv") -> AsyncIterator[bytes]:
+    @stream
+    def records(self, ref: str, format: str = "csv") -> AsyncIterator[bytes]:
         """Count, identification probability, loss and utility of every record."""
-        async for chunk in self._stream(f"{self._path}/{ref}/records", {"format": format}):
-            yield chunk
+        return self._connection.pieces(f"{self._path}/{ref}/records", {"format": format})
 
+    @call
     async def frame(self, ref: str) -> pd.DataFrame:
         """Count, identification probability, loss and utility of every record, as a pandas frame."""
-        return frame_of(await self._content(f"{self._path}/{ref}/records", {"format": "parquet"}))
-
-    async def evidence(self, ref: str) -> bytes:
-        """The signed evidence: a DSSE envelope, to be kept byte by byte."""
-        return await self._content(f"{self._path}/{ref}/evidence", {})
-
-    async def report(self, ref: str) -> str:
-        """The evidence as an HTML page to read or print."""
-        return (await self._connection.get(f"{self._path}/{ref}/report")).text
+        return frame_of(await self._connection.content(f"{self._path}/{ref}/records", {"format": "parquet"}))
 
 
-class AsyncFrontiers(AsyncSearched):
+class Frontiers(Searched[Pool]):
     """All Pareto-optimal rules of risk and utility; finding them is a run."""
 
+    @call
     async def picture(self, ref: str) -> str:
         """The points as an SVG document."""
         return (await self._connection.get(f"{self._path}/{ref}/map")).text
 
 
-class AsyncReleases(AsyncCollection):
+class Releases(Collection[Pool]):
     """Disclosed tables."""
 
-    async def data(self, ref: str, format: str = "csv") -> AsyncIterator[bytes]:
+    @stream
+    def data(self, ref: str, format: str = "csv") -> AsyncIterator[bytes]:
         """The released table."""
-        async for chunk in self._stream(f"{self._path}/{ref}/data", {"format": format}):
-            yield chunk
+        return self._connection.pieces(f"{self._path}/{ref}/data", {"format": format})
 
+    @call
     async def frame(self, ref: str) -> pd.DataFrame:
         """The released table as a pandas frame of texts; what is suppressed or missing is ``*``."""
-        return frame_of(await self._content(f"{self._path}/{ref}/data", {"format": "parquet"}))
+        return frame_of(await self._connection.content(f"{self._path}/{ref}/data", {"format": "parquet"}))
 
 
-class AsyncSequentialDisclosures(AsyncCollection):
+class SequentialDisclosures(Collection[Pool]):
     """Records that are released one after another."""
 
+    @call
     async def append(self, ref: str, records: Sequence[Json], rule: Json, idempotency_key: str) -> Json:
         """Judge a batch and add it; the same key again adds nothing and answers the same."""
         body = {"records": tuple(records), "rule": rule}

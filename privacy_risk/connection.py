@@ -1,18 +1,16 @@
-# Made of asynchronous/connection.py by generate_synchronous.py: change that file, not this one.
 """One pool of connections: requests that are sent again where that helps, and streams."""
 
 from __future__ import annotations
 
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic
 
 import httpx
 
 from privacy_risk.answers import cursor_in, items_in
-from privacy_risk.bodies import Content, body_of, is_repeatable
+from privacy_risk.bodies import Content, is_repeatable
+from privacy_risk.pools import Pool
 from privacy_risk.problems import checked, checked_content, json_object
 from privacy_risk.retries import Retries
 from privacy_risk.values import Json
@@ -25,42 +23,38 @@ LONGEST_SILENCE = 60.0
 """Seconds after which a stream of events is taken to be dead: the service sends a sign of life every 15."""
 
 
-class Connection:
+class Connection(Generic[Pool]):
     """Sends requests to one service and answers what it says; ProblemError where it refuses."""
 
-    def __init__(
-        self,
-        http: httpx.Client,
-        retries: Retries,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._http = http
+    def __init__(self, pool: Pool, retries: Retries) -> None:
+        self._pool = pool
         self._retries = retries
-        self._sleep = sleep
+        self.blocks = pool.blocks
 
-    def get(
+    async def get(
         self, path: str, parameters: Parameters | None = None, headers: Mapping[str, str] | None = None
     ) -> httpx.Response:
         """The answer to a GET."""
-        return self._send("GET", path, params=_said(parameters), headers=headers)
+        return await self._send("GET", path, params=_said(parameters), headers=headers)
 
-    def get_json(
+    async def get_json(
         self, path: str, parameters: Parameters | None = None, headers: Mapping[str, str] | None = None
     ) -> Json:
         """The JSON object that a GET answers."""
-        return json_object(self.get(path, parameters, headers))
+        return json_object(await self.get(path, parameters, headers))
 
-    def items(self, path: str, parameters: Parameters) -> Iterator[Json]:
+    async def items(self, path: str, parameters: Parameters) -> AsyncIterator[Json]:
         """The items of a list, asked for page by page as they are needed."""
         cursor: str | None = None
         while True:
-            page = self.get_json(path, {**parameters, "cursor": cursor})
-            yield from items_in(page)
+            page = await self.get_json(path, {**parameters, "cursor": cursor})
+            for item in items_in(page):
+                yield item
             cursor = cursor_in(page, cursor)
             if cursor is None:
                 return
 
-    def post(
+    async def post(
         self,
         path: str,
         body: Json | None = None,
@@ -69,79 +63,73 @@ class Connection:
     ) -> Json:
         """The JSON object that a POST of a JSON object answers."""
         sent: dict[str, Any] = {} if body is None else {"json": body}
-        response = self._send(
+        response = await self._send(
             "POST", path, params=_said(parameters), headers=self._once(idempotency_key), **sent
         )
         return json_object(response)
 
-    def post_content(
+    async def post_content(
         self, path: str, content: Content, media_type: str, parameters: Parameters | None = None
     ) -> Json:
         """The JSON object that a POST of bytes answers, however long they take."""
         headers = {"Content-Type": media_type, **self._once(None)}
         again = is_repeatable(content)
 
-        def send() -> httpx.Response:
-            return self._http.request(
+        async def send() -> httpx.Response:
+            return await self._pool.request(
                 "POST",
                 path,
                 params=_said(parameters),
-                content=body_of(content),
+                content=self._pool.body(content),
                 headers=headers,
-                timeout=httpx.Timeout(None, connect=self._http.timeout.connect),
+                timeout=httpx.Timeout(None, connect=self._pool.timeout.connect),
             )
 
-        return json_object(checked(self._repeated("POST", send) if again else send()))
+        return json_object(checked(await self._repeated("POST", send) if again else await send()))
 
-    def post_form(self, path: str, file: bytes, parameters: Parameters | None = None) -> Json:
+    async def post_form(self, path: str, file: bytes, parameters: Parameters | None = None) -> Json:
         """The JSON object that a POST of a form with one file answers."""
-        response = self._send(
+        response = await self._send(
             "POST", path, params=_said(parameters), files={"file": file}, headers=self._once(None)
         )
         return json_object(response)
 
-    def delete(self, path: str) -> None:
+    async def delete(self, path: str) -> None:
         """Delete; AnswerError unless it is the service that says so."""
-        response = self._send("DELETE", path)
+        response = await self._send("DELETE", path)
         if response.status_code != httpx.codes.NO_CONTENT:
             json_object(response)
 
-    @contextmanager
-    def stream(
-        self,
-        path: str,
-        parameters: Parameters | None = None,
-        headers: Mapping[str, str] | None = None,
-        endless: bool = False,
-    ) -> Iterator[httpx.Response]:
-        """The answer to a GET as it comes; ``endless`` ones tell at times that they are alive."""
-        timeout = self._http.timeout
-        if endless:
-            timeout = httpx.Timeout(timeout.connect, read=LONGEST_SILENCE)
-        with self._http.stream(
-            "GET", path, params=_said(parameters), headers=headers, timeout=timeout
-        ) as response:
-            if response.is_error:
-                response.read()
-            yield checked_content(response)
+    async def pieces(self, path: str, parameters: Parameters | None = None) -> AsyncIterator[bytes]:
+        """The content that a GET answers, as it comes."""
+        async with self._pool.stream("GET", path, params=_said(parameters)) as response:
+            async for piece in self._pool.pieces(checked_content(response)):
+                yield piece
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
+    async def content(self, path: str, parameters: Parameters | None = None) -> bytes:
+        """The content that a GET answers, as a whole."""
+        return b"".join([piece async for piece in self.pieces(path, parameters)])
 
-    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's
-        def send() -> httpx.Response:
-            return self._http.request(method, path, **request)
+    async def lines(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[str]:
+        """The lines that a GET answers without an end, as they come; at times one says that it is alive."""
+        timeout = httpx.Timeout(self._pool.timeout.connect, read=LONGEST_SILENCE)
+        async with self._pool.stream("GET", path, headers=headers, timeout=timeout) as response:
+            async for line in self._pool.lines(checked_content(response)):
+                yield line
 
-        return checked(self._repeated(method, send))
+    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's
+        async def send() -> httpx.Response:
+            return await self._pool.request(method, path, **request)
 
-    def _repeated(self, method: str, send: Callable[[], httpx.Response]) -> httpx.Response:
+        return checked(await self._repeated(method, send))
+
+    async def _repeated(self, method: str, send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
         """The answer of the last attempt, or its transport error."""
         attempt = 1
         while True:
             failure: httpx.Response | httpx.TransportError
             try:
-                failure = send()
+                failure = await send()
                 if not failure.is_error:
                     return failure
             except httpx.TransportError as error:
@@ -149,7 +137,7 @@ class Connection:
             delay = self._retries.delay(attempt, failure)
             if delay is None:
                 return _final(method, attempt, failure)
-            self._sleep(delay)
+            await self._pool.sleep(delay)
             attempt += 1
 
     def _once(self, idempotency_key: str | None) -> Mapping[str, str]:

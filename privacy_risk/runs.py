@@ -1,36 +1,34 @@
-# Made of asynchronous/runs.py by generate_synchronous.py: change that file, not this one.
 """Runs: work in the background, followed to its end."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 
 import httpx
 
 from privacy_risk.answers import cursor_in, items_in
+from privacy_risk.calls import Calls, call, stream
 from privacy_risk.events import EventParser
 from privacy_risk.periods import period
+from privacy_risk.pools import Pool
 from privacy_risk.problems import RunFailed
-from privacy_risk.synchronous.connection import VERSION, Connection
 from privacy_risk.values import Json, Progress, Run, RunEvent, RunPage
 
 
-class Runs:
+class Runs(Calls[Pool]):
     """Executions of optimisations and other large work."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._path = f"{VERSION}/runs"
-
-    def get(self, run_id: str, wait_seconds: int = 0) -> Run:
+    @call
+    async def get(self, run_id: str, wait_seconds: int = 0) -> Run:
         """The run, as soon as it is final or after ``wait_seconds``."""
         headers = {"Prefer": f"wait={wait_seconds}"} if wait_seconds else {}
-        document = self._connection.get_json(f"{self._path}/{run_id}", headers=headers)
+        document = await self._connection.get_json(f"{self._path}/{run_id}", headers=headers)
         return Run.from_document(document)
 
-    def page(
+    @call
+    async def page(
         self,
         limit: int | None = None,
         cursor: str | None = None,
@@ -46,51 +44,55 @@ class Runs:
         """
         created = period(created_after, created_before)
         parameters = {"limit": limit, "cursor": cursor, "state": state, "name": name, **created}
-        document = self._connection.get_json(self._path, parameters)
+        document = await self._connection.get_json(self._path, parameters)
         items = tuple(Run.from_document(item) for item in items_in(document))
         return RunPage(items, cursor_in(document))
 
-    def list(
+    @stream
+    async def list(
         self,
         state: str | None = None,
         name: str | None = None,
         created_after: datetime | None = None,
         created_before: datetime | None = None,
-    ) -> Iterator[Run]:
+    ) -> AsyncIterator[Run]:
         """All runs of that state, name and time, newest first, asked for page by page as they are needed."""
         created = period(created_after, created_before)
-        for item in self._connection.items(self._path, {"state": state, "name": name, **created}):
+        async for item in self._connection.items(self._path, {"state": state, "name": name, **created}):
             yield Run.from_document(item)
 
-    def stop(self, run_id: str) -> Run:
+    @call
+    async def stop(self, run_id: str) -> Run:
         """Ask for the best rule so far; the run then soon succeeds with it."""
-        return Run.from_document(self._connection.post(f"{self._path}/{run_id}/stop"))
+        return Run.from_document(await self._connection.post(f"{self._path}/{run_id}/stop"))
 
-    def cancel(self, run_id: str) -> Run:
+    @call
+    async def cancel(self, run_id: str) -> Run:
         """Ask for its end without a result."""
-        return Run.from_document(self._connection.post(f"{self._path}/{run_id}/cancel"))
+        return Run.from_document(await self._connection.post(f"{self._path}/{run_id}/cancel"))
 
-    def result(self, run_id: str) -> Json:
+    @call
+    async def result(self, run_id: str) -> Json:
         """What a succeeded run found."""
-        return self._connection.get_json(f"{self._path}/{run_id}/result")
+        return await self._connection.get_json(f"{self._path}/{run_id}/result")
 
-    def map(self, run_id: str) -> Json:
+    @call
+    async def map(self, run_id: str) -> Json:
         """Risk and utility of the rules that an optimisation looked at."""
-        return self._connection.get_json(f"{self._path}/{run_id}/map")
+        return await self._connection.get_json(f"{self._path}/{run_id}/map")
 
-    def events(self, run_id: str, after: str | None = None) -> Iterator[RunEvent]:
+    @stream
+    async def events(self, run_id: str, after: str | None = None) -> AsyncIterator[RunEvent]:
         """The run's events as they happen, from the one after ``after``; ends when the connection does."""
         headers = {"Accept": "text/event-stream"} | ({} if after is None else {"Last-Event-ID": after})
         parser = EventParser()
-        with self._connection.stream(
-            f"{self._path}/{run_id}/events", headers=headers, endless=True
-        ) as response:
-            for line in response.iter_lines():
-                event = parser.take(line)
-                if event is not None:
-                    yield event
+        async for line in self._connection.lines(f"{self._path}/{run_id}/events", headers):
+            event = parser.take(line)
+            if event is not None:
+                yield event
 
-    def wait(self, run_id: str, on_progress: Callable[[Progress], None] | None = None) -> Run:
+    @call
+    async def wait(self, run_id: str, on_progress: Callable[[Progress], None] | None = None) -> Run:
         """Wait for the run's end, reporting progress on the way; RunFailed unless it has succeeded.
 
         Connects again if the stream of events breaks off; a service that stays away ends the wait with
@@ -100,11 +102,11 @@ class Runs:
         while True:
             # A stream that breaks off says nothing about the run; the run itself does.
             with contextlib.suppress(httpx.TransportError):
-                for event in self.events(run_id, last):
+                async for event in Runs.events(self, run_id, last):
                     last = event.number
                     if on_progress is not None and event.type == "progress":
                         on_progress(Progress.from_document(event.data))
-            run = self.get(run_id, wait_seconds=1)
+            run = await Runs.get(self, run_id, wait_seconds=1)
             if run.is_final:
                 if run.state != "succeeded":
                     raise RunFailed(run)
