@@ -1,24 +1,40 @@
 """X10: ARUBA, branch and bound and k-anonymity under the three risk models (Fouad (2012), figure 4.12)."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
-
-import numpy as np
-
 from app.domain.arrays import Floats
 from app.domain.errors import NotSupported
 from app.domain.risk.assessment import assess
-from app.domain.risk.models import ModelName, RiskModel
+from app.domain.risk.models import ModelName
+from app.domain.risk.models import RiskModel
 from app.domain.rules.anonymous import random_anonymous_rule
-from app.domain.search.budget import UNLIMITED, Budget
+from app.domain.search.budget import Budget
+from app.domain.search.budget import UNLIMITED
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
-from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Solver
+from app.domain.search.solvers import Aruba
+from app.domain.search.solvers import BranchAndBound
+from app.domain.search.solvers import Enumeration
+from app.domain.search.solvers import Solver
 from app.domain.tables.numbers import highest_accepted
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
-from app.experiments.solving import agree, context_at, solve
+from app.experiments.report import Claim
+from app.experiments.report import Effort
+from app.experiments.report import Picture
+from app.experiments.report import Report
+from app.experiments.report import ResultTable
+from app.experiments.report import curves
+from app.experiments.report import exact
+from app.experiments.report import qualitative
+from app.experiments.solving import agree
+from app.experiments.solving import context_at
+from app.experiments.solving import solve
+from dataclasses import dataclass
+from dataclasses import replace
+import numpy as np
+
+
+
 
 K = (1, 2, 5, 10, 25, 50, 100)
 RULES = 10
@@ -104,7 +120,7 @@ def _compare(
 
 
 def _optima(context: SearchContext, floor: float) -> tuple[float, ...]:
-    problem = Problem("min_risk", floor, "record_level")
+    problem = Problem(MinRisk(floor), "record_level")
     nodes = context.table.n_records * int(np.prod([height + 1 for height in context.table.heights]))
     cut = Budget(max_nodes=max(1, round(TRUNCATED_TO * nodes)))
     searches: tuple[tuple[Solver, Budget], ...] = (
@@ -161,7 +177,7 @@ def _claims(found: list[UnderModel], effort: Effort) -> tuple[Claim, ...]:
 
 def _refuses_raw(effort: Effort, solver: Solver) -> bool:
     try:
-        plan(_context(0, effort, "III_raw"), Problem("min_risk", 1.0, "record_level"), solver)
+        plan(_context(0, effort, "III_raw"), Problem(MinRisk(1.0), "record_level"), solver)
     except NotSupported:
         return True
     return False

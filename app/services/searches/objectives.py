@@ -1,23 +1,32 @@
 """What an optimisation asks for, and with what it may be found: as values and as plain documents."""
 
 from __future__ import annotations
-
-import dataclasses
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
-
-from annotated_types import Gt, Le, doc
-from pydantic import TypeAdapter
-
+from annotated_types import Gt
+from annotated_types import Le
+from annotated_types import doc
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
 from app.domain.search.budget import Budget
 from app.domain.search.objectives import ScoredObjective
-from app.domain.search.problem import Aggregate, Constraint, Problem, Scope
-from app.domain.search.solvers import SOLVERS, Solver
+from app.domain.search.problem import Aggregate
+from app.domain.search.problem import Constraint
+from app.domain.search.problem import Problem
+from app.domain.search.problem import Scope
+from app.domain.search.solvers import SOLVERS
+from app.domain.search.solvers import Solver
 from app.services.resources import JsonObject
 from app.services.scoring.measurement_documents import document_of_parameters
 from app.services.scoring.scoring_options import ScoringOptions
+from dataclasses import dataclass
+from dataclasses import replace
+from pydantic import TypeAdapter
+from typing import Annotated
+from typing import Any
+from typing import Final
+import dataclasses
+
+
+
 
 
 def scored_problem(
@@ -29,13 +38,14 @@ def scored_problem(
 ) -> Problem:
     """The problem that an objective poses under the options; InvalidInput where they do not go together."""
     try:
-        return replace(
-            Problem.of(objective, scope),
-            absent_policy=options.absent_policy,
-            view=options.attacker_view or "known",
-            constraint=constraint,
-            aggregate=aggregate,
-            round_utility=options.utility.round_before_constraint,
+        return Problem(
+            objective,
+            scope,
+            options.absent_policy,
+            options.attacker_view or "known",
+            constraint,
+            aggregate,
+            options.utility.round_before_constraint,
         )
     except InvalidInput as error:
         # The domain names its own option; it was sent as one of the utility.

@@ -1,19 +1,22 @@
 """An objective is the same whether it was sent, stored or named by a policy."""
 
 from __future__ import annotations
-
-from typing import Any
-
-import pytest
-from pydantic import TypeAdapter, ValidationError
-
 from app.api.schemas.derived import value_of
 from app.api.schemas.objectives import AskedObjective
 from app.domain.errors import InvalidInput
-from app.domain.policies.objectives import objective_of, optimum_of
+from app.domain.policies.objectives import objective_of
+from app.domain.policies.objectives import optimum_of
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import MinLoss, MinRisk
+from app.domain.search.objectives import MinLoss
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
+from pydantic import TypeAdapter
+from pydantic import ValidationError
+from typing import Any
+import pytest
+
+
+
 
 JsonObject = dict[str, Any]
 
@@ -51,8 +54,8 @@ STORED: list[tuple[JsonObject, JsonObject]] = [
 
 
 def written(objective: Any) -> JsonObject:
-    asked = AnonymityProblem if isinstance(objective, MinLoss) else Problem
-    document: JsonObject = asked.of(objective, "table_level").to_document()["objective"]
+    asked = AnonymityProblem.of if isinstance(objective, MinLoss) else Problem
+    document: JsonObject = asked(objective, "table_level").to_document()["objective"]
     return document
 
 
