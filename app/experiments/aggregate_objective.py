@@ -1,39 +1,25 @@
 """X13: the aggregate objective against the least risk at the same utility (Fouad (2012), figure 5.1)."""
 
 from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
 from app.domain.arrays import Floats
 from app.domain.risk.assessment import Assessment
 from app.domain.search.aggregate.chain_records import ChainRecord
-from app.domain.search.aggregate.objective import BoxObjective
-from app.domain.search.aggregate.objective import maximise_aggregate
+from app.domain.search.aggregate.objective import BoxObjective, maximise_aggregate
 from app.domain.search.aggregate.submodular import ClosureMaximiser
-from app.domain.search.objectives import AggregateObjective
-from app.domain.search.objectives import MinRisk
+from app.domain.search.objectives import AggregateObjective, MinRisk
 from app.domain.search.problem import Problem
-from app.domain.search.record_risk import outer_sum
-from app.domain.search.record_risk import threshold_histogram
-from app.domain.search.solvers import Aruba
-from app.domain.search.solvers import BranchAndBound
+from app.domain.search.record_risk import outer_sum, threshold_histogram
+from app.domain.search.solvers import Aruba, BranchAndBound
 from app.domain.tables.numbers import highest_accepted
-from app.experiments.record_lattices import CountedLattice
-from app.experiments.record_lattices import random_lattice
-from app.experiments.report import Claim
-from app.experiments.report import Effort
-from app.experiments.report import Picture
-from app.experiments.report import Report
-from app.experiments.report import ResultTable
-from app.experiments.report import curves
-from app.experiments.report import exact
-from app.experiments.report import qualitative
-from app.experiments.solving import context_at
-from app.experiments.solving import search
-from app.experiments.solving import solve
-from dataclasses import dataclass
-import numpy as np
-import time
-
-
-
+from app.experiments.record_lattices import CountedLattice, random_lattice
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import context_at, search, solve
 
 TRADE_OFFS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 COMPARABLE = 2.0

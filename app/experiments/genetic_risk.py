@@ -1,35 +1,23 @@
 """X12: risk of genetic search against ARUBA and k-anonymity (Fouad (2012), figure 4.14)."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
 from app.domain.arrays import Floats
 from app.domain.risk.assessment import assess
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
-from app.domain.search.solvers import Aruba
-from app.domain.search.solvers import Genetic
-from app.domain.search.solvers import Solver
-from app.domain.tables.numbers import highest_accepted
-from app.domain.tables.numbers import tie_margin
-from app.experiments.report import Claim
-from app.experiments.report import Effort
-from app.experiments.report import Picture
-from app.experiments.report import Report
-from app.experiments.report import ResultTable
-from app.experiments.report import curves
-from app.experiments.report import exact
-from app.experiments.report import qualitative
-from app.experiments.solving import context_at
-from app.experiments.solving import solve
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-import numpy as np
-import numpy.typing as npt
-
-
-
+from app.domain.search.solvers import Aruba, Genetic, Solver
+from app.domain.tables.numbers import highest_accepted, tie_margin
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import context_at, solve
 
 K = (1, 2, 5, 10, 25)
 RULES = 5

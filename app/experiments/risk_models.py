@@ -1,40 +1,25 @@
 """X10: ARUBA, branch and bound and k-anonymity under the three risk models (Fouad (2012), figure 4.12)."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
 from app.domain.arrays import Floats
 from app.domain.errors import NotSupported
 from app.domain.risk.assessment import assess
-from app.domain.risk.models import ModelName
-from app.domain.risk.models import RiskModel
+from app.domain.risk.models import ModelName, RiskModel
 from app.domain.rules.anonymous import random_anonymous_rule
-from app.domain.search.budget import Budget
-from app.domain.search.budget import UNLIMITED
+from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
-from app.domain.search.solvers import Aruba
-from app.domain.search.solvers import BranchAndBound
-from app.domain.search.solvers import Enumeration
-from app.domain.search.solvers import Solver
+from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Solver
 from app.domain.tables.numbers import highest_accepted
-from app.experiments.report import Claim
-from app.experiments.report import Effort
-from app.experiments.report import Picture
-from app.experiments.report import Report
-from app.experiments.report import ResultTable
-from app.experiments.report import curves
-from app.experiments.report import exact
-from app.experiments.report import qualitative
-from app.experiments.solving import agree
-from app.experiments.solving import context_at
-from app.experiments.solving import solve
-from dataclasses import dataclass
-from dataclasses import replace
-import numpy as np
-
-
-
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.solving import agree, context_at, solve
 
 K = (1, 2, 5, 10, 25, 50, 100)
 RULES = 10

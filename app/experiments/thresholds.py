@@ -1,24 +1,16 @@
 """X5: least risk against a utility floor, most utility against a risk cap (Fouad (2012), figure 3.6)."""
 
 from __future__ import annotations
+
+import numpy as np
+
 from app.charts.series import Series
 from app.domain.arrays import Floats
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MaxUtility
 from app.domain.search.problem import Problem
-from app.experiments.report import Effort
-from app.experiments.report import Picture
-from app.experiments.report import Report
-from app.experiments.report import ResultTable
-from app.experiments.report import curves
-from app.experiments.report import exact
-from app.experiments.solving import context_at
-from app.experiments.solving import least_risk
-from app.experiments.solving import never_falls
-from app.experiments.solving import solve
-import numpy as np
-
-
+from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact
+from app.experiments.solving import context_at, least_risk, never_falls, solve
 
 CAPS = 24
 

@@ -1,28 +1,31 @@
 """An answer that is sent back as its documentation says discloses and scores exactly what it states."""
 
 from __future__ import annotations
-from app.domain.errors import InvalidInput
-from app.domain.errors import NotSupported
-from app.domain.models.class_suppression import ClassSuppression
-from app.domain.models.class_suppression import withholding
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.models.class_suppression import ClassSuppression, withholding
 from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.k_map import KMap
-from app.domain.rules.rule import TableRule
-from app.domain.rules.rule import apply
+from app.domain.rules.rule import TableRule, apply
 from app.domain.rules.steps import labels_shown
 from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out
-from app.domain.search.plans import least_loss_plan
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, least_loss_plan, plan
 from app.domain.search.problem import Problem
-from app.services.rules.disclosure_batches import ChosenLevels
-from app.services.rules.disclosure_batches import ModalLevels
-from app.services.rules.disclosure_batches import OptimalLevels
-from app.services.rules.disclosure_batches import StepsOfRecords
-from app.services.rules.disclosure_batches import score_batch
-from app.services.rules.disclosure_batches import tally_of
+from app.services.rules.disclosure_batches import (
+    ChosenLevels,
+    ModalLevels,
+    OptimalLevels,
+    StepsOfRecords,
+    score_batch,
+    tally_of,
+)
 from app.services.rules.rule_building import rule_of_records
 from app.services.rules.rule_definitions import RecordLevels
 from app.services.rules.rule_documents import rule_of
@@ -30,20 +33,9 @@ from app.services.rules.rules import preview_of
 from app.services.scoring.scoring_inputs import Scoring
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.optimisation_work import result_of_anonymity
-from hypothesis import HealthCheck
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
 from tests.oracles.effort import examples
-from tests.oracles.populations import dictionary_of
-from tests.oracles.populations import table_of
-from tests.oracles.populations import worlds
+from tests.oracles.populations import dictionary_of, table_of, worlds
 from tests.oracles.search_instances import contexts
-import numpy as np
-import pytest
-
-
 
 QUICK = settings(
     max_examples=examples(60),

@@ -1,27 +1,19 @@
 """Objectives and criteria of privacy, read from what policies state and what searches have stored."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, get_type_hints
+
 from app.domain.analyses.catalogue import CRITERIA
-from app.domain.errors import InvalidInput
-from app.domain.errors import pointing_into
-from app.domain.losses.loss import EQUAL
-from app.domain.losses.loss import LossChoice
+from app.domain.errors import InvalidInput, pointing_into
+from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criterion import Criterion
-from app.domain.policies.building import built
-from app.domain.policies.building import closest
+from app.domain.policies.building import built, closest
 from app.domain.policies.policy import OptimumScope
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import MinLoss
-from app.domain.search.objectives import OBJECTIVES
-from app.domain.search.objectives import Objective
+from app.domain.search.objectives import OBJECTIVES, MinLoss, Objective
 from app.domain.search.problem import Problem
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import Final
-from typing import get_type_hints
-
-
 
 _CRITERIA: Final = {own.kind: own for own in CRITERIA}
 _OF_SEARCHES: Final = ("local_recoding", "minimal_rules")

@@ -1,45 +1,34 @@
 """What can be said of one requirement without data: does it exist, does it fit together, can it be judged."""
 
 from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NewType, get_args, get_origin, get_type_hints
+
 from app.domain.analyses.catalogue import MEASURES
-from app.domain.catalogue.catalogue_types import DatasetRef
-from app.domain.catalogue.catalogue_types import DictionaryIf
-from app.domain.catalogue.catalogue_types import DictionaryRef
-from app.domain.catalogue.catalogue_types import RuleRef
-from app.domain.catalogue.result_values import ResultValue
-from app.domain.catalogue.result_values import found_in
-from app.domain.catalogue.result_values import values_of
+from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryIf, DictionaryRef, RuleRef
+from app.domain.catalogue.result_values import ResultValue, found_in, values_of
 from app.domain.errors import joined
 from app.domain.models.criterion import Criterion
 from app.domain.models.entry import Measure
-from app.domain.policies.building import built
-from app.domain.policies.building import closest
+from app.domain.policies.building import built, closest
 from app.domain.policies.findings import Findings
-from app.domain.policies.objectives import criterion_of
-from app.domain.policies.objectives import problem_of
-from app.domain.policies.policy import BoundCondition
-from app.domain.policies.policy import Condition
-from app.domain.policies.policy import MeasureCondition
-from app.domain.policies.policy import OptimumCondition
-from app.domain.policies.policy import Policy
-from app.domain.policies.policy import PrivacyModelCondition
-from app.domain.policies.policy import Requirement
-from app.domain.policies.policy import Scope
-from app.domain.policies.policy import ScoreCondition
-from app.domain.policies.thresholds import SCORE_VALUES
-from app.domain.policies.thresholds import check_threshold
+from app.domain.policies.objectives import criterion_of, problem_of
+from app.domain.policies.policy import (
+    BoundCondition,
+    Condition,
+    MeasureCondition,
+    OptimumCondition,
+    Policy,
+    PrivacyModelCondition,
+    Requirement,
+    Scope,
+    ScoreCondition,
+)
+from app.domain.policies.thresholds import SCORE_VALUES, check_threshold
 from app.domain.search.full_domain.problem import AnonymityProblem
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from typing import Final
-from typing import NewType
-from typing import get_args
-from typing import get_origin
-from typing import get_type_hints
-import dataclasses
-
-
 
 MEASURE_OF: Final[Mapping[str, Measure[Any, Any]]] = {measure.name: measure for measure in MEASURES}
 VALUES_OF: Final[Mapping[str, tuple[ResultValue, ...]]] = {

@@ -1,42 +1,30 @@
 """One batch of a sequential disclosure: its records, the levels that are chosen for them, the score."""
 
 from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
 from app.domain.arrays import Ints
-from app.domain.errors import Fault
-from app.domain.errors import InvalidInput
-from app.domain.errors import NotSupported
-from app.domain.errors import refuse
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.hierarchy import UNKNOWN
-from app.domain.risk.assessment import Assessment
-from app.domain.risk.assessment import assess
+from app.domain.risk.assessment import Assessment, assess
 from app.domain.risk.loss import AbsentPolicy
-from app.domain.rules.rule import RecordRule
-from app.domain.rules.rule import Rule
-from app.domain.rules.rule import TableRule
-from app.domain.rules.rule import apply
-from app.domain.rules.rule import record_rule
-from app.domain.rules.rule import table_rule
+from app.domain.rules.rule import RecordRule, Rule, TableRule, apply, record_rule, table_rule
 from app.domain.rules.steps import steps_between
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.tables.table import Table
 from app.services.rules.rule_building import rule_of_records
 from app.services.rules.rule_definitions import RecordLevels
 from app.services.scoring.scoring_inputs import Scoring
-from collections import Counter as Tally
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import Final
-import numpy as np
-import numpy.typing as npt
-
-
-
 
 FAULTS_SHOWN: Final = 50
 MOST_RECORDS: Final = 10_000

@@ -1,32 +1,23 @@
 """What an optimisation asks for, and with what it may be found: as values and as plain documents."""
 
 from __future__ import annotations
-from annotated_types import Gt
-from annotated_types import Le
-from annotated_types import doc
+
+import dataclasses
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+
+from annotated_types import Gt, Le, doc
+from pydantic import TypeAdapter
+
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
 from app.domain.search.budget import Budget
 from app.domain.search.objectives import ScoredObjective
-from app.domain.search.problem import Aggregate
-from app.domain.search.problem import Constraint
-from app.domain.search.problem import Problem
-from app.domain.search.problem import Scope
-from app.domain.search.solvers import SOLVERS
-from app.domain.search.solvers import Solver
+from app.domain.search.problem import Aggregate, Constraint, Problem, Scope
+from app.domain.search.solvers import SOLVERS, Solver
 from app.services.resources import JsonObject
 from app.services.scoring.measurement_documents import document_of_parameters
 from app.services.scoring.scoring_options import ScoringOptions
-from dataclasses import dataclass
-from dataclasses import replace
-from pydantic import TypeAdapter
-from typing import Annotated
-from typing import Any
-from typing import Final
-import dataclasses
-
-
-
 
 
 def scored_problem(

@@ -1,22 +1,19 @@
 """An objective is the same whether it was sent, stored or named by a policy."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
 from app.api.schemas.derived import value_of
 from app.api.schemas.objectives import AskedObjective
 from app.domain.errors import InvalidInput
-from app.domain.policies.objectives import objective_of
-from app.domain.policies.objectives import optimum_of
+from app.domain.policies.objectives import objective_of, optimum_of
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import MinLoss
-from app.domain.search.objectives import MinRisk
+from app.domain.search.objectives import MinLoss, MinRisk
 from app.domain.search.problem import Problem
-from pydantic import TypeAdapter
-from pydantic import ValidationError
-from typing import Any
-import pytest
-
-
-
 
 JsonObject = dict[str, Any]
 
